@@ -1,0 +1,51 @@
+// Core runs where neither Buffer nor btoa is, and Uint8Array's own base64 is too new to count on.
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const padding = 61; // =
+
+const codes: Uint8Array = Uint8Array.from(alphabet, (char) => char.charCodeAt(0));
+const invalid = 255;
+const values: Uint8Array = new Uint8Array(128).fill(invalid);
+for (const [value, code] of codes.entries()) values[code] = value;
+
+export function toBase64(bytes: Uint8Array): string {
+  const text = new Uint8Array(Math.ceil(bytes.length / 3) * 4);
+  let out = 0;
+  for (let at = 0; at < bytes.length; at += 3) {
+    const group = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+    text[out++] = codes[group >> 18] ?? 0;
+    text[out++] = codes[(group >> 12) & 63] ?? 0;
+    text[out++] = at + 1 < bytes.length ? (codes[(group >> 6) & 63] ?? 0) : padding;
+    text[out++] = at + 2 < bytes.length ? (codes[group & 63] ?? 0) : padding;
+  }
+  return asciiText(text);
+}
+
+// As many arguments as every engine takes in one call.
+const stride = 8192;
+
+function asciiText(ascii: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < ascii.length; at += stride) {
+    text += String.fromCharCode(...ascii.subarray(at, at + stride));
+  }
+  return text;
+}
+
+/** The bytes, or undefined where the text is not base64 as we write it: padded, nothing else in it. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  if (text.length % 4 !== 0) return undefined;
+  const padded = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const bytes = new Uint8Array((text.length / 4) * 3 - padded);
+  const digits = text.length - padded;
+  let held = 0;
+  let out = 0;
+  for (let at = 0; at < digits; at++) {
+    const value = values[text.charCodeAt(at)] ?? invalid;
+    if (value === invalid) return undefined;
+    held = (held << 6) | value;
+    const spare = 6 - 2 * (at % 4); // bits that the next byte gets: the first digit fills none
+    if (at % 4 !== 0) bytes[out++] = (held >> spare) & 255;
+  }
+  const leftover = padded === 2 ? held & 15 : padded === 1 ? held & 3 : 0;
+  return leftover === 0 ? bytes : undefined;
+}

@@ -1,0 +1,169 @@
+import { checkJson } from '../json/check-json.ts';
+import type { JsonObject, JsonValue } from '../json/json-value.ts';
+import type { Limits } from '../limits.ts';
+import { fromBase64 } from './base64.ts';
+import { Misfit } from './decode-error.ts';
+
+/** Checks that a JSON value is a T and gives it; throws `Misfit` where it is not. */
+export type Decoder<T> = (value: unknown, limits: Limits) => T;
+
+/** What a value is, for an error: never the value itself, which may be a secret. */
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value);
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+const misfit = (expected: string, found: unknown): Misfit =>
+  new Misfit(`expected ${expected}, found ${kindOf(found)}`);
+
+export const string: Decoder<string> = (value, { maxTextLength }) => {
+  if (typeof value !== 'string') throw misfit('a string', value);
+  if (value.length <= maxTextLength) return value;
+  throw new Misfit(
+    `expected at most ${maxTextLength} characters, found ${value.length}`,
+    'too_large',
+  );
+};
+
+/** A string that passes the test: an id, a decimal. */
+export function stringThat<T extends string>(
+  fits: (text: string) => boolean,
+  what: string,
+): Decoder<T> {
+  return (value, limits) => {
+    const text = string(value, limits);
+    if (fits(text)) return text as T;
+    throw new Misfit(`expected ${what}`);
+  };
+}
+
+export const boolean: Decoder<boolean> = (value) => {
+  if (typeof value === 'boolean') return value;
+  throw misfit('true or false', value);
+};
+
+export const yes: Decoder<true> = (value) => {
+  if (value === true) return value;
+  throw misfit('true, or no such field', value);
+};
+
+/** A whole number from 0 on that JavaScript can count to. */
+export const count: Decoder<number> = (value) => {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw misfit('a whole number from 0 to 2^53 - 1', value);
+};
+
+export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
+  return (value) => {
+    const found = texts.find((text) => text === value);
+    if (found !== undefined) return found;
+    throw new Misfit(`expected one of ${texts.join(', ')}`);
+  };
+}
+
+export const bytes: Decoder<Uint8Array> = (value, limits) => {
+  if (typeof value !== 'string') throw misfit('base64 text', value);
+  if (value.length > Math.ceil(limits.maxBytesLength / 3) * 4) {
+    throw new Misfit(`expected at most ${limits.maxBytesLength} bytes`, 'too_large');
+  }
+  const decoded = fromBase64(value);
+  if (decoded === undefined) throw new Misfit('expected base64 text with padding');
+  return decoded;
+};
+
+export const json: Decoder<JsonValue> = (value, limits) => {
+  const problem = checkJson(value, limits);
+  if (problem !== undefined) throw new Misfit(`${problem.why}, at ${problem.path} of the value`);
+  return value as JsonValue;
+};
+
+export const jsonObject: Decoder<JsonObject> = (value, limits) => {
+  isObject(value);
+  return json(value, limits) as JsonObject;
+};
+
+function isObject(value: unknown): asserts value is Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw misfit('an object', value);
+}
+
+function under<T>(step: string | number, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof Misfit) error.path.unshift(step);
+    throw error;
+  }
+}
+
+export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
+  return (value, limits) => {
+    if (!Array.isArray(value)) throw misfit('an array', value);
+    return value.map((entry, index) => under(index, () => decode(entry, limits)));
+  };
+}
+
+export function optional<T>(decode: Decoder<T>): Decoder<T | undefined> {
+  return (value, limits) => (value === undefined ? undefined : decode(value, limits));
+}
+
+export function nullable<T>(decode: Decoder<T>): Decoder<T | null> {
+  return (value, limits) => (value === null ? null : decode(value, limits));
+}
+
+export type Fields<T> = {
+  readonly [K in keyof T]-?: object extends Pick<T, K> ? Decoder<T[K] | undefined> : Decoder<T[K]>;
+};
+
+/** Takes the named fields and ignores all others. */
+export function object<T extends object>(fields: Fields<T>): Decoder<T> {
+  const entries = Object.entries<Decoder<unknown>>(fields);
+  return (value, limits) => {
+    isObject(value);
+    const result: Record<string, unknown> = {};
+    for (const [key, decode] of entries) {
+      const field = under(key, () => decode(value[key], limits));
+      if (field !== undefined) result[key] = field;
+    }
+    return result as T;
+  };
+}
+
+type Tagged<Tag extends string> = { readonly [K in Tag]: string };
+type Case<T, Tag extends string> = Decoder<T> | Fields<Omit<T, Tag>>;
+
+/** One of several shapes, told apart by the text in one field, which each case therefore leaves out. */
+export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
+  tag: Tag,
+  cases: { readonly [Name in T[Tag]]: Case<Extract<T, { readonly [K in Tag]: Name }>, Tag> },
+  otherwise?: Decoder<Other>,
+): Decoder<T | Other> {
+  const decoders = new Map<string, Decoder<T>>();
+  for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag>][]) {
+    decoders.set(name, typeof shape === 'function' ? shape : tagged(tag, name, shape));
+  }
+  return (value, limits) => {
+    isObject(value);
+    const name = under(tag, () => string(value[tag], limits));
+    const decode = decoders.get(name) ?? otherwise;
+    if (decode !== undefined) return decode(value, limits);
+    return under(tag, () => {
+      throw new Misfit(`expected one of ${[...decoders.keys()].join(', ')}`);
+    });
+  };
+}
+
+function tagged<T, Tag extends string>(
+  tag: Tag,
+  name: string,
+  fields: Fields<Omit<T, Tag>>,
+): Decoder<T> {
+  return object({ [tag]: literal(name), ...fields } as unknown as Fields<T & object>);
+}
+
+export function literal<T extends string>(text: T): Decoder<T> {
+  return () => text;
+}

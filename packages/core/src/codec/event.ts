@@ -1,0 +1,130 @@
+import type { ExecutionId, SessionId } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { PartKind } from '../protocol/part.ts';
+import type {
+  AgentEvent,
+  ContentEvent,
+  EventHead,
+  FactEvent,
+  SettledEvent,
+} from '../views/agent-event.ts';
+import { factAsTold } from '../views/agent-events.ts';
+import { toBase64 } from './base64.ts';
+import { decodeText } from './codec.ts';
+import { id, item, itemId, part, partId, reasoningForm, stop, toolCallId } from './content.ts';
+import {
+  bytes,
+  count,
+  type Decoder,
+  json,
+  jsonObject,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  string,
+  variant,
+  yes,
+} from './decoder.ts';
+import { covers, fact, settledItem } from './fact.ts';
+import { wireItem, wirePart, wireSettledItem } from './to-wire.ts';
+
+/** An event as one line of JSON. */
+export function encodeEvent(event: AgentEvent): string {
+  return JSON.stringify(wireEvent(event));
+}
+
+export function decodeEvent(text: string, limits: Partial<Limits> = {}): AgentEvent {
+  return decodeText('an event', text, event, limits);
+}
+
+function wireEvent(given: AgentEvent): object {
+  switch (given.type) {
+    case 'media_delta':
+      return { ...given, bytes: toBase64(given.bytes) };
+    case 'part_finished':
+      return given.part === undefined ? given : { ...given, part: wirePart(given.part) };
+    case 'turn_finished':
+      return { ...given, message: given.message && wireItem(given.message) };
+    case 'turn_settled':
+      return { ...given, items: given.items.map(wireSettledItem) };
+    default:
+      return given;
+  }
+}
+
+const kind: Decoder<PartKind> = oneOf(
+  'text',
+  'reasoning',
+  'tool_call',
+  'tool_result',
+  'structured',
+  'media',
+  'file',
+  'custom',
+);
+
+const ofPart = { partId, itemId };
+const stretch = { ...ofPart, at: count };
+const call = { id: toolCallId, name: string };
+
+/** What is no case below is a fact under its own name, or comes from a later writer. */
+const told: Decoder<FactEvent> = (value, limits) => {
+  const raw = jsonObject(value, limits);
+  const { id: toolCallId, ...rest } = raw;
+  const decoded = fact(toolCallId === undefined ? rest : { ...rest, toolCallId }, limits);
+  switch (decoded.type) {
+    case 'unknown':
+    case 'snapshot':
+    case 'turn_finished':
+      return { type: 'unknown', raw };
+    default:
+      return factAsTold(decoded);
+  }
+};
+
+type TurnFinished = Extract<FactEvent, { readonly type: 'turn_finished' }>;
+type Cases = ContentEvent | SettledEvent | TurnFinished;
+
+const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
+  'type',
+  {
+    assistant_text_delta: { ...stretch, text: string },
+    text_delta: { ...stretch, text: string },
+    reasoning_delta: { ...stretch, text: string, form: reasoningForm },
+    media_delta: { ...stretch, mimeType: string, bytes },
+    structured_updated: { ...ofPart, value: json },
+    custom_updated: { ...ofPart, name: string, value: json },
+    tool_call_started: { ...ofPart, ...call },
+    tool_call_arguments_delta: { ...stretch, id: toolCallId, delta: string },
+    tool_call_ready: { ...ofPart, ...call, input: json },
+    tool_execution_update: {
+      ...stretch,
+      id: toolCallId,
+      executionId: optional(id<ExecutionId>()),
+      text: string,
+    },
+    part_started: { ...ofPart, kind },
+    part_metadata_set: { ...ofPart, metadata: jsonObject },
+    part_finished: { ...ofPart, kind, partial: optional(yes), part: optional(part) },
+    part_retracted: { ...ofPart, reason: string, id: optional(toolCallId) },
+    turn_finished: { itemId: optional(itemId), stop, message: nullable(item) },
+    turn_settled: { covers, items: list(settledItem) },
+    unknown: { raw: jsonObject },
+  },
+  told,
+);
+
+const head: Decoder<EventHead> = object<EventHead>({
+  session: id<SessionId>(),
+  offset: count,
+  time: count,
+  turn: count,
+  attempt: count,
+});
+
+const event: Decoder<AgentEvent> = (value, limits) => ({
+  ...head(value, limits),
+  ...body(value, limits),
+});

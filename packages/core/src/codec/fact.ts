@@ -1,0 +1,117 @@
+import type { ExecutionId, RunId, SessionId } from '../ids.ts';
+import { isDecimal } from '../protocol/decimal.ts';
+import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
+import type { ErrorInfo } from '../protocol/stop.ts';
+import type { Cost, Usage } from '../protocol/usage.ts';
+import { author, id, itemId, itemKind, part, partId, stop, toolCallId } from './content.ts';
+import { Misfit } from './decode-error.ts';
+import {
+  boolean,
+  count,
+  type Decoder,
+  json,
+  jsonObject,
+  list,
+  object,
+  oneOf,
+  optional,
+  string,
+  stringThat,
+  variant,
+} from './decoder.ts';
+
+const cost: Decoder<Cost> = object<Cost>({
+  amount: stringThat(isDecimal, 'an exact decimal such as 0.25'),
+  currency: string,
+});
+
+const usage: Decoder<Usage> = object<Usage>({
+  input: count,
+  output: count,
+  cacheRead: count,
+  cacheWrite: count,
+  reasoning: count,
+  estimated: boolean,
+  costs: list(cost),
+});
+
+const errorInfo: Decoder<ErrorInfo> = object<ErrorInfo>({ code: string, message: string });
+
+export const covers: Decoder<Snapshot['covers']> = (value, limits) => {
+  const [first, last, ...more] = list(count)(value, limits);
+  if (first === undefined || last === undefined || more.length > 0 || first > last) {
+    throw new Misfit('expected two offsets, the first not behind the last');
+  }
+  return [first, last];
+};
+
+export const settledItem: Decoder<SettledItem> = object<SettledItem>({
+  itemId,
+  parts: list(object<SettledPart>({ partId, part })),
+});
+
+const executionId: Decoder<ExecutionId> = id();
+const runId: Decoder<RunId> = id();
+const called = { toolCallId, name: string };
+
+const unknown: Decoder<UnknownFact> = (value, limits) => ({
+  type: 'unknown',
+  raw: jsonObject(value, limits),
+});
+
+export const fact: Decoder<Fact> = variant<Fact, 'type'>(
+  'type',
+  {
+    item_started: {
+      itemId,
+      kind: itemKind,
+      author: optional(author),
+      metadata: optional(jsonObject),
+    },
+    item_finished: { itemId, stop: optional(stop) },
+    item_redacted: { itemId, reason: optional(string) },
+    response_started: { itemId, provider: string, model: string },
+    response_finished: { itemId, stop, usage },
+    usage_reported: { usage },
+    attempt_superseded: { reason: string },
+    retry_scheduled: { error: errorInfo, delayMs: count },
+    run_started: { runId },
+    run_finished: { runId, stop },
+    turn_started: {},
+    turn_finished: { itemId: optional(itemId), stop },
+    aborted: { reason: optional(string) },
+    error_reported: { error: errorInfo },
+    command_queued: { key: string, command: jsonObject },
+    command_consumed: { key: string },
+    compacted: { itemIds: list(itemId), summary: optional(string) },
+    handed_off: { to: string, reason: optional(string) },
+    tool_call_rejected: {
+      ...called,
+      code: oneOf('invalid', 'unknown', 'denied', 'aborted', 'cut'),
+      message: string,
+    },
+    approval_asked: { ...called, reason: optional(string) },
+    approval_answered: {
+      ...called,
+      decision: oneOf('allow', 'deny'),
+      reason: optional(string),
+      by: optional(string),
+      input: optional(json),
+    },
+    tool_execution_started: {
+      ...called,
+      executionId,
+      summary: string,
+      child: optional(id<SessionId>()),
+    },
+    tool_execution_finished: {
+      ...called,
+      executionId,
+      isError: boolean,
+      outcome: oneOf('completed', 'discarded', 'lost'),
+    },
+    snapshot: { covers, items: list(settledItem) },
+    unknown,
+  },
+  unknown,
+);

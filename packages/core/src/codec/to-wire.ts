@@ -1,0 +1,61 @@
+import type { Delta } from '../protocol/delta.ts';
+import type { Fact, SettledItem } from '../protocol/fact.ts';
+import type { Item } from '../protocol/item.ts';
+import type { Part, Source } from '../protocol/part.ts';
+import { toBase64 } from './base64.ts';
+
+// The wire differs from the types in three things only: bytes are base64, a tool call's input is left
+// out because it is derived, and what is unknown stands there as it came. All else goes as it is.
+
+export function wireDelta(delta: Delta): object {
+  switch (delta.type) {
+    case 'append_bytes':
+      return { ...delta, chunk: toBase64(delta.chunk) };
+    case 'commit_part':
+      return delta.part === undefined ? delta : { ...delta, part: wirePart(delta.part) };
+    case 'unknown':
+      return delta.raw;
+    default:
+      return delta;
+  }
+}
+
+export function wireFact(fact: Fact): object {
+  switch (fact.type) {
+    case 'snapshot':
+      return { ...fact, items: fact.items.map(wireSettledItem) };
+    case 'unknown':
+      return fact.raw;
+    default:
+      return fact;
+  }
+}
+
+export function wireSettledItem({ itemId, parts }: SettledItem): object {
+  return { itemId, parts: parts.map(({ partId, part }) => ({ partId, part: wirePart(part) })) };
+}
+
+export function wireItem(item: Item): object {
+  return { ...item, parts: item.parts.map(wirePart) };
+}
+
+export function wirePart(part: Part): object {
+  switch (part.kind) {
+    case 'tool_call': {
+      const { input: _derived, ...rest } = part;
+      return rest;
+    }
+    case 'media':
+    case 'file':
+      return { ...part, source: wireSource(part.source) };
+    case 'tool_result':
+      if (part.attachments === undefined) return part;
+      return { ...part, attachments: part.attachments.map(wirePart) };
+    default:
+      return part;
+  }
+}
+
+function wireSource(source: Source): object {
+  return source.type === 'bytes' ? { ...source, bytes: toBase64(source.bytes) } : source;
+}

@@ -1,0 +1,126 @@
+import { attemptOf, type ItemId, type PartId } from '../ids.ts';
+import type { Fact, Snapshot } from '../protocol/fact.ts';
+import type { Refusal } from '../protocol/protocol-error.ts';
+import type { FactRecord } from '../protocol/record.ts';
+import type { Stop } from '../protocol/stop.ts';
+import type { Usage } from '../protocol/usage.ts';
+import { changeItem, changeItems, retire } from './change-items.ts';
+import type { AttemptUsage, FoldState, ItemState } from './fold-state.ts';
+import { findItem, findLiveItem } from './lookup.ts';
+
+type FactInAttempt = Pick<FactRecord, 'turn' | 'attempt' | 'fact'>;
+type Attempt = Omit<FactInAttempt, 'fact'>;
+
+/** The state with the fact in it, the same state if it does not change it, or why it does not fit. */
+export function applyFact(state: FoldState, record: FactInAttempt): FoldState | Refusal {
+  const { fact } = record;
+  switch (fact.type) {
+    case 'item_started':
+      return startItem(state, fact, record);
+    case 'item_finished':
+      return finishItem(state, fact.itemId, fact.stop);
+    case 'item_redacted':
+      return redactItem(state, fact.itemId);
+    case 'response_finished': {
+      const finished = finishItem(state, fact.itemId, fact.stop);
+      return typeof finished === 'string' ? finished : noteUsage(finished, record, fact.usage);
+    }
+    case 'usage_reported':
+      return noteUsage(state, record, fact.usage);
+    case 'attempt_superseded':
+      return supersede(state, record);
+    case 'run_started':
+      return { ...state, run: fact.runId };
+    case 'run_finished':
+      return { ...state, run: undefined };
+    case 'snapshot':
+      return settle(state, record, fact);
+    case 'unknown':
+      return noteUnknown(state, fact.raw);
+    default:
+      return state;
+  }
+}
+
+type Started = Extract<Fact, { type: 'item_started' }>;
+
+function startItem(
+  state: FoldState,
+  { itemId: id, kind, author, metadata }: Started,
+  { turn, attempt }: Attempt,
+): FoldState | Refusal {
+  if (findLiveItem(state, id) !== undefined) return 'conflict';
+  const item: ItemState = {
+    id,
+    kind,
+    author,
+    metadata,
+    turn,
+    attempt,
+    parts: [],
+    finished: false,
+    stop: undefined,
+    redacted: false,
+  };
+  return { ...state, live: [...state.live, item] };
+}
+
+/** Parts may be open here: a reader whose turn was settled gets their ends with the snapshot only. */
+function finishItem(state: FoldState, id: ItemId, stop: Stop | undefined): FoldState | Refusal {
+  const item = findItem(state, id);
+  if (item === undefined) return 'unknown_item';
+  if (item.finished) return 'item_closed';
+  return retire(changeItem(state, id, (old) => ({ ...old, finished: true, stop })));
+}
+
+function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
+  if (findItem(state, id) === undefined) return 'unknown_item';
+  const emptied = changeItem(state, id, (item) => ({ ...item, parts: [], redacted: true }));
+  return retire({ ...emptied, open: state.open.filter((part) => part.begin.itemId !== id) });
+}
+
+function noteUsage(state: FoldState, { turn, attempt }: Attempt, used: Usage): FoldState {
+  const isThis = (entry: AttemptUsage) => entry.turn === turn && entry.attempt === attempt;
+  const index = state.usage.findLastIndex(isThis);
+  const entry = { turn, attempt, usage: used };
+  const usage = index < 0 ? [...state.usage, entry] : state.usage.with(index, entry);
+  return { ...state, usage };
+}
+
+/** All that the attempt brought leaves at once: its parts, and the items that were started for it. */
+function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState {
+  const gone = new Set(state.gone);
+  const isIts = (id: PartId) => {
+    const named = attemptOf(id);
+    return named.turn === turn && named.attempt === attempt;
+  };
+  const left = changeItems(state, (item) => {
+    const dropsItem = item.turn === turn && item.attempt === attempt;
+    const leaving = item.parts.filter((slot) => dropsItem || isIts(slot.id));
+    for (const slot of leaving) gone.add(slot.id);
+    if (dropsItem) gone.add(item.id);
+    if (dropsItem) return undefined;
+    if (leaving.length === 0) return item;
+    return { ...item, parts: item.parts.filter((slot) => !leaving.includes(slot)) };
+  });
+  return retire({ ...left, gone, open: state.open.filter((part) => !gone.has(part.id)) });
+}
+
+/** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */
+function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldState | Refusal {
+  if (items.some(({ itemId }) => findItem(state, itemId)?.turn !== turn)) return 'unknown_item';
+  const settled = new Map(items.map(({ itemId, parts }) => [itemId, parts]));
+  const left = changeItems(state, (item) => {
+    if (item.turn !== turn) return item;
+    const parts = settled.get(item.id) ?? [];
+    return { ...item, parts: parts.map(({ partId: id, part }) => ({ id, part })) };
+  });
+  return retire({ ...left, open: state.open.filter((part) => attemptOf(part.id).turn !== turn) });
+}
+
+function noteUnknown(state: FoldState, raw: Readonly<Record<string, unknown>>): FoldState {
+  if (raw['must_understand'] !== true) return state;
+  const type = String(raw['type']);
+  if (state.notUnderstood.includes(type)) return state;
+  return { ...state, notUnderstood: [...state.notUnderstood, type] };
+}

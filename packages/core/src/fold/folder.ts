@@ -1,0 +1,32 @@
+import type { SessionId } from '../ids.ts';
+import type { Batch, LogRecord } from '../protocol/record.ts';
+import { type Folded, fold, foldBatch, type OnStep } from './fold.ts';
+import { emptyState, type FoldState } from './fold-state.ts';
+
+/** Folds a log as it comes and holds the state: what `fold` gives, without passing states around. */
+export class Folder {
+  #state: FoldState;
+
+  /** From the start of a session's log, or from a state that was reached before. */
+  constructor(from: SessionId | FoldState) {
+    this.#state = typeof from === 'string' ? emptyState(from) : from;
+  }
+
+  /** Free to take at any time: it is immutable, and later ones share with it what did not change. */
+  get state(): FoldState {
+    return this.#state;
+  }
+
+  add(record: LogRecord): Folded {
+    return this.#keep(fold(this.#state, record));
+  }
+
+  addBatch(batch: Batch, onStep?: OnStep): Folded {
+    return this.#keep(foldBatch(this.#state, batch, onStep));
+  }
+
+  #keep(folded: Folded): Folded {
+    this.#state = folded.state;
+    return folded;
+  }
+}

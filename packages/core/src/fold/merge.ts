@@ -1,0 +1,99 @@
+import type { PartId } from '../ids.ts';
+import { defaultLimits } from '../limits.ts';
+import type { AppendBytes, AppendText } from '../protocol/delta.ts';
+import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
+
+/**
+ * The same records with the appends of one part put together, across other parts' appends but across
+ * nothing else. A merged append has the offset of its last one, so all of a merged batch must be
+ * folded before its end counts as reached.
+ */
+export function merge(
+  records: readonly LogRecord[],
+  maxChunkLength: number = defaultLimits.maxChunkLength,
+): readonly LogRecord[] {
+  const merged: LogRecord[] = [];
+  let groups = new Map<PartId, Group>();
+  const flush = () => {
+    if (groups.size === 0) return;
+    merged.push(...[...groups.values()].map(joined).sort(byOffset));
+    groups = new Map();
+  };
+  for (const record of records) {
+    if (!isAppend(record)) {
+      flush();
+      merged.push(record);
+      continue;
+    }
+    const { partId, chunk } = record.delta;
+    const group = groups.get(partId);
+    if (group !== undefined && joins(group, record, maxChunkLength)) {
+      group.records.push(record);
+      group.end += chunk.length;
+    } else {
+      if (group !== undefined) flush();
+      groups.set(partId, newGroup(record));
+    }
+  }
+  flush();
+  return merged;
+}
+
+export function mergeBatch(batch: Batch): Batch {
+  return { ...batch, records: merge(batch.records) };
+}
+
+type Append = DeltaRecord & { readonly delta: AppendText | AppendBytes };
+
+function isAppend(record: LogRecord): record is Append {
+  return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
+}
+
+/** Appends of one part, each beginning where the one before ends. */
+interface Group {
+  readonly records: [Append, ...Append[]];
+  readonly start: number;
+  end: number;
+}
+
+function newGroup(append: Append): Group {
+  const { at, chunk } = append.delta;
+  return { records: [append], start: at, end: at + chunk.length };
+}
+
+function joins({ records: [first], start, end }: Group, next: Append, maxLength: number): boolean {
+  const { at, chunk, type } = next.delta;
+  return (
+    at === end &&
+    type === first.delta.type &&
+    next.producer === first.producer &&
+    end - start + chunk.length <= maxLength
+  );
+}
+
+function joined({ records, start, end }: Group): LogRecord {
+  const [first] = records;
+  const last = records.at(-1) ?? first;
+  if (last === first) return first;
+  const { partId } = first.delta;
+  return first.delta.type === 'append_text'
+    ? { ...last, delta: { type: 'append_text', partId, at: start, chunk: joinText(records) } }
+    : {
+        ...last,
+        delta: { type: 'append_bytes', partId, at: start, chunk: joinBytes(records, start, end) },
+      };
+}
+
+function joinText(records: readonly Append[]): string {
+  return records.map(({ delta }) => delta.chunk).join('');
+}
+
+function joinBytes(records: readonly Append[], start: number, end: number): Uint8Array {
+  const bytes = new Uint8Array(end - start);
+  for (const { delta } of records) {
+    if (delta.type === 'append_bytes') bytes.set(delta.chunk, delta.at - start);
+  }
+  return bytes;
+}
+
+const byOffset = (a: LogRecord, b: LogRecord): number => a.offset - b.offset;

@@ -1,0 +1,56 @@
+import type { Item } from '../protocol/item.ts';
+import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
+import { livePart } from './build-part.ts';
+import type { FoldState, ItemState, PartSlot } from './fold-state.ts';
+import { findOpen } from './lookup.ts';
+
+/** The items in order, with what is committed of them: what a store keeps and a model is sent. */
+export function transcript(state: FoldState): readonly Item[] {
+  return [...state.past, ...state.live].map(toItem);
+}
+
+/** The items in order, with what is streaming as far as it came: what a screen shows. */
+export function liveTranscript(state: FoldState): readonly Item[] {
+  return [...state.past.map(toItem), ...state.live.map((item) => toLiveItem(state, item))];
+}
+
+/** What all attempts used together, superseded ones included. */
+export function totalUsage(state: FoldState): Usage {
+  return state.usage.reduce((total, { usage }) => addUsage(total, usage), noUsage);
+}
+
+// An item that did not change is the same object each time, so that a screen can tell.
+const items = new WeakMap<ItemState, Item>();
+
+export function toItem(state: ItemState): Item {
+  const known = items.get(state);
+  if (known !== undefined) return known;
+  const item = withParts(
+    state,
+    state.parts.map(({ part }) => part),
+  );
+  items.set(state, item);
+  return item;
+}
+
+function toLiveItem(state: FoldState, item: ItemState): Item {
+  if (item.parts.every(({ part }) => part !== undefined)) return toItem(item);
+  const shown = ({ id, part }: PartSlot) => {
+    const open = part === undefined ? findOpen(state, id) : undefined;
+    return open === undefined ? part : livePart(open);
+  };
+  return withParts(item, item.parts.map(shown));
+}
+
+function withParts(state: ItemState, parts: readonly (Item['parts'][number] | undefined)[]): Item {
+  const { id, kind, author, stop, metadata, redacted } = state;
+  return {
+    id,
+    kind,
+    ...(author && { author }),
+    parts: parts.filter((part) => part !== undefined),
+    ...(stop && { stop }),
+    ...(redacted && { redacted }),
+    ...(metadata && { metadata }),
+  };
+}

@@ -1,0 +1,27 @@
+import type { JsonValue } from './json-value.ts';
+
+export type JsonFailureCode =
+  | 'syntax'
+  | 'unexpected_end'
+  | 'too_deep'
+  | 'too_large'
+  | 'number_range';
+
+/** Why a text is not JSON, or is more of it than the limits allow. The message never quotes the text. */
+export interface JsonFailure {
+  readonly code: JsonFailureCode;
+  /** The UTF-16 index of the first character that cannot be; of a number's first if it is too large. */
+  readonly position: number;
+  readonly message: string;
+}
+
+export type JsonResult =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly failure: JsonFailure };
+
+export interface JsonLimits {
+  /** How many arrays and objects may be open at once. */
+  readonly maxDepth: number;
+  /** In UTF-16 units, whitespace included. */
+  readonly maxTextLength: number;
+}

@@ -1,0 +1,258 @@
+import { JsonNumberReader } from './json-number.ts';
+import type { JsonFailure, JsonFailureCode, JsonLimits } from './json-result.ts';
+import { JsonStringReader } from './json-string.ts';
+
+/** Is told what the scanner finds, in the order of the text. */
+export interface JsonSink {
+  openObject(): void;
+  openArray(): void;
+  /** The innermost object or array is complete. */
+  close(): void;
+  /** The member whose value comes next. */
+  key(name: string): void;
+  /** A complete number or literal. */
+  scalar(value: number | boolean | null): void;
+  openString(): void;
+  /** More of the open string: never empty, and never half of a surrogate pair. */
+  text(run: string): void;
+  closeString(): void;
+}
+
+/** What the next character belongs to. */
+type State =
+  | 'value'
+  | 'first_element'
+  | 'first_key'
+  | 'key'
+  | 'colon'
+  | 'after_value'
+  | 'in_key'
+  | 'in_string'
+  | 'in_number'
+  | 'in_literal';
+
+type Closer = '}' | ']';
+
+/**
+ * The grammar of RFC 8259 as a machine that can stop after any character. It keeps one token and
+ * what closes the containers around it, and looks at each character once.
+ */
+export class JsonScanner {
+  readonly #sink: JsonSink;
+  readonly #limits: JsonLimits;
+  #state: State = 'value';
+  /** Where the next character stands in the whole text. */
+  #position = 0;
+  #failure: JsonFailure | undefined;
+  /** What ends each open container, the innermost last. */
+  readonly #closers: Closer[] = [];
+  readonly #string = new JsonStringReader();
+  readonly #number = new JsonNumberReader();
+  /** The key being read: unlike a value's text it is passed on only when it is whole. */
+  #key = '';
+  #literal: boolean | null = null;
+  /** Letters of the literal that have yet to come. */
+  #letters = '';
+
+  constructor(sink: JsonSink, limits: JsonLimits) {
+    this.#sink = sink;
+    this.#limits = limits;
+  }
+
+  get failure(): JsonFailure | undefined {
+    return this.#failure;
+  }
+
+  /** Reads on, to the end of the fragment or to the first character that cannot be. */
+  scan(fragment: string): void {
+    const { maxTextLength } = this.#limits;
+    const text = fragment.slice(0, maxTextLength - this.#position);
+    let index = 0;
+    while (index < text.length && this.#failure === undefined) {
+      const next = this.#advance(text, index);
+      this.#position += next - index;
+      index = next;
+    }
+    if (text.length < fragment.length) {
+      this.#fail('too_large', `longer than the limit of ${maxTextLength} (maxTextLength)`);
+    }
+  }
+
+  /** The text is over; only now is a number at its end complete. */
+  end(): JsonFailure | undefined {
+    if (this.#state === 'in_number' && this.#number.mayEnd) this.#state = this.#endNumber();
+    if (this.#state !== 'after_value' || this.#closers.length > 0) {
+      this.#fail('unexpected_end', `the text ends, expected ${this.#expected()}`);
+    }
+    return this.#failure;
+  }
+
+  /** Gives the index to go on at: the same one if the character there only ended a number. */
+  #advance(text: string, index: number): number {
+    if (this.#state === 'in_string' || this.#state === 'in_key') {
+      return this.#advanceString(text, index);
+    }
+    if (this.#state === 'in_number') return this.#advanceNumber(text, index);
+    this.#state = this.#take(text.charAt(index));
+    return index + 1;
+  }
+
+  #take(char: string): State {
+    if (this.#state === 'in_literal') return this.#letter(char);
+    if (isWhitespace(char)) return this.#state;
+    switch (this.#state) {
+      case 'first_element':
+        return char === ']' ? this.#close() : this.#startValue(char);
+      case 'first_key':
+        return char === '}' ? this.#close() : this.#startKey(char);
+      case 'key':
+        return this.#startKey(char);
+      case 'colon':
+        return char === ':' ? 'value' : this.#reject();
+      case 'after_value':
+        return this.#afterValue(char);
+      default:
+        return this.#startValue(char);
+    }
+  }
+
+  #startValue(char: string): State {
+    switch (char) {
+      case '"':
+        this.#sink.openString();
+        return 'in_string';
+      case '{':
+      case '[':
+        return this.#open(char);
+      case 't':
+        return this.#startLiteral(true, 'rue');
+      case 'f':
+        return this.#startLiteral(false, 'alse');
+      case 'n':
+        return this.#startLiteral(null, 'ull');
+      default:
+        return this.#number.read(char, 0) > 0 ? 'in_number' : this.#reject();
+    }
+  }
+
+  #startKey(char: string): State {
+    return char === '"' ? 'in_key' : this.#reject();
+  }
+
+  #afterValue(char: string): State {
+    const closer = this.#closers.at(-1);
+    if (char === closer) return this.#close();
+    if (char !== ',' || closer === undefined) return this.#reject();
+    return closer === '}' ? 'key' : 'value';
+  }
+
+  #open(char: '{' | '['): State {
+    const { maxDepth } = this.#limits;
+    if (this.#closers.length >= maxDepth) {
+      return this.#fail('too_deep', `nested deeper than the limit of ${maxDepth} (maxDepth)`);
+    }
+    if (char === '{') {
+      this.#closers.push('}');
+      this.#sink.openObject();
+      return 'first_key';
+    }
+    this.#closers.push(']');
+    this.#sink.openArray();
+    return 'first_element';
+  }
+
+  #close(): State {
+    this.#closers.pop();
+    this.#sink.close();
+    return 'after_value';
+  }
+
+  #startLiteral(literal: boolean | null, letters: string): State {
+    this.#literal = literal;
+    this.#letters = letters;
+    return 'in_literal';
+  }
+
+  #letter(char: string): State {
+    if (!this.#letters.startsWith(char)) return this.#reject();
+    this.#letters = this.#letters.slice(1);
+    if (this.#letters !== '') return 'in_literal';
+    this.#sink.scalar(this.#literal);
+    return 'after_value';
+  }
+
+  #advanceString(text: string, index: number): number {
+    const end = this.#string.read(text, index);
+    if (end > index) {
+      this.#addText(this.#string.take());
+      return end;
+    }
+    const isOver = this.#string.mayEnd && text.charAt(index) === '"';
+    this.#state = isOver ? this.#endString() : this.#reject();
+    return index + 1;
+  }
+
+  #addText(run: string): void {
+    if (this.#state === 'in_key') this.#key += run;
+    else if (run !== '') this.#sink.text(run);
+  }
+
+  #endString(): State {
+    this.#addText(this.#string.takeRest());
+    if (this.#state === 'in_string') {
+      this.#sink.closeString();
+      return 'after_value';
+    }
+    this.#sink.key(this.#key);
+    this.#key = '';
+    return 'colon';
+  }
+
+  #advanceNumber(text: string, index: number): number {
+    const end = this.#number.read(text, index);
+    if (end === index) this.#state = this.#number.mayEnd ? this.#endNumber() : this.#reject();
+    return end;
+  }
+
+  #endNumber(): State {
+    const start = this.#position - this.#number.length;
+    const value = this.#number.take();
+    if (!Number.isFinite(value)) {
+      return this.#fail('number_range', 'the number is too large for a double', start);
+    }
+    this.#sink.scalar(value);
+    return 'after_value';
+  }
+
+  #reject(): State {
+    return this.#fail('syntax', `expected ${this.#expected()}`);
+  }
+
+  /** The first failure stands, and the state with it: nothing is read any more. */
+  #fail(code: JsonFailureCode, reason: string, position: number = this.#position): State {
+    this.#failure ??= { code, position, message: `Cannot parse JSON at ${position}: ${reason}` };
+    return this.#state;
+  }
+
+  #expected(): string {
+    if (this.#state !== 'after_value') return expectations[this.#state];
+    const closer = this.#closers.at(-1);
+    return closer === undefined ? 'nothing but whitespace' : `',' or '${closer}'`;
+  }
+}
+
+const expectations: Readonly<Record<Exclude<State, 'after_value'>, string>> = {
+  value: 'a value',
+  first_element: "a value or ']'",
+  first_key: "a key or '}'",
+  key: 'a key',
+  colon: "':'",
+  in_key: 'the rest of a key, control characters escaped',
+  in_string: 'the rest of a string, control characters escaped',
+  in_number: 'a digit',
+  in_literal: "the rest of 'true', 'false' or 'null'",
+};
+
+function isWhitespace(char: string): boolean {
+  return char === ' ' || char === '\n' || char === '\r' || char === '\t';
+}

@@ -1,0 +1,99 @@
+/** Reads what stands between the quotes of one string after the other, in fragments. */
+export class JsonStringReader {
+  #state: 'plain' | 'escape' | 'unicode' = 'plain';
+  /** Digits of the \u escape so far. */
+  #hex = '';
+  /** Decoded and not yet taken. */
+  #text = '';
+
+  /** May the string end here, or is an escape under way? */
+  get mayEnd(): boolean {
+    return this.#state === 'plain';
+  }
+
+  /** Reads from start and gives the index of the first character that does not belong to the text. */
+  read(fragment: string, start: number): number {
+    let index = start;
+    while (index < fragment.length) {
+      if (this.#state === 'plain') {
+        const end = endOfPlainRun(fragment, index);
+        this.#text += fragment.slice(index, end);
+        index = end;
+        if (fragment.charAt(index) !== '\\') break;
+        this.#state = 'escape';
+      } else if (!this.#readEscaped(fragment.charAt(index))) break;
+      index += 1;
+    }
+    return index;
+  }
+
+  /** The text read since the last take, bar a high surrogate whose partner may come next. */
+  take(): string {
+    const text = this.#text;
+    const end = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    this.#text = text.slice(end);
+    return text.slice(0, end);
+  }
+
+  /** The string is over: a high surrogate that take() held back stays alone, as in JSON.parse. */
+  takeRest(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+
+  #readEscaped(char: string): boolean {
+    if (this.#state === 'unicode') return this.#readHexDigit(char);
+    if (char === 'u') {
+      this.#state = 'unicode';
+      return true;
+    }
+    const escaped = escapes.get(char);
+    if (escaped === undefined) return false;
+    this.#text += escaped;
+    this.#state = 'plain';
+    return true;
+  }
+
+  #readHexDigit(char: string): boolean {
+    if (!hexDigits.includes(char)) return false;
+    this.#hex += char;
+    if (this.#hex.length < 4) return true;
+    this.#text += String.fromCharCode(Number.parseInt(this.#hex, 16));
+    this.#hex = '';
+    this.#state = 'plain';
+    return true;
+  }
+}
+
+const hexDigits = '0123456789abcdefABCDEF';
+
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ['\\', '\\'],
+  ['/', '/'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+]);
+
+const quote = 0x22;
+const backslash = 0x5c;
+const lastControl = 0x1f;
+
+/** The hot loop of the whole parser: most characters of a streamed document are plain text. */
+function endOfPlainRun(fragment: string, start: number): number {
+  let index = start;
+  while (index < fragment.length) {
+    const code = fragment.charCodeAt(index);
+    if (code === quote || code === backslash || code <= lastControl) break;
+    index += 1;
+  }
+  return index;
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}

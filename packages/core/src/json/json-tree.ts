@@ -1,0 +1,137 @@
+import type { JsonSink } from './json-scanner.ts';
+import type { JsonValue } from './json-value.ts';
+
+/**
+ * Builds the value of a text that is still coming in. Open containers grow in place and are never
+ * handed out: a read copies them, a close releases them. So writing never copies, and what was read
+ * never changes.
+ */
+export class JsonTree implements JsonSink {
+  /** The innermost open container. */
+  #frame: Frame | undefined;
+  /** The open string, which is not in its container yet. */
+  #text: string | undefined;
+  /** The whole value as last read or, once it is complete, for good. */
+  #root: JsonValue | undefined;
+  /**
+   * Since the last read. One flag will do for all open containers: writes go to the innermost, and
+   * a container around it changes with it.
+   */
+  #changed = false;
+
+  /** An immutable snapshot, which shares with the one before all that did not change. */
+  get value(): JsonValue | undefined {
+    if (this.#changed) {
+      this.#root = this.#snapshot();
+      this.#changed = false;
+    }
+    return this.#root;
+  }
+
+  /** The key or index of the value that is open or comes next; none at the root. */
+  get place(): string | number | undefined {
+    return this.#frame?.key;
+  }
+
+  openObject(): void {
+    const live: Record<string, JsonValue> = {};
+    this.#open({ type: 'object', live, key: '', parent: this.#frame, snapshot: live });
+  }
+
+  openArray(): void {
+    const live: JsonValue[] = [];
+    this.#open({ type: 'array', live, key: 0, parent: this.#frame, snapshot: live });
+  }
+
+  close(): void {
+    const frame = this.#frame;
+    if (frame === undefined) return;
+    this.#frame = frame.parent;
+    this.#finish(this.#changed ? frame.live : frame.snapshot);
+  }
+
+  key(name: string): void {
+    if (this.#frame?.type === 'object') this.#frame.key = name;
+  }
+
+  scalar(value: number | boolean | null): void {
+    this.#changed = true;
+    this.#finish(value);
+  }
+
+  openString(): void {
+    this.#changed = true;
+    this.#text = '';
+  }
+
+  text(run: string): void {
+    this.#changed = true;
+    this.#text += run;
+  }
+
+  closeString(): void {
+    const text = this.#text ?? '';
+    this.#text = undefined;
+    this.#finish(text);
+  }
+
+  #open(frame: Frame): void {
+    this.#changed = true;
+    this.#frame = frame;
+  }
+
+  /** The value at the current place is complete. */
+  #finish(value: JsonValue): void {
+    if (this.#frame === undefined) {
+      this.#root = value;
+      this.#changed = false;
+    } else {
+      put(this.#frame, value);
+      if (this.#frame.type === 'array') this.#frame.key += 1;
+    }
+  }
+
+  /** From the inside out, since a container's copy holds the copy of the open one within. */
+  #snapshot(): JsonValue | undefined {
+    let inner: JsonValue | undefined = this.#text;
+    for (let frame = this.#frame; frame !== undefined; frame = frame.parent) {
+      if (inner !== undefined) put(frame, inner);
+      frame.snapshot = frame.type === 'array' ? frame.live.slice() : { ...frame.live };
+      inner = frame.snapshot;
+    }
+    return inner;
+  }
+}
+
+/** An open container; `key` is the place of its open or next value. */
+type Frame = ArrayFrame | ObjectFrame;
+
+interface ArrayFrame extends FrameLinks {
+  readonly type: 'array';
+  readonly live: JsonValue[];
+  key: number;
+}
+
+interface ObjectFrame extends FrameLinks {
+  readonly type: 'object';
+  readonly live: Record<string, JsonValue>;
+  key: string;
+}
+
+interface FrameLinks {
+  readonly parent: Frame | undefined;
+  /** The copy that the last read made, or `live` before the first. */
+  snapshot: JsonValue;
+}
+
+function put(frame: Frame, value: JsonValue): void {
+  if (frame.type === 'array') {
+    frame.live[frame.key] = value;
+  } else if (frame.key in Object.prototype) {
+    // Assigned, '__proto__' would set the prototype, and where that is frozen the others would throw.
+    const writable = { value, writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(frame.live, frame.key, writable);
+  } else {
+    frame.live[frame.key] = value;
+  }
+}

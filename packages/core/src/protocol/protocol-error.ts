@@ -1,0 +1,48 @@
+import { type ErrorPlace, MillraceError } from '../errors.ts';
+
+/** Why a delta or a fact does not fit what came before it. */
+export type Refusal =
+  | 'unknown_part'
+  | 'part_closed'
+  | 'unknown_item'
+  | 'item_closed'
+  | 'open_parts'
+  | 'gap'
+  | 'conflict'
+  | 'wrong_kind'
+  | 'wrong_attempt'
+  | 'no_value'
+  | 'not_json'
+  | 'lone_surrogate'
+  | 'out_of_order'
+  | 'too_large';
+
+const sayings: { readonly [Code in Refusal]: string } = {
+  unknown_part: 'no such part was begun; begin it, or commit it whole',
+  part_closed:
+    'the part was committed or retracted, and its id is not used again; begin a new part',
+  unknown_item: 'no such item was started; record item_started first',
+  item_closed: 'the item is finished; start a new item',
+  open_parts: 'parts of the item are still open; commit or retract them first',
+  gap: 'something before it is missing; send again from where the part or the log ends',
+  conflict:
+    'it contradicts what came before under the same id; use a new id, or send what was sent',
+  wrong_kind: 'parts of this kind do not grow that way; use the operation of its kind',
+  wrong_attempt: 'the id names another turn or attempt than the record; make ids for this attempt',
+  no_value: 'the part has no value yet; set one first, or retract the part',
+  not_json: 'the value is not JSON; send only what JSON can say, within the depth limit',
+  lone_surrogate: 'the text has half of a surrogate pair; send both halves in one chunk',
+  out_of_order: 'its offset does not follow the one before; send records in the order of the log',
+  too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
+};
+
+/** A sequence that the protocol does not allow. What was refused changed nothing. */
+export class ProtocolError extends MillraceError<Refusal> {
+  constructor(code: Refusal, what: string, place: ErrorPlace, options?: ErrorOptions) {
+    const where = Object.entries(place)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => `${key} ${value}`)
+      .join(', ');
+    super(code, `Cannot ${what} (${where}): ${sayings[code]}`, place, options);
+  }
+}

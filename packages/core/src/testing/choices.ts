@@ -1,0 +1,22 @@
+/** Decisions drawn from a list of numbers, so that a failing test shrinks with the list. */
+export class Choices {
+  readonly #numbers: readonly number[];
+  #at = 0;
+
+  constructor(numbers: readonly number[]) {
+    this.#numbers = numbers;
+  }
+
+  get isSpent(): boolean {
+    return this.#at >= this.#numbers.length;
+  }
+
+  /** One of 0 … count - 1; always 0 when nothing is left. */
+  below(count: number): number {
+    return (this.#numbers[this.#at++] ?? 0) % count;
+  }
+
+  oneOf<T>(options: readonly T[]): T | undefined {
+    return options.length === 0 ? undefined : options[this.below(options.length)];
+  }
+}

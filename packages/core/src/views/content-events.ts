@@ -1,0 +1,140 @@
+import { newBytes, newText } from '../fold/apply-delta.ts';
+import type { FoldState, OpenPart } from '../fold/fold-state.ts';
+import { lengthOf } from '../fold/judge.ts';
+import { findItemOfPart, findOpen, findSlot } from '../fold/lookup.ts';
+import type { ToolCallId } from '../ids.ts';
+import type {
+  AppendBytes,
+  AppendText,
+  BeginPart,
+  CommitBuilt,
+  CommitWhole,
+  Delta,
+  ReplaceStructured,
+  RetractPart,
+  UnknownDelta,
+} from '../protocol/delta.ts';
+import type { Part } from '../protocol/part.ts';
+import type { AgentEvent, EventHead } from './agent-event.ts';
+
+/** What a delta means. One that adds nothing, because all of it was there, means nothing. */
+export function contentEvents(
+  head: EventHead,
+  delta: Delta,
+  before: FoldState,
+  after: FoldState,
+): readonly AgentEvent[] {
+  if (delta.type === 'unknown') return [{ ...head, ...delta }];
+  if (before === after) return [];
+  const part = findOpen(before, delta.partId);
+  if (delta.type === 'begin_part') return [started(head, delta)];
+  if (delta.type === 'commit_part') return finished(head, delta, part, after);
+  if (delta.type === 'retract_part') return retracted(head, delta, before);
+  return part === undefined ? [] : [grown(head, delta, part)];
+}
+
+type Growth = Exclude<Delta, BeginPart | CommitBuilt | CommitWhole | RetractPart | UnknownDelta>;
+
+function started(head: EventHead, begin: BeginPart): AgentEvent {
+  const { partId, itemId, kind } = begin;
+  if (kind !== 'tool_call') return { ...head, type: 'part_started', partId, itemId, kind };
+  const { toolCallId: id, name } = begin;
+  return { ...head, type: 'tool_call_started', partId, itemId, id, name };
+}
+
+function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
+  const { itemId } = part.begin;
+  const { partId } = delta;
+  switch (delta.type) {
+    case 'append_text':
+      return textGrown(head, delta, part);
+    case 'append_bytes':
+      return bytesGrown(head, delta, part);
+    case 'replace_structured':
+      return valueSet(head, delta, part);
+    case 'set_metadata':
+      return { ...head, type: 'part_metadata_set', partId, itemId, metadata: delta.metadata };
+  }
+}
+
+function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEvent {
+  const { begin, itemKind } = part;
+  const { partId, itemId } = begin;
+  const at = part.text.length;
+  const text = newText(part, delta);
+  switch (begin.kind) {
+    case 'reasoning':
+      return { ...head, type: 'reasoning_delta', partId, itemId, at, text, form: begin.form };
+    case 'tool_call': {
+      const id = begin.toolCallId;
+      return { ...head, type: 'tool_call_arguments_delta', partId, itemId, at, id, delta: text };
+    }
+    case 'tool_result': {
+      const { toolCallId: id, executionId } = begin;
+      const execution = executionId === undefined ? {} : { executionId };
+      return { ...head, type: 'tool_execution_update', partId, itemId, at, id, ...execution, text };
+    }
+    default: {
+      const type = itemKind === 'assistant' ? 'assistant_text_delta' : 'text_delta';
+      return { ...head, type, partId, itemId, at, text };
+    }
+  }
+}
+
+function bytesGrown(head: EventHead, delta: AppendBytes, part: OpenPart): AgentEvent {
+  const { begin } = part;
+  const { partId, itemId } = begin;
+  const mimeType = 'mimeType' in begin ? (begin.mimeType ?? '') : '';
+  const bytes = newBytes(part, delta);
+  return { ...head, type: 'media_delta', partId, itemId, at: lengthOf(part), mimeType, bytes };
+}
+
+function valueSet(head: EventHead, { value }: ReplaceStructured, { begin }: OpenPart): AgentEvent {
+  const { partId, itemId } = begin;
+  if (begin.kind !== 'custom')
+    return { ...head, type: 'structured_updated', partId, itemId, value };
+  return { ...head, type: 'custom_updated', partId, itemId, name: begin.name, value };
+}
+
+function finished(
+  head: EventHead,
+  delta: CommitBuilt | CommitWhole,
+  open: OpenPart | undefined,
+  after: FoldState,
+): readonly AgentEvent[] {
+  const { partId } = delta;
+  const item = findItemOfPart(after, partId);
+  const part = findSlot(item, partId)?.part;
+  if (item === undefined || part === undefined) return [];
+  const of = { ...head, partId, itemId: item.id };
+  const end: AgentEvent = {
+    ...of,
+    type: 'part_finished',
+    kind: part.kind,
+    ...(part.partial && { partial: part.partial }),
+    ...(delta.part !== undefined && { part }),
+  };
+  if (part.kind !== 'tool_call') return [end];
+  const { toolCallId: id, name, input } = part;
+  const start: AgentEvent = { ...of, type: 'tool_call_started', id, name };
+  const isNew = open?.begin.kind !== 'tool_call';
+  const ready: AgentEvent[] =
+    input === undefined ? [] : [{ ...of, type: 'tool_call_ready', id, name, input }];
+  return [...(isNew ? [start] : []), end, ...ready];
+}
+
+function retracted(
+  head: EventHead,
+  { partId, reason }: RetractPart,
+  before: FoldState,
+): readonly AgentEvent[] {
+  const item = findItemOfPart(before, partId);
+  if (item === undefined) return [];
+  const id = callOf(findOpen(before, partId)?.begin ?? findSlot(item, partId)?.part);
+  const call = id === undefined ? {} : { id };
+  return [{ ...head, type: 'part_retracted', partId, itemId: item.id, reason, ...call }];
+}
+
+function callOf(content: BeginPart | Part | undefined): ToolCallId | undefined {
+  return content !== undefined && 'toolCallId' in content ? content.toolCallId : undefined;
+}

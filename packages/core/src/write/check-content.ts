@@ -1,0 +1,77 @@
+import { checkJson } from '../json/check-json.ts';
+import type { Limits } from '../limits.ts';
+import type { Part, Source } from '../protocol/part.ts';
+import type { Refusal } from '../protocol/protocol-error.ts';
+
+/** Why a part cannot be taken as it is. */
+export function refusePart(part: Part, limits: Limits): Refusal | undefined {
+  if (textOf(part).length > limits.maxTextLength) return 'too_large';
+  if (!textOf(part).isWellFormed()) return 'lone_surrogate';
+  if (sourcesOf(part).some((source) => isTooLarge(source, limits))) return 'too_large';
+  return refuseJson([part.metadata, part.providerState?.data, jsonOf(part)], limits);
+}
+
+export function refuseJson(values: readonly unknown[], limits: Limits): Refusal | undefined {
+  const given = values.filter((value) => value !== undefined);
+  return given.every((value) => checkJson(value, limits) === undefined) ? undefined : 'not_json';
+}
+
+export function refuseChunk(
+  chunk: string | Uint8Array,
+  length: number,
+  limits: Limits,
+): Refusal | undefined {
+  const max = typeof chunk === 'string' ? limits.maxTextLength : limits.maxBytesLength;
+  const fits = chunk.length <= limits.maxChunkLength && length + chunk.length <= max;
+  return fits ? undefined : 'too_large';
+}
+
+/** The text that streams, or would have, into a part of its kind. */
+function textOf(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+    case 'tool_result':
+      return part.text;
+    case 'tool_call':
+      return part.arguments;
+    case 'structured':
+    case 'media':
+    case 'file':
+    case 'custom':
+      return '';
+  }
+}
+
+function jsonOf(part: Part): unknown {
+  return 'value' in part ? part.value : undefined;
+}
+
+function sourcesOf(part: Part): readonly Source[] {
+  if (part.kind === 'media' || part.kind === 'file') return [part.source];
+  if (part.kind !== 'tool_result') return [];
+  return (part.attachments ?? []).map((attachment) => attachment.source);
+}
+
+function isTooLarge(source: Source, limits: Limits): boolean {
+  return source.type === 'bytes' && source.bytes.length > limits.maxBytesLength;
+}
+
+/** The part with half pairs in its text replaced, as a stream would have done. */
+export function wellFormedPart(part: Part): Part {
+  switch (part.kind) {
+    case 'text':
+    case 'tool_result':
+      return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+    case 'reasoning':
+      return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+    case 'tool_call':
+      if (part.arguments.isWellFormed()) return part;
+      return { ...part, arguments: part.arguments.toWellFormed() };
+    case 'structured':
+    case 'media':
+    case 'file':
+    case 'custom':
+      return part;
+  }
+}

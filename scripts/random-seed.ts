@@ -1,0 +1,3 @@
+import { configureGlobal } from 'fast-check';
+
+configureGlobal({ seed: Number(process.env['SEED']), numRuns: 1000 });
