@@ -16,7 +16,7 @@ const maxIdLength = 1024;
 // Control characters break logs and SSE frames; lone surrogates do not survive UTF-8.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to refuse
 const unprintable = /[\u0000-\u001f\u007f]/;
-const partIdForm = /^(?:0|[1-9]\d{0,14})\.(?:0|[1-9]\d{0,14})\..+$/;
+const partIdForm = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\../s;
 
 export function isId(text: string): boolean {
   return (
@@ -25,7 +25,9 @@ export function isId(text: string): boolean {
 }
 
 export function isPartId(text: string): boolean {
-  return isId(text) && partIdForm.test(text);
+  if (!isId(text)) return false;
+  const [, turn, attempt] = partIdForm.exec(text) ?? [];
+  return Number.isSafeInteger(Number(turn)) && Number.isSafeInteger(Number(attempt));
 }
 
 function checked<T extends string>(what: string, text: string, fits: boolean): T {
@@ -45,7 +47,9 @@ export const executionId = (text: string): ExecutionId =>
   checked('an execution id', text, isId(text));
 export const partId = (turn: number, attempt: number, name: string): PartId => {
   const text = `${turn}.${attempt}.${name}`;
-  return checked('a part id', text, isPartId(text));
+  // Written out, 1.5 and 1 would read as turn 1 and attempt 5.
+  const areWhole = Number.isInteger(turn) && Number.isInteger(attempt);
+  return checked('a part id', text, areWhole && isPartId(text));
 };
 
 /** The turn and attempt that a part id names. */

@@ -23,6 +23,7 @@ export {
 export { Folder } from './fold/folder.ts';
 export { findItem, findItemOfPart, findOpen } from './fold/lookup.ts';
 export { merge, mergeBatch } from './fold/merge.ts';
+export { settledItems, settleTurn } from './fold/settle-turn.ts';
 export { liveTranscript, toItem, totalUsage, transcript } from './fold/transcript.ts';
 export { validate } from './fold/validate.ts';
 export {
@@ -46,7 +47,14 @@ export {
 export { checkJson, type JsonProblem } from './json/check-json.ts';
 export type { JsonArray, JsonObject, JsonValue } from './json/json-value.ts';
 export { parseJson } from './json/parse-json.ts';
-export { PartialJson } from './json/partial-json.ts';
+export {
+  type JsonChange,
+  type JsonFailure,
+  type JsonLimits,
+  type JsonPath,
+  type JsonResult,
+  PartialJson,
+} from './json/partial-json.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export { addDecimals, isDecimal } from './protocol/decimal.ts';
 export type {

@@ -12,6 +12,7 @@ import { attemptOf } from './ids.ts';
 import type { Batch, LogRecord } from './protocol/record.ts';
 import { addUsage, noUsage } from './protocol/usage.ts';
 import { Choices } from './testing/choices.ts';
+import { deepFreeze } from './testing/deep-freeze.ts';
 import { randomLog, testSession } from './testing/random-log.ts';
 import { referenceTranscript } from './testing/reference-fold.ts';
 
@@ -103,6 +104,18 @@ describe('law 1: the transcript is the fold of the log', () => {
     );
   });
 
+  test('and never changes a state, a record or a batch that it was given', () => {
+    fc.assert(
+      fc.property(logs, numbers, (records, choice) => {
+        let state = deepFreeze(emptyState(testSession));
+        for (const batch of randomBatches(records, new Choices(choice))) {
+          state = deepFreeze(foldBatch(state, deepFreeze(mergeBatch(deepFreeze(batch)))).state);
+        }
+        expect(transcript(state)).toEqual(referenceTranscript(records));
+      }),
+    );
+  });
+
   test('and of a log whose finished turns are settled', () => {
     fc.assert(
       fc.property(logs, (records) => {
@@ -129,6 +142,7 @@ describe('law 1: the transcript is the fold of the log', () => {
         const resumed = foldBatch(had, batchOf(settled, cut, records.length));
         expect(resumed.outcome).toBe(cut === records.length ? 'seen' : 'applied');
         expect(transcript(resumed.state)).toEqual(transcript(whole));
+        expect(resumed.state.open).toEqual(whole.open);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import { checkJson } from '../json/check-json.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { Limits } from '../limits.ts';
-import { fromBase64 } from './base64.ts';
+import { decodedLength, fromBase64 } from './base64.ts';
 import { Misfit } from './decode-error.ts';
 
 /** Checks that a JSON value is a T and gives it; throws `Misfit` where it is not. */
@@ -56,6 +56,12 @@ export const count: Decoder<number> = (value) => {
   throw misfit('a whole number from 0 to 2^53 - 1', value);
 };
 
+export const offset: Decoder<number> = (value, limits) => {
+  const number = count(value, limits);
+  if (number > 0) return number;
+  throw new Misfit('expected an offset, which starts at 1');
+};
+
 export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
   return (value) => {
     const found = texts.find((text) => text === value);
@@ -64,10 +70,10 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
   };
 }
 
-export const bytes: Decoder<Uint8Array> = (value, limits) => {
+export const bytes: Decoder<Uint8Array> = (value, { maxBytesLength }) => {
   if (typeof value !== 'string') throw misfit('base64 text', value);
-  if (value.length > Math.ceil(limits.maxBytesLength / 3) * 4) {
-    throw new Misfit(`expected at most ${limits.maxBytesLength} bytes`, 'too_large');
+  if (decodedLength(value) > maxBytesLength) {
+    throw new Misfit(`expected at most ${maxBytesLength} bytes`, 'too_large');
   }
   const decoded = fromBase64(value);
   if (decoded === undefined) throw new Misfit('expected base64 text with padding');
@@ -75,8 +81,10 @@ export const bytes: Decoder<Uint8Array> = (value, limits) => {
 };
 
 export const json: Decoder<JsonValue> = (value, limits) => {
+  if (value === undefined) throw misfit('a JSON value', value);
+  // It was parsed from JSON, so all that can be wrong with it is its size. Its keys are content: no path.
   const problem = checkJson(value, limits);
-  if (problem !== undefined) throw new Misfit(`${problem.why}, at ${problem.path} of the value`);
+  if (problem !== undefined) throw new Misfit(problem.why, 'too_large');
   return value as JsonValue;
 };
 
@@ -85,7 +93,7 @@ export const jsonObject: Decoder<JsonObject> = (value, limits) => {
   return json(value, limits) as JsonObject;
 };
 
-function isObject(value: unknown): asserts value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): asserts value is Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   throw misfit('an object', value);
 }
@@ -133,17 +141,37 @@ export function object<T extends object>(fields: Fields<T>): Decoder<T> {
 }
 
 type Tagged<Tag extends string> = { readonly [K in Tag]: string };
-type Case<T, Tag extends string> = Decoder<T> | Fields<Omit<T, Tag>>;
+type Case<T, Known extends string> = Decoder<T> | Fields<Omit<T, Known>>;
+type Cases<T extends Tagged<Tag>, Tag extends string, Known extends string> = {
+  readonly [Name in T[Tag]]: Case<Extract<T, { readonly [K in Tag]: Name }>, Tag | Known>;
+};
 
 /** One of several shapes, told apart by the text in one field, which each case therefore leaves out. */
 export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
   tag: Tag,
-  cases: { readonly [Name in T[Tag]]: Case<Extract<T, { readonly [K in Tag]: Name }>, Tag> },
+  cases: Cases<T, Tag, never>,
+  otherwise?: Decoder<Other>,
+): Decoder<T | Other> {
+  return variantWith<T, Tag, never, Other>({}, tag, cases, otherwise);
+}
+
+/** The same for shapes that have fields in common, which stand before the others. */
+export function variantWith<
+  T extends Tagged<Tag>,
+  Tag extends string,
+  Known extends string,
+  Other = T,
+>(
+  shared: { readonly [K in Known]: Decoder<unknown> },
+  tag: Tag,
+  cases: Cases<T, Tag, Known>,
   otherwise?: Decoder<Other>,
 ): Decoder<T | Other> {
   const decoders = new Map<string, Decoder<T>>();
-  for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag>][]) {
-    decoders.set(name, typeof shape === 'function' ? shape : tagged(tag, name, shape));
+  for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag | Known>][]) {
+    // The compiler cannot add up a generic shape from its parts; `Cases` made sure that it does.
+    const fields: unknown = { ...shared, [tag]: literal(name), ...shape };
+    decoders.set(name, typeof shape === 'function' ? shape : object(fields as Fields<T>));
   }
   return (value, limits) => {
     isObject(value);
@@ -154,14 +182,6 @@ export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
       throw new Misfit(`expected one of ${[...decoders.keys()].join(', ')}`);
     });
   };
-}
-
-function tagged<T, Tag extends string>(
-  tag: Tag,
-  name: string,
-  fields: Fields<Omit<T, Tag>>,
-): Decoder<T> {
-  return object({ [tag]: literal(name), ...fields } as unknown as Fields<T & object>);
 }
 
 export function literal<T extends string>(text: T): Decoder<T> {

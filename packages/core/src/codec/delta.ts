@@ -11,21 +11,26 @@ import {
   optional,
   string,
   variant,
+  variantWith,
   yes,
 } from './decoder.ts';
 
 const begun = { type: literal('begin_part'), partId, itemId };
 
-const beginPart: Decoder<BeginPart> = variant<BeginPart, 'kind'>('kind', {
-  text: { ...begun, mimeType: optional(string) },
-  reasoning: { ...begun, form: reasoningForm },
-  tool_call: { ...begun, toolCallId, name: string },
-  tool_result: { ...begun, toolCallId, name: string, executionId: optional(id()) },
-  structured: { ...begun, name: optional(string) },
-  media: { ...begun, mimeType: string },
-  file: { ...begun, name: string, mimeType: string },
-  custom: { ...begun, name: string },
-});
+const beginPart: Decoder<BeginPart> = variantWith<BeginPart, 'kind', keyof typeof begun>(
+  begun,
+  'kind',
+  {
+    text: { mimeType: optional(string) },
+    reasoning: { form: reasoningForm },
+    tool_call: { toolCallId, name: string },
+    tool_result: { toolCallId, name: string, executionId: optional(id()) },
+    structured: { name: optional(string) },
+    media: { mimeType: string },
+    file: { name: string, mimeType: string },
+    custom: { name: string },
+  },
+);
 
 const commitBuilt: Decoder<CommitBuilt> = object<Omit<CommitBuilt, 'part'>>({
   type: literal('commit_part'),

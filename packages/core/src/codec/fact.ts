@@ -13,6 +13,7 @@ import {
   jsonObject,
   list,
   object,
+  offset,
   oneOf,
   optional,
   string,
@@ -38,9 +39,9 @@ const usage: Decoder<Usage> = object<Usage>({
 const errorInfo: Decoder<ErrorInfo> = object<ErrorInfo>({ code: string, message: string });
 
 export const covers: Decoder<Snapshot['covers']> = (value, limits) => {
-  const [first, last, ...more] = list(count)(value, limits);
+  const [first, last, ...more] = list(offset)(value, limits);
   if (first === undefined || last === undefined || more.length > 0 || first > last) {
-    throw new Misfit('expected two offsets, the first not behind the last');
+    throw new Misfit('expected two offsets, the first not above the last');
   }
   return [first, last];
 };
@@ -54,7 +55,7 @@ const executionId: Decoder<ExecutionId> = id();
 const runId: Decoder<RunId> = id();
 const called = { toolCallId, name: string };
 
-const unknown: Decoder<UnknownFact> = (value, limits) => ({
+export const unknownFact: Decoder<UnknownFact> = (value, limits) => ({
   type: 'unknown',
   raw: jsonObject(value, limits),
 });
@@ -111,7 +112,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       outcome: oneOf('completed', 'discarded', 'lost'),
     },
     snapshot: { covers, items: list(settledItem) },
-    unknown,
+    unknown: unknownFact,
   },
-  unknown,
+  unknownFact,
 );

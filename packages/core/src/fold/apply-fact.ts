@@ -87,23 +87,20 @@ function noteUsage(state: FoldState, { turn, attempt }: Attempt, used: Usage): F
   return { ...state, usage };
 }
 
-/** All that the attempt brought leaves at once: its parts, and the items that were started for it. */
+/** All that the attempt brought leaves at once: the items that were started for it, and its parts. */
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState {
-  const gone = new Set(state.gone);
-  const isIts = (id: PartId) => {
-    const named = attemptOf(id);
-    return named.turn === turn && named.attempt === attempt;
-  };
+  const isIts = (tried: Attempt) => tried.turn === turn && tried.attempt === attempt;
+  const items = [...state.past, ...state.live];
+  const itemIds = items.filter(isIts).map((item) => item.id);
+  const partIds = items.flatMap((item) => item.parts.map((slot) => slot.id));
+  const leaving = [...itemIds, ...partIds.filter((id) => isIts(attemptOf(id)))];
+  const gone = new Set([...state.gone, ...leaving]);
+  const stays = ({ id }: { readonly id: ItemId | PartId }) => !gone.has(id);
   const left = changeItems(state, (item) => {
-    const dropsItem = item.turn === turn && item.attempt === attempt;
-    const leaving = item.parts.filter((slot) => dropsItem || isIts(slot.id));
-    for (const slot of leaving) gone.add(slot.id);
-    if (dropsItem) gone.add(item.id);
-    if (dropsItem) return undefined;
-    if (leaving.length === 0) return item;
-    return { ...item, parts: item.parts.filter((slot) => !leaving.includes(slot)) };
+    if (!stays(item)) return undefined;
+    return item.parts.every(stays) ? item : { ...item, parts: item.parts.filter(stays) };
   });
-  return retire({ ...left, gone, open: state.open.filter((part) => !gone.has(part.id)) });
+  return retire({ ...left, gone, open: state.open.filter(stays) });
 }
 
 /** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */

@@ -20,9 +20,18 @@ export function changeItems(
   state: FoldState,
   change: (item: ItemState) => ItemState | undefined,
 ): FoldState {
-  const changed = (items: readonly ItemState[]) =>
-    items.map(change).filter((item) => item !== undefined);
-  return { ...state, past: changed(state.past), live: changed(state.live) };
+  return { ...state, past: changed(state.past, change), live: changed(state.live, change) };
+}
+
+/** The same list where nothing changed: mostly that is the long one. */
+function changed(
+  items: readonly ItemState[],
+  change: (item: ItemState) => ItemState | undefined,
+): readonly ItemState[] {
+  const first = items.findIndex((item) => change(item) !== item);
+  if (first < 0) return items;
+  const rest = items.slice(first).map(change);
+  return [...items.slice(0, first), ...rest.filter((item) => item !== undefined)];
 }
 
 /** Moves the items that are done, and have nothing open before them, to the past. */

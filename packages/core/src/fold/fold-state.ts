@@ -18,7 +18,7 @@ export interface FoldState {
   readonly through: number;
   /** Items that are done, and stand before all that are not. Apart, so that streaming never copies them. */
   readonly past: readonly ItemState[];
-  /** The items behind them; some may be done while an earlier one is still open. */
+  /** The items after them; some may be done while an earlier one is still open. */
   readonly live: readonly ItemState[];
   /** The parts that are streaming now, in the order of their begin. */
   readonly open: readonly OpenPart[];

@@ -26,7 +26,7 @@ export function fold(state: FoldState, record: LogRecord): Folded {
 
 /**
  * A batch is taken whole or not at all, and only its end moves `through`: a merged append may stand
- * behind records that came after its beginning.
+ * after records that came later than its beginning.
  */
 export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Folded {
   const { after, through, records } = batch;

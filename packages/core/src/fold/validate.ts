@@ -1,14 +1,14 @@
 import { attemptOf, type PartId } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
+import { refuseChunk, refuseJson, refusePart } from '../protocol/check-content.ts';
 import type { AppendBytes, AppendText, Delta, UnknownDelta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
-import { refuseChunk, refuseJson, refusePart } from '../write/check-content.ts';
 import { newBytes, newText } from './apply-delta.ts';
 import { applyFact } from './apply-fact.ts';
 import { toBytes } from './byte-rope.ts';
-import type { FoldState, OpenPart } from './fold-state.ts';
+import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
 import { judge, lengthOf, type Verdict } from './judge.ts';
 import { findItem, findItemOfPart, findLiveItem, findOpen } from './lookup.ts';
 
@@ -96,8 +96,14 @@ function refuseEntry(
     return findItem(state, delta.itemId) === undefined ? 'unknown_item' : 'item_closed';
   }
   if (item.finished) return 'item_closed';
+  if (!takesPartsOf(item, attemptOf(delta.partId))) return 'wrong_attempt';
   const isFull = state.open.length >= limits.maxOpenParts;
   return isFull && delta.type === 'begin_part' ? 'too_large' : undefined;
+}
+
+/** An item belongs to a turn, and to one attempt at it or (0) to all. */
+function takesPartsOf(item: ItemState, named: ReturnType<typeof attemptOf>): boolean {
+  return item.turn === named.turn && (item.attempt === 0 || item.attempt === named.attempt);
 }
 
 /** Does an append say something else about a stretch that is already there? */

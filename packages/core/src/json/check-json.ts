@@ -2,9 +2,15 @@ import type { Limits } from '../limits.ts';
 
 type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
 
-/** Where a value stops being JSON, as a path such as `$.a[0]`, and why; undefined if it is JSON. */
+/**
+ * Where a value stops being JSON, as a path such as `$.a[0]`, and why; undefined if it is JSON, which
+ * means that it comes back from JSON text as it was. Two things that come back a little changed are
+ * JSON all the same: -0, which is 0 then, and an object without a prototype, which then has one. What
+ * JSON does not look at is not looked at: symbols, hidden fields, names that an array has.
+ */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
-  return inspect(value, '$', limits.maxDepth, { left: limits.maxTextLength });
+  const found = inspect(value, limits.maxDepth, { left: limits.maxTextLength });
+  return found && { path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
 export interface JsonProblem {
@@ -12,61 +18,77 @@ export interface JsonProblem {
   readonly why: string;
 }
 
-/** Counts the values seen: a small object that refers to itself twice at each level has 2^depth of them. */
+/**
+ * The values and characters that may yet come: no more than the text would have. They are counted as
+ * often as they are met, because a small object that refers to itself twice at each level is huge.
+ */
 interface Budget {
   left: number;
 }
 
-function inspect(
-  value: unknown,
-  path: string,
-  depth: number,
-  budget: Budget,
-): JsonProblem | undefined {
-  if (--budget.left < 0) return { path, why: 'there are too many values' };
+interface Found {
+  readonly why: string;
+  /** From the inside out: those on the way out add theirs, so that a sound value costs no paths. */
+  readonly steps: string[];
+}
+
+const found = (why: string): Found => ({ why, steps: [] });
+
+function inspect(value: unknown, depth: number, budget: Budget): Found | undefined {
+  budget.left -= typeof value === 'string' ? 1 + value.length : 1;
+  if (budget.left < 0) return found('there is too much of it');
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return undefined;
     case 'number':
-      return Number.isFinite(value) ? undefined : { path, why: `${value} is no JSON number` };
+      return Number.isFinite(value) ? undefined : found(`${value} is no JSON number`);
     case 'object':
-      if (value === null) return undefined;
-      if (depth === 0) return { path, why: 'it is nested too deeply' };
-      if (Array.isArray(value)) return inspectArray(value, path, depth - 1, budget);
-      return inspectObject(value, path, depth - 1, budget);
+      return value === null ? undefined : inspectContainer(value, depth, budget);
     default:
-      return { path, why: `JSON has no ${typeof value}` };
+      return found(`JSON has no ${typeof value}`);
   }
+}
+
+function inspectContainer(value: object, depth: number, budget: Budget): Found | undefined {
+  if (depth <= 0) return found('it is nested too deeply');
+  if ('toJSON' in value && typeof value.toJSON === 'function') return found('it has a toJSON');
+  return Array.isArray(value)
+    ? inspectArray(value, depth - 1, budget)
+    : inspectObject(value, depth - 1, budget);
 }
 
 function inspectArray(
   values: readonly unknown[],
-  path: string,
   depth: number,
   budget: Budget,
-): JsonProblem | undefined {
+): Found | undefined {
   for (let index = 0; index < values.length; index++) {
-    const problem = inspect(values[index], `${path}[${index}]`, depth, budget);
-    if (problem !== undefined) return problem;
+    const problem = inspect(values[index], depth, budget);
+    if (problem !== undefined) return within(`[${index}]`, problem);
   }
   return undefined;
 }
 
-function inspectObject(
-  object: object,
-  path: string,
-  depth: number,
-  budget: Budget,
-): JsonProblem | undefined {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  // Another realm's plain object has another Object.prototype, but that too has no prototype above it.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    return { path, why: 'it is not a plain object' };
-  }
+function inspectObject(object: object, depth: number, budget: Budget): Found | undefined {
+  if (!isPlain(object)) return found('it is not a plain object');
   for (const [key, value] of Object.entries(object)) {
-    const problem = inspect(value, `${path}.${key}`, depth, budget);
-    if (problem !== undefined) return problem;
+    budget.left -= key.length;
+    const problem = inspect(value, depth, budget);
+    if (problem !== undefined) return within(`.${key}`, problem);
   }
   return undefined;
+}
+
+function within(step: string, problem: Found): Found {
+  problem.steps.push(step);
+  return problem;
+}
+
+/** Another realm's plain object has another Object.prototype, which is told by what only it has. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  if (prototype === null || prototype === Object.prototype) return true;
+  const isRoot = typeof prototype === 'object' && Object.getPrototypeOf(prototype) === null;
+  return isRoot && Object.hasOwn(prototype, 'isPrototypeOf');
 }

@@ -1,9 +1,6 @@
-import type { JsonSink } from './json-scanner.ts';
-import type { JsonTree } from './json-tree.ts';
+import type { JsonSink } from './json-sink.ts';
+import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
-
-/** The keys and indices from the root to a value. */
-export type JsonPath = readonly (string | number)[];
 
 /** What a fragment changed. */
 export type JsonChange =
@@ -21,8 +18,6 @@ const noChanges: readonly JsonChange[] = Object.freeze([]);
 export class JsonChangeLog implements JsonSink {
   readonly #tree: JsonTree;
   #changes: JsonChange[] | undefined;
-  /** Of the open containers, the innermost last. */
-  readonly #paths: JsonPath[] = [];
   /** Of the open string, made once: many a fragment appends to the same place. */
   #path: JsonPath = [];
   /** What the open string gained since its last change was noted. */
@@ -43,17 +38,16 @@ export class JsonChangeLog implements JsonSink {
   }
 
   openObject(): void {
-    this.#paths.push(this.#set(emptyObject));
+    this.#set(emptyObject);
     this.#tree.openObject();
   }
 
   openArray(): void {
-    this.#paths.push(this.#set(emptyArray));
+    this.#set(emptyArray);
     this.#tree.openArray();
   }
 
   close(): void {
-    this.#paths.pop();
     this.#tree.close();
   }
 
@@ -68,7 +62,7 @@ export class JsonChangeLog implements JsonSink {
 
   openString(): void {
     this.#tree.openString();
-    this.#path = this.#here();
+    this.#path = this.#tree.path;
     this.#isNew = true;
   }
 
@@ -82,16 +76,8 @@ export class JsonChangeLog implements JsonSink {
     this.#noteString();
   }
 
-  #set(value: JsonValue): JsonPath {
-    const path = this.#here();
-    this.#note({ type: 'set', path, value });
-    return path;
-  }
-
-  #here(): JsonPath {
-    const container = this.#paths.at(-1);
-    const place = this.#tree.place;
-    return container === undefined || place === undefined ? [] : [...container, place];
+  #set(value: JsonValue): void {
+    this.#note({ type: 'set', path: this.#tree.path, value });
   }
 
   #noteString(): void {

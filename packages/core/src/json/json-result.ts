@@ -20,7 +20,7 @@ export type JsonResult =
   | { readonly ok: false; readonly failure: JsonFailure };
 
 export interface JsonLimits {
-  /** How many arrays and objects may be open at once. */
+  /** How many arrays and objects may be open at once, and so how long the path of a change can get. */
   readonly maxDepth: number;
   /** In UTF-16 units, whitespace included. */
   readonly maxTextLength: number;

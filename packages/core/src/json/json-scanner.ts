@@ -1,22 +1,7 @@
 import { JsonNumberReader } from './json-number.ts';
 import type { JsonFailure, JsonFailureCode, JsonLimits } from './json-result.ts';
+import type { JsonSink } from './json-sink.ts';
 import { JsonStringReader } from './json-string.ts';
-
-/** Is told what the scanner finds, in the order of the text. */
-export interface JsonSink {
-  openObject(): void;
-  openArray(): void;
-  /** The innermost object or array is complete. */
-  close(): void;
-  /** The member whose value comes next. */
-  key(name: string): void;
-  /** A complete number or literal. */
-  scalar(value: number | boolean | null): void;
-  openString(): void;
-  /** More of the open string: never empty, and never half of a surrogate pair. */
-  text(run: string): void;
-  closeString(): void;
-}
 
 /** What the next character belongs to. */
 type State =
@@ -78,10 +63,13 @@ export class JsonScanner {
     }
   }
 
-  /** The text is over; only now is a number at its end complete. */
+  /** The text is over, and only now is a number that is all of it complete. */
   end(): JsonFailure | undefined {
-    if (this.#state === 'in_number' && this.#number.mayEnd) this.#state = this.#endNumber();
-    if (this.#state !== 'after_value' || this.#closers.length > 0) {
+    const isRoot = this.#closers.length === 0;
+    if (isRoot && this.#state === 'in_number' && this.#number.mayEnd) {
+      this.#state = this.#endNumber();
+    }
+    if (!isRoot || this.#state !== 'after_value') {
       this.#fail('unexpected_end', `the text ends, expected ${this.#expected()}`);
     }
     return this.#failure;
@@ -249,7 +237,7 @@ const expectations: Readonly<Record<Exclude<State, 'after_value'>, string>> = {
   colon: "':'",
   in_key: 'the rest of a key, control characters escaped',
   in_string: 'the rest of a string, control characters escaped',
-  in_number: 'a digit',
+  in_number: 'the rest of a number',
   in_literal: "the rest of 'true', 'false' or 'null'",
 };
 

@@ -15,14 +15,12 @@ export class JsonStringReader {
   read(fragment: string, start: number): number {
     let index = start;
     while (index < fragment.length) {
-      if (this.#state === 'plain') {
-        const end = endOfPlainRun(fragment, index);
-        this.#text += fragment.slice(index, end);
-        index = end;
-        if (fragment.charAt(index) !== '\\') break;
-        this.#state = 'escape';
-      } else if (!this.#readEscaped(fragment.charAt(index))) break;
-      index += 1;
+      const next =
+        this.#state === 'plain'
+          ? this.#readRun(fragment, index)
+          : this.#readEscape(fragment, index);
+      if (next === index) break;
+      index = next;
     }
     return index;
   }
@@ -42,27 +40,41 @@ export class JsonStringReader {
     return text;
   }
 
+  #readRun(fragment: string, start: number): number {
+    const end = endOfPlainRun(fragment, start);
+    this.#text += fragment.slice(start, end);
+    if (fragment.charAt(end) !== '\\') return end;
+    this.#state = 'escape';
+    return end + 1;
+  }
+
+  #readEscape(fragment: string, index: number): number {
+    const char = fragment.charAt(index);
+    const isRead = this.#state === 'unicode' ? this.#readHexDigit(char) : this.#readEscaped(char);
+    return isRead ? index + 1 : index;
+  }
+
   #readEscaped(char: string): boolean {
-    if (this.#state === 'unicode') return this.#readHexDigit(char);
-    if (char === 'u') {
-      this.#state = 'unicode';
-      return true;
-    }
     const escaped = escapes.get(char);
-    if (escaped === undefined) return false;
-    this.#text += escaped;
-    this.#state = 'plain';
+    if (escaped !== undefined) this.#endEscape(escaped);
+    else if (char === 'u') this.#state = 'unicode';
+    else return false;
     return true;
   }
 
   #readHexDigit(char: string): boolean {
     if (!hexDigits.includes(char)) return false;
     this.#hex += char;
-    if (this.#hex.length < 4) return true;
-    this.#text += String.fromCharCode(Number.parseInt(this.#hex, 16));
-    this.#hex = '';
-    this.#state = 'plain';
+    if (this.#hex.length === 4) {
+      this.#endEscape(String.fromCharCode(Number.parseInt(this.#hex, 16)));
+      this.#hex = '';
+    }
     return true;
+  }
+
+  #endEscape(decoded: string): void {
+    this.#text += decoded;
+    this.#state = 'plain';
   }
 }
 

@@ -1,5 +1,8 @@
-import type { JsonSink } from './json-scanner.ts';
+import type { JsonSink } from './json-sink.ts';
 import type { JsonValue } from './json-value.ts';
+
+/** The keys and indices from the root to a value. */
+export type JsonPath = readonly (string | number)[];
 
 /**
  * Builds the value of a text that is still coming in. Open containers grow in place and are never
@@ -28,9 +31,11 @@ export class JsonTree implements JsonSink {
     return this.#root;
   }
 
-  /** The key or index of the value that is open or comes next; none at the root. */
-  get place(): string | number | undefined {
-    return this.#frame?.key;
+  /** Where the open string is or, if none is, where the next value goes. */
+  get path(): JsonPath {
+    const path: (string | number)[] = [];
+    for (let frame = this.#frame; frame !== undefined; frame = frame.parent) path.push(frame.key);
+    return path.reverse();
   }
 
   openObject(): void {

@@ -38,7 +38,10 @@ function parseByHand(text: string, limits: JsonLimits): JsonResult {
 
 type Container = JsonArray | JsonObject;
 
-/** Are all nesting and all numbers in range? Level by level, so that no depth fills the stack. */
+/**
+ * Are all nesting and all numbers in range? Level by level, so that no depth fills the stack. What
+ * a later duplicate of its key replaced is gone by now and not judged.
+ */
 function isWithin(value: JsonValue, maxDepth: number): boolean {
   let level: Container[] = [[value]];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -5,8 +5,9 @@ import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
-export type { JsonChange, JsonPath } from './json-change-log.ts';
+export type { JsonChange } from './json-change-log.ts';
 export type { JsonFailure, JsonLimits, JsonResult } from './json-result.ts';
+export type { JsonPath } from './json-tree.ts';
 
 /**
  * The live value of JSON that comes in as fragments of text, at a cost per fragment that depends
@@ -21,8 +22,8 @@ export type { JsonFailure, JsonLimits, JsonResult } from './json-result.ts';
  * json.end(); // { ok: true, value: { city: 'Berlin', days: 3 } }
  */
 export class PartialJson {
-  readonly #tree: JsonTree = new JsonTree();
-  readonly #log: JsonChangeLog = new JsonChangeLog(this.#tree);
+  readonly #tree = new JsonTree();
+  readonly #log = new JsonChangeLog(this.#tree);
   readonly #scanner: JsonScanner;
 
   constructor(limits: JsonLimits = defaultLimits) {

@@ -90,8 +90,8 @@ export type ToolFact =
   | {
       readonly type: 'tool_execution_started';
       readonly toolCallId: ToolCallId;
-      readonly executionId: ExecutionId;
       readonly name: string;
+      readonly executionId: ExecutionId;
       /** One line for people. */
       readonly summary: string;
       /** The session of the sub-agent that it is. */
@@ -100,8 +100,8 @@ export type ToolFact =
   | {
       readonly type: 'tool_execution_finished';
       readonly toolCallId: ToolCallId;
-      readonly executionId: ExecutionId;
       readonly name: string;
+      readonly executionId: ExecutionId;
       readonly isError: boolean;
       /** `discarded` with its attempt, or `lost` with its process: its result does not count. */
       readonly outcome: 'completed' | 'discarded' | 'lost';

@@ -28,7 +28,8 @@ const sayings: { readonly [Code in Refusal]: string } = {
   conflict:
     'it contradicts what came before under the same id; use a new id, or send what was sent',
   wrong_kind: 'parts of this kind do not grow that way; use the operation of its kind',
-  wrong_attempt: 'the id names another turn or attempt than the record; make ids for this attempt',
+  wrong_attempt:
+    'the id, the record and the item name another turn or attempt; make ids for this one',
   no_value: 'the part has no value yet; set one first, or retract the part',
   not_json: 'the value is not JSON; send only what JSON can say, within the depth limit',
   lone_surrogate: 'the text has half of a surrogate pair; send both halves in one chunk',

@@ -38,7 +38,7 @@ export type DraftRecord = { readonly turn: number; readonly attempt: number } & 
 export type LogRecord = DeltaRecord | FactRecord;
 
 /**
- * What readers get: all that the log has behind `after` up to `through`, in order. Offsets inside may
+ * What readers get: all that the log has after the offset `after`, up to `through`, in order. Offsets inside may
  * jump, because appends were merged or a turn was settled.
  */
 export interface Batch {

@@ -1,20 +1,21 @@
 import type { ToolCallId } from '../ids.ts';
+import type { JsonLimits } from '../json/json-result.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ToolCallPart } from './part.ts';
 
 /** A tool call made from a value, for instance in a history that the caller wrote. */
 export function toolCallPart(toolCallId: ToolCallId, name: string, input: JsonValue): ToolCallPart {
-  return { kind: 'tool_call', toolCallId, name, arguments: JSON.stringify(input), input };
+  return withInput({ kind: 'tool_call', toolCallId, name, arguments: JSON.stringify(input) });
 }
 
 /**
  * The part with the value of its arguments, where they have one: the empty text means `{}`, as
  * providers send it for tools without parameters; a call that was cut off has none.
  */
-export function withInput(part: ToolCallPart): ToolCallPart {
+export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart {
   const { input: _derived, ...rest } = part;
   if (part.partial) return rest;
-  const parsed = parseJson(part.arguments === '' ? '{}' : part.arguments);
+  const parsed = parseJson(part.arguments === '' ? '{}' : part.arguments, limits);
   return parsed.ok ? { ...rest, input: parsed.value } : rest;
 }

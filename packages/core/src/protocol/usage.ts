@@ -43,7 +43,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheWrite: a.cacheWrite + b.cacheWrite,
     reasoning: a.reasoning + b.reasoning,
     estimated: a.estimated || b.estimated,
-    costs: b.costs.reduce(addCost, a.costs),
+    costs: [...a.costs, ...b.costs].reduce(addCost, []),
   };
 }
 

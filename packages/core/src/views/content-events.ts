@@ -57,17 +57,24 @@ function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
   }
 }
 
+// Runs once a delta. It names every field because V8 makes an object literal several times faster
+// than it copies one into another.
 function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEvent {
+  const { session, offset, time, turn, attempt } = head;
   const { begin, itemKind } = part;
   const { partId, itemId } = begin;
   const at = part.text.length;
   const text = newText(part, delta);
   switch (begin.kind) {
-    case 'reasoning':
-      return { ...head, type: 'reasoning_delta', partId, itemId, at, text, form: begin.form };
+    case 'reasoning': {
+      const type = 'reasoning_delta';
+      const { form } = begin;
+      return { type, session, offset, time, turn, attempt, partId, itemId, at, text, form };
+    }
     case 'tool_call': {
+      const type = 'tool_call_arguments_delta';
       const id = begin.toolCallId;
-      return { ...head, type: 'tool_call_arguments_delta', partId, itemId, at, id, delta: text };
+      return { type, session, offset, time, turn, attempt, partId, itemId, at, id, delta: text };
     }
     case 'tool_result': {
       const { toolCallId: id, executionId } = begin;
@@ -76,7 +83,7 @@ function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEve
     }
     default: {
       const type = itemKind === 'assistant' ? 'assistant_text_delta' : 'text_delta';
-      return { ...head, type, partId, itemId, at, text };
+      return { type, session, offset, time, turn, attempt, partId, itemId, at, text };
     }
   }
 }

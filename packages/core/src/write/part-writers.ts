@@ -1,6 +1,7 @@
 import type { ItemId, PartId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import type { Limits } from '../limits.ts';
+import { refuseChunk, refuseJson, refusePart, wellFormedPart } from '../protocol/check-content.ts';
 import type {
   BeginPart,
   CommitBuilt,
@@ -13,7 +14,6 @@ import type { Metadata } from '../protocol/metadata.ts';
 import type { Part, PartKind } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import { withInput } from '../protocol/tool-call.ts';
-import { refuseChunk, refuseJson, refusePart, wellFormedPart } from './check-content.ts';
 import type { BytesWriter, PartWriter, ReasoningWriter, ValueWriter } from './part-writer.ts';
 
 type Emit = (delta: Delta) => void;

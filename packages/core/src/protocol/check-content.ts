@@ -1,7 +1,7 @@
 import { checkJson } from '../json/check-json.ts';
 import type { Limits } from '../limits.ts';
-import type { Part, Source } from '../protocol/part.ts';
-import type { Refusal } from '../protocol/protocol-error.ts';
+import type { Part, Source } from './part.ts';
+import type { Refusal } from './protocol-error.ts';
 
 /** Why a part cannot be taken as it is. */
 export function refusePart(part: Part, limits: Limits): Refusal | undefined {

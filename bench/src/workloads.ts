@@ -1,0 +1,73 @@
+/** Bytes as a provider of the Chat Completions wire would send them, and what they should come to. */
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+  readonly reads: readonly Uint8Array[];
+  readonly deltas: number;
+}
+
+const readLength = 1400;
+
+/** W1: an answer of 20,000 text deltas of about 4 characters. */
+export function textWorkload(deltas = 20_000): Workload {
+  const words = [' the', 'rive', 'r ca', 'rrie', 's it', ', wh', 'eel ', 'turn', 's. ✓', '\n- a'];
+  const lines = Array.from({ length: deltas }, (_, index) =>
+    chunk({ content: words[index % words.length] }),
+  );
+  return workload('W1', `${deltas} text deltas`, lines);
+}
+
+/** W2: one tool call whose arguments come in fragments of 8 characters. */
+export function argumentsWorkload(length = 200_000): Workload {
+  const text = sourceFile(length);
+  const all = JSON.stringify({ path: 'src/wheel.ts', content: text, mode: 'overwrite' });
+  const lines = [startCall(0, 'write')];
+  for (let at = 0; at < all.length; at += 8) lines.push(moreArguments(0, all.slice(at, at + 8)));
+  return workload('W2', `a tool call with ${Math.round(length / 1000)} KB of arguments`, lines);
+}
+
+/** W3: 16 tool calls whose arguments come interleaved. */
+export function callsWorkload(calls = 16, fragments = 1250): Workload {
+  const lines = Array.from({ length: calls }, (_, index) => startCall(index, 'search'));
+  for (let step = 0; step < fragments; step++) {
+    for (let index = 0; index < calls; index++) {
+      const isLast = step === fragments - 1;
+      lines.push(moreArguments(index, step === 0 ? '{"q":"' : isLast ? '"}' : `word${step % 10} `));
+    }
+  }
+  return workload('W3', `${calls} interleaved tool calls`, lines);
+}
+
+function sourceFile(length: number): string {
+  const line = 'export const turn = (wheel: Wheel): string => wheel.name + "\\tturns";\n';
+  return line.repeat(Math.ceil(length / line.length)).slice(0, length);
+}
+
+function startCall(index: number, name: string): object {
+  const call = { index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } };
+  return chunk({ tool_calls: [call] });
+}
+
+function moreArguments(index: number, text: string): object {
+  return chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+}
+
+function chunk(delta: object): object {
+  return {
+    id: 'chatcmpl-B7YxGJ2bVZyVq0mD0Yp3kQh1oWx5T',
+    object: 'chat.completion.chunk',
+    created: 1763200000,
+    model: 'gpt-test-2026-01-01',
+    system_fingerprint: 'fp_50cad350e4',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: null }],
+  };
+}
+
+function workload(name: string, title: string, chunks: readonly object[]): Workload {
+  const text = `${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`;
+  const bytes = new TextEncoder().encode(text);
+  const reads: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += readLength)
+    reads.push(bytes.slice(at, at + readLength));
+  return { name, title, reads, deltas: chunks.length };
+}

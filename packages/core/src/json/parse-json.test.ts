@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { parseJson } from './parse-json.ts';
+import { PartialJson } from './partial-json.ts';
+
+const unlimited = { maxDepth: Infinity, maxTextLength: Infinity };
+
+describe('parseJson', () => {
+  it('gives what JSON.parse gives', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(parseJson(text)).toStrictEqual({ ok: true, value: JSON.parse(text) });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('answers any text as PartialJson does, and never throws', () => {
+    const alphabet = fc.constantFrom(...'{}[]",:\\ \n-+.019eEtrufalsn');
+    const texts = fc.oneof(fc.json(), fc.string(), fc.string({ unit: alphabet }));
+    fc.assert(
+      fc.property(texts, (text) => {
+        const limits = { maxDepth: 3, maxTextLength: 40 };
+        const json = new PartialJson(limits);
+        json.feed(text);
+        expect(parseJson(text, limits)).toEqual(json.end());
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test.each<[text: string, code: string, position: number]>([
+    ['', 'unexpected_end', 0],
+    ['{"a":[1,2}', 'syntax', 9],
+    ['{"a":"b', 'unexpected_end', 7],
+    ['[1e999]', 'number_range', 1],
+    ['{"a":{"b":[0,-1e400]}}', 'number_range', 13],
+    ['-1e999', 'number_range', 0],
+  ])('of %j: %s at %i', (text, code, position) => {
+    expect(parseJson(text)).toMatchObject({ ok: false, failure: { code, position } });
+  });
+
+  it('takes the largest double and rounds the smallest to zero, as JSON.parse does', () => {
+    expect(parseJson('[1.7976931348623157e308, 1e-999, -0]')).toEqual({
+      ok: true,
+      value: [Number.MAX_VALUE, 0, -0],
+    });
+  });
+
+  it('takes a null, which is a value', () => {
+    expect(parseJson(' null ')).toEqual({ ok: true, value: null });
+  });
+
+  it('keeps __proto__ as data', () => {
+    const result = parseJson('{"__proto__":{"admin":true}}');
+    expect(result.ok && Object.keys(result.value ?? {})).toEqual(['__proto__']);
+  });
+
+  it('takes exactly maxDepth levels, of arrays and objects alike', () => {
+    const limits = { ...unlimited, maxDepth: 4 };
+    expect(parseJson('[{"a":[{}]}]', limits).ok).toBe(true);
+    expect(parseJson('[1, {"a":[{"b":[]}]}]', limits)).toMatchObject({
+      failure: { code: 'too_deep', position: 15 },
+    });
+    expect(parseJson('1', { ...unlimited, maxDepth: 0 }).ok).toBe(true);
+  });
+
+  it('takes exactly maxTextLength characters', () => {
+    const limits = { ...unlimited, maxTextLength: 6 };
+    expect(parseJson('"1234"', limits).ok).toBe(true);
+    expect(parseJson('"1234" ', limits)).toMatchObject({
+      failure: { code: 'too_large', position: 6 },
+    });
+  });
+
+  it('survives a million levels, with a limit or without', () => {
+    const depth = 1_000_000;
+    const open = '['.repeat(depth);
+    const closed = open + ']'.repeat(depth);
+    expect(parseJson(closed)).toMatchObject({ failure: { code: 'too_deep', position: 128 } });
+    expect(parseJson(closed, unlimited).ok).toBe(true);
+    expect(parseJson(open, unlimited)).toMatchObject({
+      failure: { code: 'unexpected_end', position: depth },
+    });
+  });
+});

@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { countingIds, itemId, toolCallId } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Delta } from '../protocol/delta.ts';
+import { DeltaWriter } from './delta-writer.ts';
+
+const item = itemId('i1');
+const newWriter = (limits: Partial<Limits> = {}) =>
+  new DeltaWriter({ itemId: item, turn: 1, attempt: 2, ids: countingIds(), limits });
+
+const textOf = (deltas: readonly Delta[]) =>
+  deltas.map((delta) => (delta.type === 'append_text' ? delta.chunk : '')).join('');
+
+test('positions count up by themselves, in UTF-16 units', () => {
+  const writer = newWriter();
+  const text = writer.text();
+  text.append('The ');
+  text.append('😀!');
+  text.commit();
+  expect(writer.take()).toEqual([
+    { type: 'begin_part', partId: '1.2.p1', itemId: item, kind: 'text' },
+    { type: 'append_text', partId: '1.2.p1', at: 0, chunk: 'The ' },
+    { type: 'append_text', partId: '1.2.p1', at: 4, chunk: '😀!' },
+    { type: 'commit_part', partId: '1.2.p1', length: 7 },
+  ]);
+  expect(writer.take()).toEqual([]);
+});
+
+test('each kind has its begin, its way to grow and its end', () => {
+  const writer = newWriter();
+  const call = toolCallId('c1');
+  writer.reasoning('summary').commit({ signature: 's' });
+  writer.toolCall(call, 'read').append('{}');
+  writer.toolResult(call, 'read').append('ok');
+  writer.structured({ name: 'out' }).set({ a: 1 });
+  writer.custom('citation').set([1]);
+  writer.media('audio/wav').append(Uint8Array.of(1, 2));
+  writer.file('a.pdf', 'application/pdf').append(Uint8Array.of(3));
+  writer.whole({ kind: 'text', text: 'whole' });
+  for (const part of writer.open) part.commit();
+  expect(writer.open).toEqual([]);
+  const deltas = writer.take();
+  const begun = deltas.flatMap((delta) => (delta.type === 'begin_part' ? delta.kind : []));
+  expect(begun).toEqual([
+    'reasoning',
+    'tool_call',
+    'tool_result',
+    'structured',
+    'custom',
+    'media',
+    'file',
+  ]);
+  const lengths = deltas.flatMap((delta) => ('length' in delta ? delta.length : []));
+  expect(lengths).toEqual([0, 2, 2, 0, 0, 2, 1]);
+});
+
+describe('half a surrogate pair', () => {
+  test('is held until its partner comes', () => {
+    const writer = newWriter();
+    const text = writer.text();
+    text.append('a\ud83d');
+    expect(textOf(writer.take())).toBe('a');
+    text.append('\ude00b');
+    expect(textOf(writer.take())).toBe('😀b');
+  });
+
+  test('is U+FFFD where none comes: at the end, in the middle, or without a first half', () => {
+    const writer = newWriter();
+    const text = writer.text();
+    for (const chunk of ['\ude00a', 'b\ud83dc', '\ud83d', '\ud83d', 'd\ud83d']) text.append(chunk);
+    text.commit({ partial: true });
+    const deltas = writer.take();
+    expect(textOf(deltas)).toBe('\ufffdab\ufffdc\ufffd\ufffdd\ufffd');
+    expect(deltas.at(-1)).toMatchObject({ type: 'commit_part', length: 9, partial: true });
+  });
+
+  test('is never on the log, wherever a text is split', () => {
+    const halves = fc.constantFrom('a', '😀', '\ud83d', '\ude00', 'é', '');
+    fc.assert(
+      fc.property(fc.array(fc.array(halves).map((units) => units.join(''))), (chunks) => {
+        const writer = newWriter();
+        const text = writer.text();
+        for (const chunk of chunks) text.append(chunk);
+        text.commit();
+        const deltas = writer.take();
+        expect(textOf(deltas)).toBe(chunks.join('').toWellFormed());
+        for (const delta of deltas) {
+          if (delta.type === 'append_text') expect(delta.chunk.isWellFormed()).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('is repaired in a part that comes whole', () => {
+    const writer = newWriter();
+    writer.whole({ kind: 'text', text: 'a\ud83d' });
+    expect(writer.take()[0]).toMatchObject({ part: { text: 'a\ufffd' } });
+  });
+});
+
+describe('a refusal leaves the writer usable, and nothing written:', () => {
+  const refused = (code: string) => expect.objectContaining({ name: 'ProtocolError', code });
+
+  test('after commit and after retract every method but retract is part_closed', () => {
+    const writer = newWriter();
+    const committed = writer.text();
+    const retracted = writer.text();
+    committed.commit();
+    retracted.retract('cut');
+    writer.take();
+    for (const part of [committed, retracted]) {
+      expect(() => part.append('x')).toThrow(refused('part_closed'));
+      expect(() => part.commit()).toThrow(refused('part_closed'));
+      expect(() => part.metadata({})).toThrow(refused('part_closed'));
+      expect(() => part.replace({ kind: 'text', text: '' })).toThrow(refused('part_closed'));
+    }
+    expect(writer.take()).toEqual([]);
+    committed.retract('withdrawn');
+    committed.retract('withdrawn');
+    expect(writer.take()).toEqual([
+      { type: 'retract_part', partId: committed.partId, reason: 'withdrawn' },
+    ]);
+  });
+
+  test('a chunk, a text, bytes and the number of open parts have limits', () => {
+    const writer = newWriter({
+      maxChunkLength: 4,
+      maxTextLength: 6,
+      maxBytesLength: 2,
+      maxOpenParts: 2,
+    });
+    const text = writer.text();
+    const media = writer.media('image/png');
+    text.append('abcd');
+    expect(() => text.append('abcde')).toThrow(refused('too_large'));
+    expect(() => text.append('abc')).toThrow(refused('too_large'));
+    expect(() => media.append(Uint8Array.of(1, 2, 3))).toThrow(refused('too_large'));
+    expect(() => writer.text()).toThrow(refused('too_large'));
+    text.append('ef');
+    text.commit();
+    writer.text().append('room');
+  });
+
+  test('a value that is no JSON, and a commit without one', () => {
+    const writer = newWriter();
+    const part = writer.structured();
+    expect(() => part.set(Number.NaN)).toThrow(refused('not_json'));
+    expect(() => part.commit()).toThrow(refused('no_value'));
+    part.set(null);
+    part.commit();
+    expect(writer.take().map(({ type }) => type)).toEqual([
+      'begin_part',
+      'replace_structured',
+      'commit_part',
+    ]);
+  });
+
+  test('a whole part over a limit does not close the part it should replace', () => {
+    const writer = newWriter({ maxTextLength: 3 });
+    const text = writer.text();
+    expect(() => text.replace({ kind: 'text', text: 'long' })).toThrow(refused('too_large'));
+    text.append('abc');
+    text.commit();
+    expect(textOf(writer.take())).toBe('abc');
+  });
+});
+
+test('the open parts are there for whoever ends the response', () => {
+  const writer = newWriter();
+  writer.text().append('half');
+  writer.toolCall(toolCallId('c1'), 'read').append('{"pa');
+  for (const part of writer.open) {
+    if (part.kind === 'tool_call') part.retract('aborted');
+    else part.commit({ partial: true });
+  }
+  expect(writer.take().slice(-2)).toEqual([
+    { type: 'commit_part', partId: '1.2.p1', length: 4, partial: true },
+    { type: 'retract_part', partId: '1.2.p2', reason: 'aborted' },
+  ]);
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import {
+  type AgentEvent,
+  agentEvents,
+  type Batch,
+  decodeRecord,
+  decodeTranscript,
+  encodeRecord,
+  Folder,
+  mergeBatch,
+  sessionId,
+  transcript,
+  validate,
+} from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { protocolExamples } from './protocol-examples.ts';
+
+const examples = protocolExamples();
+
+test('PROTOCOL.md has an example of each kind of sequence, and each is read', () => {
+  const document = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
+  expect(examples.map(({ name }) => name)).toEqual([
+    'text',
+    'a tool call',
+    'two interleaved tool calls',
+    'reasoning, then text',
+    'media bytes',
+    'structured output',
+    'two items open at once',
+    'a full override by another kind',
+    'a superseded attempt',
+    'a settled turn',
+  ]);
+  expect(document.match(/^### Example/gm)).toHaveLength(examples.length);
+});
+
+describe.each(examples)('the example “$name”', ({ lines, transcript: expected, told }) => {
+  const records = lines.map((line) => decodeRecord(line));
+  const through = records.at(-1)?.offset ?? 0;
+  const batch: Batch = { after: 0, through, records };
+  const isDense = records.length === through;
+
+  function folded(...batches: readonly Batch[]): Folder {
+    const folder = new Folder(sessionId('example'));
+    for (const one of batches) expect(folder.addBatch(one).outcome).toBe('applied');
+    return folder;
+  }
+
+  test('folds to its transcript, merged or not', () => {
+    expect(transcript(folded(batch).state)).toEqual(decodeTranscript(expected));
+    expect(transcript(folded(mergeBatch(batch)).state)).toEqual(decodeTranscript(expected));
+  });
+
+  test('is told as it says', () => {
+    const events: AgentEvent[] = [];
+    new Folder(sessionId('example')).addBatch(batch, (before, record, after) => {
+      events.push(...agentEvents(before, record, after));
+    });
+    expect(events.map(({ type }) => type)).toEqual(told);
+  });
+
+  test('is written in the very form that we write', () => {
+    expect(records.map(encodeRecord)).toEqual(lines);
+  });
+
+  // In a settled log offsets jump, so that it is read in batches only.
+  if (!isDense) return;
+
+  test('is allowed by the table, and folds record by record', () => {
+    const folder = folded();
+    for (const record of records) {
+      expect(validate(folder.state, record)).toEqual(record);
+      expect(folder.add(record).outcome).toBe('applied');
+    }
+    expect(folder.state).toEqual(folded(batch).state);
+  });
+});

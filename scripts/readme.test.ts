@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const readme = readFileSync('README.md', 'utf8');
+const snippets = [
+  ...readme.matchAll(/```ts\n([\s\S]*?)\n```(?:\n\nIt prints:\n\n```\n([\s\S]*?)```)?/g),
+].map(([, code = '', printed]) => ({ code, printed, name: code.split('\n')[0] ?? '' }));
+
+/** Runs TypeScript as it stands in the text, from the root, as a reader would. */
+function run(code: string): string {
+  const flags = ['--conditions=@millrace/source', '--input-type=module-typescript', '--eval'];
+  return execFileSync(process.execPath, [...flags, code], { encoding: 'utf8' });
+}
+
+describe('README.md', () => {
+  test.each(snippets)('prints what it says: $name', ({ code, printed }) => {
+    expect(run(code)).toBe(printed);
+  });
+
+  test('has a snippet, and names only commands that exist', () => {
+    expect(snippets.length).toBeGreaterThan(0);
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    const commands = readme.matchAll(/(?<=`|&& |^)npm (?:run )?([a-z]+)/gm);
+    const unknown = [...commands].filter(([, name = '']) => name !== 'ci' && !(name in scripts));
+    expect(unknown).toEqual([]);
+  });
+});
+
+test('every relative link in a document leads somewhere', () => {
+  const documents = globSync('**/*.md', { exclude: ['**/node_modules/**', '.changeset/**'] });
+  const broken = documents.flatMap((path) => {
+    const links = readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g);
+    return [...links]
+      .map(([, target = '']) => join(dirname(path), target))
+      .filter((target) => !existsSync(target))
+      .map((target) => `${path}: ${target}`);
+  });
+  expect(broken).toEqual([]);
+});
+
+test('npm start folds an example without a terminal, and explains a name that it does not know', () => {
+  const example = ['--conditions=@millrace/source', 'examples/00-fold-live.ts'];
+  const printed = execFileSync(process.execPath, example, { encoding: 'utf8' });
+  expect(printed).toContain('tool_call_ready');
+  expect(printed).toContain('"text": "fn main() {}"');
+  const wrong = () => execFileSync(process.execPath, [...example, 'nonsense'], { stdio: 'pipe' });
+  expect(wrong).toThrow('There is no example “nonsense” in PROTOCOL.md. There are:\n  text');
+});
