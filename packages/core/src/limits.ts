@@ -8,7 +8,9 @@ export interface Limits {
   readonly maxBytesLength: number;
   /** Parts of one item that are open at once. */
   readonly maxOpenParts: number;
-  /** Nesting of arrays and objects in any JSON: arguments, metadata, whole documents. */
+  /** A name, a media type, a reason, a signature. */
+  readonly maxNameLength: number;
+  /** Nesting of arrays and objects in any value: arguments, metadata, structured output. */
   readonly maxDepth: number;
   /** A JSON document as text, be it a record or a transcript. */
   readonly maxDocumentLength: number;
@@ -16,9 +18,11 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   maxChunkLength: 4 * 2 ** 20,
-  maxTextLength: 16 * 2 ** 20,
+  maxTextLength: 8 * 2 ** 20,
   maxBytesLength: 32 * 2 ** 20,
   maxOpenParts: 1024,
+  maxNameLength: 2 ** 18,
   maxDepth: 128,
+  // A text of which every character needs six in JSON still fits.
   maxDocumentLength: 64 * 2 ** 20,
 };

@@ -31,11 +31,21 @@ function asciiText(ascii: Uint8Array): string {
   return text;
 }
 
+/** How many bytes a text is, if it is base64: known before it is decoded. */
+export function decodedLength(text: string): number {
+  return (text.length / 4) * 3 - paddingOf(text);
+}
+
+function paddingOf(text: string): number {
+  if (text.endsWith('==')) return 2;
+  return text.endsWith('=') ? 1 : 0;
+}
+
 /** The bytes, or undefined where the text is not base64 as we write it: padded, nothing else in it. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
-  const padded = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-  const bytes = new Uint8Array((text.length / 4) * 3 - padded);
+  const padded = paddingOf(text);
+  const bytes = new Uint8Array(decodedLength(text));
   const digits = text.length - padded;
   let held = 0;
   let out = 0;

@@ -1,10 +1,17 @@
+import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { type Item, transcriptVersion } from '../protocol/item.ts';
-import { type Batch, type LogRecord, recordVersion } from '../protocol/record.ts';
+import {
+  type Batch,
+  type DeltaRecord,
+  type FactRecord,
+  type LogRecord,
+  recordVersion,
+} from '../protocol/record.ts';
 import { item } from './content.ts';
-import { DecodeError, Misfit, pathText } from './decode-error.ts';
-import { count, type Decoder, list, object, string } from './decoder.ts';
+import { DecodeError, type DecodeErrorCode, Misfit, pathText } from './decode-error.ts';
+import { count, type Decoder, list, object, offset, string } from './decoder.ts';
 import { delta } from './delta.ts';
 import { fact } from './fact.ts';
 import { wireDelta, wireFact, wireItem } from './to-wire.ts';
@@ -18,8 +25,8 @@ export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRec
   return decodeText('a record', text, record, limits);
 }
 
-export function encodeBatch(batch: Batch): string {
-  return JSON.stringify({ ...batch, records: batch.records.map(wireRecord) });
+export function encodeBatch({ after, through, records }: Batch): string {
+  return JSON.stringify({ after, through, records: records.map(wireRecord) });
 }
 
 export function decodeBatch(text: string, limits: Partial<Limits> = {}): Batch {
@@ -42,19 +49,42 @@ export function decodeText<T>(
   changed: Partial<Limits>,
 ): T {
   const limits = { ...defaultLimits, ...changed };
-  const { maxDepth, maxDocumentLength } = limits;
-  const parsed = parseJson(text, { maxDepth, maxTextLength: maxDocumentLength });
-  if (!parsed.ok) {
-    const { code, position, message } = parsed.failure;
-    const problem = code === 'too_large' || code === 'too_deep' ? 'too_large' : 'not_json';
-    throw new DecodeError(problem, `Cannot read ${what}: ${message}`, { position });
-  }
+  const value = parse(what, text, limits);
   try {
-    return decode(parsed.value, limits);
+    return decode(value, limits);
   } catch (error) {
     if (!(error instanceof Misfit)) throw error;
     throw decodeError(what, error);
   }
+}
+
+// The limit on depth is one on the values in a document, so that what a writer took a reader takes:
+// the deepest stand in batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
+const levelsAround = 12;
+
+function parse(what: string, text: string, limits: Limits): JsonValue {
+  const { maxDepth, maxDocumentLength } = limits;
+  // Before anything looks at the text: to parse up to the limit only to refuse it can take seconds.
+  if (text.length > maxDocumentLength) {
+    const why = `longer than the limit of ${maxDocumentLength} (maxDocumentLength)`;
+    throw unreadable('too_large', what, maxDocumentLength, why);
+  }
+  const bounds = { maxDepth: maxDepth + levelsAround, maxTextLength: maxDocumentLength };
+  const parsed = parseJson(text, bounds);
+  if (parsed.ok) return parsed.value;
+  const { code, position, message } = parsed.failure;
+  if (code !== 'too_deep') throw unreadable('not_json', what, position, message);
+  const why = `a value is nested deeper than the limit of ${maxDepth} (maxDepth)`;
+  throw unreadable('too_large', what, position, why);
+}
+
+function unreadable(
+  code: DecodeErrorCode,
+  what: string,
+  position: number,
+  why: string,
+): DecodeError {
+  return new DecodeError(code, `Cannot read ${what}: ${why}`, { position });
 }
 
 function decodeError(what: string, cause: Misfit): DecodeError {
@@ -63,10 +93,12 @@ function decodeError(what: string, cause: Misfit): DecodeError {
   return new DecodeError(cause.code, message, { path }, { cause });
 }
 
-function wireRecord(given: LogRecord): object {
-  return given.delta === undefined
-    ? { ...given, fact: wireFact(given.fact) }
-    : { ...given, delta: wireDelta(given.delta) };
+// Names every field, so that a record has one text whoever made it, decoded or new.
+function wireRecord({ v, offset, time, turn, attempt, producer, delta, fact }: LogRecord): object {
+  const head = { v, offset, time, turn, attempt, producer };
+  return delta === undefined
+    ? { ...head, fact: wireFact(fact) }
+    : { ...head, delta: wireDelta(delta) };
 }
 
 function version<V extends number>(known: V): Decoder<V> {
@@ -81,12 +113,6 @@ function version<V extends number>(known: V): Decoder<V> {
   };
 }
 
-const offset: Decoder<number> = (value, limits) => {
-  const number = count(value, limits);
-  if (number > 0) return number;
-  throw new Misfit('expected an offset, which starts at 1');
-};
-
 const head = {
   v: version(recordVersion),
   offset,
@@ -96,23 +122,16 @@ const head = {
   producer: string,
 };
 
-const deltaRecord: Decoder<LogRecord> = object<LogRecord & { readonly fact?: undefined }>({
-  ...head,
-  delta,
-  fact: () => undefined,
-});
+const notBoth: Decoder<undefined> = (value) => {
+  if (value !== undefined) throw new Misfit('expected a delta or a fact, found both');
+};
 
-const factRecord: Decoder<LogRecord> = object<LogRecord & { readonly delta?: undefined }>({
-  ...head,
-  fact,
-  delta: () => undefined,
-});
+const deltaRecord: Decoder<LogRecord> = object<DeltaRecord>({ ...head, fact: notBoth, delta });
+const factRecord: Decoder<LogRecord> = object<FactRecord>({ ...head, delta: notBoth, fact });
 
 const record: Decoder<LogRecord> = (value, limits) => {
-  const keys = new Set(typeof value === 'object' && value !== null ? Object.keys(value) : []);
-  if (keys.has('delta') && keys.has('fact'))
-    throw new Misfit('expected a delta or a fact, found both');
-  return keys.has('fact') ? factRecord(value, limits) : deltaRecord(value, limits);
+  const hasFact = typeof value === 'object' && value !== null && 'fact' in value;
+  return hasFact ? factRecord(value, limits) : deltaRecord(value, limits);
 };
 
 const batch: Decoder<Batch> = object<Batch>({

@@ -89,7 +89,7 @@ const attachment: Decoder<MediaPart | FilePart> = variant<MediaPart | FilePart, 
 export const part: Decoder<Part> = variant<Part, 'kind'>('kind', {
   text: { text: string, mimeType: optional(string), ...common },
   reasoning: { text: string, form: reasoningForm, signature: optional(string), ...common },
-  tool_call: (value, limits) => withInput(toolCall(value, limits)),
+  tool_call: (value, limits) => withInput(toolCall(value, limits), limits),
   tool_result: {
     toolCallId,
     name: string,

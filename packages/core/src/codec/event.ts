@@ -1,5 +1,6 @@
 import type { ExecutionId, SessionId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
+import type { Fact } from '../protocol/fact.ts';
 import type { PartKind } from '../protocol/part.ts';
 import type {
   AgentEvent,
@@ -12,27 +13,32 @@ import { factAsTold } from '../views/agent-events.ts';
 import { toBase64 } from './base64.ts';
 import { decodeText } from './codec.ts';
 import { id, item, itemId, part, partId, reasoningForm, stop, toolCallId } from './content.ts';
+import { Misfit } from './decode-error.ts';
 import {
   bytes,
   count,
   type Decoder,
+  isObject,
   json,
   jsonObject,
   list,
   nullable,
   object,
+  offset,
   oneOf,
   optional,
   string,
   variant,
   yes,
 } from './decoder.ts';
-import { covers, fact, settledItem } from './fact.ts';
+import { covers, fact, settledItem, unknownFact } from './fact.ts';
 import { wireItem, wirePart, wireSettledItem } from './to-wire.ts';
 
 /** An event as one line of JSON. */
 export function encodeEvent(event: AgentEvent): string {
-  return JSON.stringify(wireEvent(event));
+  // What every event has comes first, so that an event has one text whoever made it, decoded or new.
+  const { session, offset, time, turn, attempt, type } = event;
+  return JSON.stringify({ session, offset, time, turn, attempt, type, ...wireEvent(event) });
 }
 
 export function decodeEvent(text: string, limits: Partial<Limits> = {}): AgentEvent {
@@ -71,18 +77,30 @@ const call = { id: toolCallId, name: string };
 
 /** What is no case below is a fact under its own name, or comes from a later writer. */
 const told: Decoder<FactEvent> = (value, limits) => {
-  const raw = jsonObject(value, limits);
-  const { id: toolCallId, ...rest } = raw;
-  const decoded = fact(toolCallId === undefined ? rest : { ...rest, toolCallId }, limits);
+  isObject(value);
+  // No event has this name, so it may have any fields: a snapshot is told as turn_settled.
+  if (value['type'] === 'snapshot') return unknownFact(value, limits);
+  const decoded = factIn(value, limits);
   switch (decoded.type) {
     case 'unknown':
     case 'snapshot':
     case 'turn_finished':
-      return { type: 'unknown', raw };
+      return unknownFact(value, limits);
     default:
       return factAsTold(decoded);
   }
 };
+
+/** The fact that was told: an event has the tool call's id as `id`, and nothing in `toolCallId`. */
+function factIn(event: Readonly<Record<string, unknown>>, limits: Limits): Fact {
+  const { id, toolCallId: _ignored, ...rest } = event;
+  try {
+    return fact(id === undefined ? rest : { ...rest, toolCallId: id }, limits);
+  } catch (error) {
+    if (error instanceof Misfit && error.path[0] === 'toolCallId') error.path[0] = 'id';
+    throw error;
+  }
+}
 
 type TurnFinished = Extract<FactEvent, { readonly type: 'turn_finished' }>;
 type Cases = ContentEvent | SettledEvent | TurnFinished;
@@ -118,7 +136,7 @@ const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
 
 const head: Decoder<EventHead> = object<EventHead>({
   session: id<SessionId>(),
-  offset: count,
+  offset,
   time: count,
   turn: count,
   attempt: count,

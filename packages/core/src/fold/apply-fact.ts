@@ -74,9 +74,11 @@ function finishItem(state: FoldState, id: ItemId, stop: Stop | undefined): FoldS
 }
 
 function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
-  if (findItem(state, id) === undefined) return 'unknown_item';
-  const emptied = changeItem(state, id, (item) => ({ ...item, parts: [], redacted: true }));
-  return retire({ ...emptied, open: state.open.filter((part) => part.begin.itemId !== id) });
+  const item = findItem(state, id);
+  if (item === undefined) return 'unknown_item';
+  const emptied = changeItem(state, id, (old) => ({ ...old, parts: [], redacted: true }));
+  const gone = new Set([...state.gone, ...item.parts.map((slot) => slot.id)]);
+  return retire({ ...emptied, gone, open: state.open.filter((part) => !gone.has(part.id)) });
 }
 
 function noteUsage(state: FoldState, { turn, attempt }: Attempt, used: Usage): FoldState {

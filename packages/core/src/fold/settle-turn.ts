@@ -21,7 +21,9 @@ export function settleTurn(
   turn: number,
   state: FoldState,
 ): readonly LogRecord[] {
-  const isIts = (record: LogRecord) => record.turn === turn && record.delta !== undefined;
+  // What nobody here understands cannot be in the snapshot, and so it stays.
+  const isIts = ({ turn: its, delta }: LogRecord) =>
+    its === turn && delta !== undefined && delta.type !== 'unknown';
   const first = records.find(isIts);
   const last = records.findLast(isIts);
   if (first === undefined || last?.delta === undefined) return records;

@@ -177,6 +177,12 @@ const refused: readonly (readonly [string, readonly (Delta | Fact)[], Delta | Fa
     'open_parts',
   ],
   [
+    'the redaction of an item with an open part',
+    [begin()],
+    { type: 'item_redacted', itemId: item },
+    'open_parts',
+  ],
+  [
     'the redaction of an unknown item',
     [],
     { type: 'item_redacted', itemId: other },
@@ -204,6 +210,59 @@ describe('the validator refuses, and leaves the state as it was,', () => {
         'another turn or attempt',
       );
     }
+  });
+
+  test('facts that no reader could read, and says where', () => {
+    const usage = { ...noUsage, input: 1.5, costs: [{ amount: '1e3', currency: 'USD' }] };
+    const bad: readonly (readonly [object, string])[] = [
+      [{ type: 'usage_reported', usage }, '$.usage.input'],
+      [{ type: 'usage_reported', usage: { ...usage, input: 1 } }, '$.usage.costs[0].amount'],
+      [{ type: 'command_queued', key: 'k', command: { n: Number.NaN } }, '$.command'],
+      [{ type: 'item_started', itemId: 'i9', kind: 'ghost' }, '$.kind'],
+      [{ type: 'unknown', raw: { said: 'no type' } }, '$.type'],
+      [{ type: 'unknown', raw: { type: 'turn_started' } }, '$'],
+    ];
+    for (const [fact, path] of bad) {
+      const take = () => validate(after(), { turn: 1, attempt: 1, fact: fact as Fact });
+      expect(take).toThrow(
+        expect.objectContaining({ code: 'bad_value', place: expect.objectContaining({ path }) }),
+      );
+    }
+  });
+
+  test('an unknown delta that is none', () => {
+    const delta: Delta = {
+      type: 'unknown',
+      raw: { type: 'append_text', partId: a, at: 0, chunk: '' },
+    };
+    const take = () => validate(after(), { turn: 1, attempt: 1, delta });
+    expect(take).toThrow(expect.objectContaining({ code: 'bad_value' }));
+  });
+
+  test('attachments with metadata that is no JSON, and names without end', () => {
+    const attachment = {
+      kind: 'file',
+      name: 'f',
+      mimeType: 'm',
+      source: { type: 'url', url: 'u' },
+    };
+    const result = (file: object) =>
+      whole({
+        kind: 'tool_result',
+        toolCallId: toolCallId('c1'),
+        name: 't',
+        text: '',
+        isError: false,
+        attachments: [{ ...attachment, ...file } as never],
+      });
+    expect(refusal(after(), result({ metadata: { n: Number.NaN } }))).toBe('not_json');
+    expect(refusal(after(), result({ name: 'n'.repeat(2 ** 20) }))).toBe('too_large');
+    expect(refusal(after(), result({}))).toBeUndefined();
+  });
+
+  test('an id that a redacted item had', () => {
+    const state = after(whole(text), finish, { type: 'item_redacted', itemId: item });
+    expect(refusal(state, begin())).toBe('part_closed');
   });
 
   test('what is over a limit', () => {

@@ -1,14 +1,41 @@
 import { checkJson } from '../json/check-json.ts';
 import type { Limits } from '../limits.ts';
-import type { Part, Source } from './part.ts';
+import type { Part } from './part.ts';
 import type { Refusal } from './protocol-error.ts';
 
 /** Why a part cannot be taken as it is. */
 export function refusePart(part: Part, limits: Limits): Refusal | undefined {
   if (textOf(part).length > limits.maxTextLength) return 'too_large';
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
-  if (sourcesOf(part).some((source) => isTooLarge(source, limits))) return 'too_large';
-  return refuseJson([part.metadata, part.providerState?.data, jsonOf(part)], limits);
+  const { metadata, providerState } = part;
+  return (
+    refuseNames(part, limits) ??
+    refuseSource(part, limits) ??
+    refuseJson([metadata, providerState?.data, jsonOf(part)], limits) ??
+    refuseAttachments(part, limits)
+  );
+}
+
+function refuseSource(part: Part, limits: Limits): Refusal | undefined {
+  if (!('source' in part) || part.source.type !== 'bytes') return undefined;
+  return part.source.bytes.length > limits.maxBytesLength ? 'too_large' : undefined;
+}
+
+function refuseAttachments(part: Part, limits: Limits): Refusal | undefined {
+  const attachments = part.kind === 'tool_result' ? (part.attachments ?? []) : [];
+  for (const attachment of attachments) {
+    const refusal = refusePart(attachment, limits);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Names, reasons, signatures: short texts, which no reader should have to bound one by one. */
+export function refuseNames(fields: object, { maxNameLength }: Limits): Refusal | undefined {
+  const named = ['name', 'mimeType', 'reason', 'signature'] as const;
+  const texts: { readonly [name: string]: unknown } = { ...fields };
+  const isLong = (text: unknown) => typeof text === 'string' && text.length > maxNameLength;
+  return named.some((name) => isLong(texts[name])) ? 'too_large' : undefined;
 }
 
 export function refuseJson(values: readonly unknown[], limits: Limits): Refusal | undefined {
@@ -45,16 +72,6 @@ function textOf(part: Part): string {
 
 function jsonOf(part: Part): unknown {
   return 'value' in part ? part.value : undefined;
-}
-
-function sourcesOf(part: Part): readonly Source[] {
-  if (part.kind === 'media' || part.kind === 'file') return [part.source];
-  if (part.kind !== 'tool_result') return [];
-  return (part.attachments ?? []).map((attachment) => attachment.source);
-}
-
-function isTooLarge(source: Source, limits: Limits): boolean {
-  return source.type === 'bytes' && source.bytes.length > limits.maxBytesLength;
 }
 
 /** The part with half pairs in its text replaced, as a stream would have done. */

@@ -13,6 +13,7 @@ export type Refusal =
   | 'wrong_attempt'
   | 'no_value'
   | 'not_json'
+  | 'bad_value'
   | 'lone_surrogate'
   | 'out_of_order'
   | 'too_large';
@@ -32,6 +33,7 @@ const sayings: { readonly [Code in Refusal]: string } = {
     'the id, the record and the item name another turn or attempt; make ids for this one',
   no_value: 'the part has no value yet; set one first, or retract the part',
   not_json: 'the value is not JSON; send only what JSON can say, within the depth limit',
+  bad_value: 'the field at that path is not what it must be; write what PROTOCOL.md has there',
   lone_surrogate: 'the text has half of a surrogate pair; send both halves in one chunk',
   out_of_order: 'its offset does not follow the one before; send records in the order of the log',
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',

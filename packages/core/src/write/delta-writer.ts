@@ -1,5 +1,6 @@
 import type { ExecutionId, Ids, ItemId, PartId, ToolCallId } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
+import { refuseNames } from '../protocol/check-content.ts';
 import type { BeginPart, Delta, PartStart } from '../protocol/delta.ts';
 import type { Part, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError } from '../protocol/protocol-error.ts';
@@ -99,7 +100,8 @@ export class DeltaWriter {
     start: PartStart,
   ): W {
     const { itemId } = this.#options;
-    if (this.#open.size >= this.#limits.maxOpenParts) {
+    const isFull = this.#open.size >= this.#limits.maxOpenParts;
+    if (isFull || refuseNames(start, this.#limits) !== undefined) {
       throw new ProtocolError('too_large', 'begin one more part', {
         itemId,
         open: this.#open.size,

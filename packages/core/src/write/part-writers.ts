@@ -1,7 +1,13 @@
 import type { ItemId, PartId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import type { Limits } from '../limits.ts';
-import { refuseChunk, refuseJson, refusePart, wellFormedPart } from '../protocol/check-content.ts';
+import {
+  refuseChunk,
+  refuseJson,
+  refuseNames,
+  refusePart,
+  wellFormedPart,
+} from '../protocol/check-content.ts';
 import type {
   BeginPart,
   CommitBuilt,
@@ -65,6 +71,7 @@ abstract class AnyPartWriter implements PartWriter {
     this.assertOpen('commit a part');
     const isMissigned = end.signature !== undefined && this.kind !== 'reasoning';
     this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
+    this.assert(refuseNames(end, this.limits), 'commit a part');
     this.assert(refuseJson([end.providerState?.data], this.limits), 'commit a part');
     const commit = this.finish(end);
     this.#standing = 'committed';

@@ -1,0 +1,115 @@
+import { attemptOf } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import { refuseChunk, refuseJson, refuseNames, refusePart } from '../protocol/check-content.ts';
+import type { Delta, UnknownDelta } from '../protocol/delta.ts';
+import type { Refusal } from '../protocol/protocol-error.ts';
+import type { DraftRecord } from '../protocol/record.ts';
+import { newBytes, newText } from './apply-delta.ts';
+import { toBytes } from './byte-rope.ts';
+import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
+import { judge, lengthOf, type Verdict } from './judge.ts';
+import { findItem, findItemOfPart, findLiveItem, findOpen } from './lookup.ts';
+
+type KnownDelta = Exclude<Delta, UnknownDelta>;
+type Attempt = Pick<DraftRecord, 'turn' | 'attempt'>;
+
+/** The whole table of PROTOCOL.md: what the fold judges, and what only a writer can get wrong. */
+export function judgeFromOutside(
+  state: FoldState,
+  delta: Delta,
+  { turn, attempt }: Attempt,
+  limits: Limits,
+): Verdict {
+  if (delta.type === 'unknown') return 'apply';
+  const named = attemptOf(delta.partId);
+  if (named.turn !== turn || named.attempt !== attempt) return 'wrong_attempt';
+  const part = findOpen(state, delta.partId);
+  const verdict = part === undefined ? judgeClosed(state, delta) : judge(part, delta);
+  if (verdict !== 'apply' && verdict !== 'nothing') return verdict;
+  if (part !== undefined && isRewrite(part, delta)) return 'conflict';
+  if (verdict === 'nothing') return 'nothing';
+  return refuseContent(delta, limits) ?? refuseEntry(state, part, delta, limits) ?? 'apply';
+}
+
+/** The rows of the table for parts that are not open. */
+function judgeClosed(state: FoldState, delta: KnownDelta): Verdict {
+  const isRetract = delta.type === 'retract_part';
+  if (state.gone.has(delta.partId)) return isRetract ? 'nothing' : 'part_closed';
+  const isCommitted = findItemOfPart(state, delta.partId) !== undefined;
+  if (isCommitted) return isRetract ? 'apply' : 'part_closed';
+  return judge(undefined, delta);
+}
+
+function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
+  switch (delta.type) {
+    case 'append_text':
+      if (!delta.chunk.isWellFormed()) return 'lone_surrogate';
+      return refuseChunk(delta.chunk, delta.at, limits);
+    case 'append_bytes':
+      return refuseChunk(delta.chunk, delta.at, limits);
+    case 'replace_structured':
+      return refuseJson([delta.value], limits);
+    case 'set_metadata':
+      return refuseJson([delta.metadata], limits);
+    case 'commit_part':
+      if (delta.part !== undefined) return refusePart(delta.part, limits);
+      return refuseNames(delta, limits) ?? refuseJson([delta.providerState?.data], limits);
+    case 'begin_part':
+    case 'retract_part':
+      return refuseNames(delta, limits);
+  }
+}
+
+/** A part that enters needs an item that takes it, and room. */
+function refuseEntry(
+  state: FoldState,
+  part: OpenPart | undefined,
+  delta: KnownDelta,
+  limits: Limits,
+): Refusal | undefined {
+  if (part !== undefined || !('itemId' in delta)) return undefined;
+  const item = findLiveItem(state, delta.itemId);
+  if (item === undefined) {
+    return findItem(state, delta.itemId) === undefined ? 'unknown_item' : 'item_closed';
+  }
+  if (item.finished) return 'item_closed';
+  if (!takesPartsOf(item, attemptOf(delta.partId))) return 'wrong_attempt';
+  const isFull = state.open.length >= limits.maxOpenParts;
+  return isFull && delta.type === 'begin_part' ? 'too_large' : undefined;
+}
+
+/** An item belongs to a turn, and to one attempt at it or (0) to all. */
+function takesPartsOf(item: ItemState, named: Attempt): boolean {
+  return item.turn === named.turn && (item.attempt === 0 || item.attempt === named.attempt);
+}
+
+/** Does an append say something else about a stretch that is already there? */
+function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
+  switch (delta.type) {
+    case 'append_text': {
+      const { at, chunk } = delta;
+      const known = Math.min(chunk.length, part.text.length - at);
+      return known > 0 && part.text.slice(at, at + known) !== chunk.slice(0, known);
+    }
+    case 'append_bytes': {
+      const { at, chunk } = delta;
+      const known = Math.min(chunk.length, lengthOf(part) - at);
+      if (known <= 0) return false;
+      const there = toBytes(part.bytes).subarray(at, at + known);
+      return there.some((byte, index) => byte !== chunk[index]);
+    }
+    default:
+      return false;
+  }
+}
+
+/** Of an append that overlaps what is there, the new end; anything else as it is. */
+export function newEnd(state: FoldState, delta: Delta): Delta {
+  if (delta.type !== 'append_text' && delta.type !== 'append_bytes') return delta;
+  const part = findOpen(state, delta.partId);
+  if (part === undefined || delta.at === lengthOf(part)) return delta;
+  const at = lengthOf(part);
+  return delta.type === 'append_text'
+    ? { ...delta, at, chunk: newText(part, delta) }
+    : { ...delta, at, chunk: newBytes(part, delta) };
+}
