@@ -5,6 +5,7 @@ import {
   type Delta,
   DeltaWriter,
   Folder,
+  type FoldState,
   itemId,
   type LogRecord,
   PartialJson,
@@ -22,6 +23,7 @@ const item = itemId('item1');
 export async function throughCore(
   reads: readonly Uint8Array[],
   consume: (event: AgentEvent) => void = () => {},
+  keep: (state: FoldState) => void = () => {},
 ): Promise<number> {
   const folder = new Folder(sessionId('bench'));
   const writer = new DeltaWriter({ itemId: item, turn: 1, attempt: 1, ids: countingIds() });
@@ -33,6 +35,7 @@ export async function throughCore(
     const after = folder.state.through;
     folder.addBatch({ after, through: offset, records }, (before, record, state) => {
       for (const event of agentEvents(before, record, state)) consume(event);
+      keep(state);
     });
   };
   tell([{ ...head(), fact: { type: 'item_started', itemId: item, kind: 'assistant' } }]);

@@ -1,3 +1,4 @@
+import type { FoldState } from '@millrace/core';
 import { LiveArguments, throughCore } from './core.ts';
 import { floor } from './floor.ts';
 import { argumentsWorkload, callsWorkload, textWorkload, type Workload } from './workloads.ts';
@@ -41,6 +42,24 @@ async function compare(workload: Workload): Promise<void> {
   row(`${name}  writer, fold and events`, coreMs, floorMs, 'goal: ≤ 1.5');
 }
 
+/** Holds on to the state after every record, as a time-travelling debugger would. */
+async function keepingSnapshots(reads: readonly Uint8Array[]): Promise<number> {
+  const states: FoldState[] = [];
+  await throughCore(reads, undefined, (state) => states.push(state));
+  return states.length;
+}
+
+async function compareSnapshots(workload: Workload, double: Workload): Promise<void> {
+  const [floorMs = 0, keptMs = 0, doubleMs = 0] = await measure([
+    () => floor(workload.reads),
+    () => keepingSnapshots(workload.reads),
+    () => keepingSnapshots(double.reads),
+  ]);
+  row(`${workload.name}  and the state kept at each delta`, keptMs, floorMs, '');
+  const growth = (doubleMs / keptMs).toFixed(2);
+  console.log(`${workload.name}  the same with ${double.title}: ${growth} × the time`);
+}
+
 async function withLiveArguments(reads: readonly Uint8Array[]): Promise<number> {
   const live = new LiveArguments();
   await throughCore(reads, (event) => live.see(event));
@@ -65,5 +84,6 @@ async function compareArguments(workload: Workload, double: Workload): Promise<v
 
 console.log(`Node ${process.version}, ${process.arch}; medians of ${rounds} rounds\n`);
 await compare(textWorkload());
+await compareSnapshots(textWorkload(), textWorkload(40_000));
 await compareArguments(argumentsWorkload(), argumentsWorkload(400_000));
 await compare(callsWorkload());

@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../limits.ts';
+import { parseReference } from '../testing/parse-reference.ts';
 import { checkJson } from './check-json.ts';
 
 const check = (value: unknown) => checkJson(value, defaultLimits);
@@ -27,7 +28,7 @@ function isSame(value: unknown, back: unknown): boolean {
 
 function survives(value: unknown): boolean {
   try {
-    return isSame(value, JSON.parse(JSON.stringify(value)));
+    return isSame(value, parseReference(JSON.stringify(value)));
   } catch {
     return false;
   }

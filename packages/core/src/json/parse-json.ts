@@ -1,4 +1,5 @@
 import { defaultLimits } from '../limits.ts';
+import { hasEscapedKey } from './escaped-keys.ts';
 import type { JsonLimits, JsonResult } from './json-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
@@ -19,6 +20,7 @@ export function parseJson(text: string, limits: JsonLimits = defaultLimits): Jso
 }
 
 function parseNatively(text: string): JsonValue | undefined {
+  if (hasEscapedKey(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolCallId } from '../ids.ts';
-import type { JsonValue } from '../json/json-value.ts';
+import { parseReference } from '../testing/parse-reference.ts';
 import { toolCallPart, withInput } from './tool-call.ts';
 
 const id = toolCallId('call_1');
@@ -11,9 +11,12 @@ const call = (text: string) =>
 test('a call made from any value is the call whose text that value has', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
-      const value: JsonValue = JSON.parse(text);
+      const value = parseReference(text);
       const part = toolCallPart(id, 'read', value);
-      expect(part).toEqual({ ...call(JSON.stringify(value)), input: JSON.parse(part.arguments) });
+      expect(part).toEqual({
+        ...call(JSON.stringify(value)),
+        input: parseReference(part.arguments),
+      });
       expect(withInput(part)).toEqual(part);
     }),
   );
