@@ -7,7 +7,6 @@ export {
   encodeTranscript,
 } from './codec/codec.ts';
 export { DecodeError, type DecodeErrorCode } from './codec/decode-error.ts';
-export { decodeEvent, encodeEvent } from './codec/event.ts';
 export { type ErrorPlace, isMillraceError, MillraceError } from './errors.ts';
 export { livePart } from './fold/build-part.ts';
 export { type ByteRope, toBytes } from './fold/byte-rope.ts';
@@ -120,6 +119,7 @@ export type {
   SettledEvent,
 } from './views/agent-event.ts';
 export { agentEvents } from './views/agent-events.ts';
+export { decodeEvent, encodeEvent } from './views/event-codec.ts';
 export type { View } from './views/view.ts';
 export { DeltaWriter, type DeltaWriterOptions } from './write/delta-writer.ts';
 export type {

@@ -6,6 +6,7 @@ import { transcript } from '../fold/transcript.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
 import { agentEvents } from '../views/agent-events.ts';
+import { decodeEvent, encodeEvent } from '../views/event-codec.ts';
 import {
   decodeBatch,
   decodeRecord,
@@ -15,7 +16,6 @@ import {
   encodeTranscript,
 } from './codec.ts';
 import { DecodeError } from './decode-error.ts';
-import { decodeEvent, encodeEvent } from './event.ts';
 
 interface Document {
   readonly text: string;

@@ -1,19 +1,16 @@
-import type { ExecutionId, SessionId } from '../ids.ts';
-import type { Limits } from '../limits.ts';
-import type { Fact } from '../protocol/fact.ts';
-import type { PartKind } from '../protocol/part.ts';
-import type {
-  AgentEvent,
-  ContentEvent,
-  EventHead,
-  FactEvent,
-  SettledEvent,
-} from '../views/agent-event.ts';
-import { factAsTold } from '../views/agent-events.ts';
-import { toBase64 } from './base64.ts';
-import { decodeText } from './codec.ts';
-import { id, item, itemId, part, partId, reasoningForm, stop, toolCallId } from './content.ts';
-import { Misfit } from './decode-error.ts';
+import { toBase64 } from '../codec/base64.ts';
+import { decodeText } from '../codec/codec.ts';
+import {
+  id,
+  item,
+  itemId,
+  part,
+  partId,
+  reasoningForm,
+  stop,
+  toolCallId,
+} from '../codec/content.ts';
+import { Misfit } from '../codec/decode-error.ts';
 import {
   bytes,
   count,
@@ -30,9 +27,21 @@ import {
   string,
   variant,
   yes,
-} from './decoder.ts';
-import { covers, fact, settledItem, unknownFact } from './fact.ts';
-import { wireItem, wirePart, wireSettledItem } from './to-wire.ts';
+} from '../codec/decoder.ts';
+import { covers, fact, settledItem, unknownFact } from '../codec/fact.ts';
+import { wireItem, wirePart, wireSettledItem } from '../codec/to-wire.ts';
+import type { ExecutionId, SessionId } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Fact } from '../protocol/fact.ts';
+import type { PartKind } from '../protocol/part.ts';
+import type {
+  AgentEvent,
+  ContentEvent,
+  EventHead,
+  FactEvent,
+  SettledEvent,
+} from './agent-event.ts';
+import { factAsTold } from './agent-events.ts';
 
 /** An event as one line of JSON. */
 export function encodeEvent(event: AgentEvent): string {

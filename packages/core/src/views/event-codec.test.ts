@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DecodeError } from '../codec/decode-error.ts';
 import { Folder } from '../fold/folder.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { executionId, itemId, partId, runId, sessionId, toolCallId } from '../ids.ts';
@@ -14,10 +15,9 @@ import type {
   EventHead,
   FactEvent,
   SettledEvent,
-} from '../views/agent-event.ts';
-import { agentEvents } from '../views/agent-events.ts';
-import { DecodeError } from './decode-error.ts';
-import { decodeEvent, encodeEvent } from './event.ts';
+} from './agent-event.ts';
+import { agentEvents } from './agent-events.ts';
+import { decodeEvent, encodeEvent } from './event-codec.ts';
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 120, size: 'max' });
 
