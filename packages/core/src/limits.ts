@@ -6,7 +6,7 @@ export interface Limits {
   readonly maxTextLength: number;
   /** The bytes of one part; larger media belong into a blob. */
   readonly maxBytesLength: number;
-  /** Parts of one item that are open at once. */
+  /** Parts that are open at once, in a session and at one writer. */
   readonly maxOpenParts: number;
   /** A name, a media type, a reason, a signature. */
   readonly maxNameLength: number;

@@ -82,9 +82,9 @@ export const bytes: Decoder<Uint8Array> = (value, { maxBytesLength }) => {
 
 export const json: Decoder<JsonValue> = (value, limits) => {
   if (value === undefined) throw misfit('a JSON value', value);
-  // It was parsed from JSON, so all that can be wrong with it is its size. Its keys are content: no path.
+  // The path within the value has its keys, which are content: it is not told.
   const problem = checkJson(value, limits);
-  if (problem !== undefined) throw new Misfit(problem.why, 'too_large');
+  if (problem !== undefined) throw new Misfit(problem.why, problem.code);
   return value as JsonValue;
 };
 

@@ -26,6 +26,13 @@ const cost: Decoder<Cost> = object<Cost>({
   currency: string,
 });
 
+const costs: Decoder<readonly Cost[]> = (value, limits) => {
+  const decoded = list(cost)(value, limits);
+  const currencies = new Set(decoded.map(({ currency }) => currency));
+  if (currencies.size === decoded.length) return decoded;
+  throw new Misfit('expected one cost a currency');
+};
+
 const usage: Decoder<Usage> = object<Usage>({
   input: count,
   output: count,
@@ -33,7 +40,7 @@ const usage: Decoder<Usage> = object<Usage>({
   cacheWrite: count,
   reasoning: count,
   estimated: boolean,
-  costs: list(cost),
+  costs,
 });
 
 const errorInfo: Decoder<ErrorInfo> = object<ErrorInfo>({ code: string, message: string });

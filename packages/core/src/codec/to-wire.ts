@@ -7,12 +7,15 @@ import { toBase64 } from './base64.ts';
 // The wire differs from the types in three things only: bytes are base64, a tool call's input is left
 // out because it is derived, and what is unknown stands there as it came. All else goes as it is.
 
-export function wireDelta(delta: Delta): object {
+type WriteBytes = (bytes: Uint8Array) => string;
+
+export function wireDelta(delta: Delta, writeBytes: WriteBytes = toBase64): object {
   switch (delta.type) {
     case 'append_bytes':
-      return { ...delta, chunk: toBase64(delta.chunk) };
+      return { ...delta, chunk: writeBytes(delta.chunk) };
     case 'commit_part':
-      return delta.part === undefined ? delta : { ...delta, part: wirePart(delta.part) };
+      if (delta.part === undefined) return delta;
+      return { ...delta, part: wirePart(delta.part, writeBytes) };
     case 'unknown':
       return delta.raw;
     default:
@@ -36,10 +39,10 @@ export function wireSettledItem({ itemId, parts }: SettledItem): object {
 }
 
 export function wireItem(item: Item): object {
-  return { ...item, parts: item.parts.map(wirePart) };
+  return { ...item, parts: item.parts.map((part) => wirePart(part)) };
 }
 
-export function wirePart(part: Part): object {
+export function wirePart(part: Part, writeBytes: WriteBytes = toBase64): object {
   switch (part.kind) {
     case 'tool_call': {
       const { input: _derived, ...rest } = part;
@@ -47,15 +50,15 @@ export function wirePart(part: Part): object {
     }
     case 'media':
     case 'file':
-      return { ...part, source: wireSource(part.source) };
+      return { ...part, source: wireSource(part.source, writeBytes) };
     case 'tool_result':
       if (part.attachments === undefined) return part;
-      return { ...part, attachments: part.attachments.map(wirePart) };
+      return { ...part, attachments: part.attachments.map((file) => wirePart(file, writeBytes)) };
     default:
       return part;
   }
 }
 
-function wireSource(source: Source): object {
-  return source.type === 'bytes' ? { ...source, bytes: toBase64(source.bytes) } : source;
+function wireSource(source: Source, writeBytes: WriteBytes): object {
+  return source.type === 'bytes' ? { ...source, bytes: writeBytes(source.bytes) } : source;
 }

@@ -69,14 +69,14 @@ function enter(state: FoldState, delta: Delta): FoldState | Refusal {
   const { partId: id, itemId, part } = delta;
   const item = findLiveItem(state, itemId);
   if (item === undefined) return 'unknown_item';
-  if (item.finished) return 'item_closed';
+  if (item.finished || item.redacted) return 'item_closed';
   return changeItem(state, itemId, (old) => ({ ...old, parts: [...old.parts, { id, part }] }));
 }
 
 function begin(state: FoldState, delta: BeginPart): FoldState | Refusal {
   const item = findLiveItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
-  if (item.finished) return 'item_closed';
+  if (item.finished || item.redacted) return 'item_closed';
   const part: OpenPart = {
     id: delta.partId,
     begin: delta,
@@ -115,10 +115,10 @@ function retract(state: FoldState, { partId: id }: RetractPart): FoldState | Ref
 // times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
-  const { session, through, past, live, gone, usage, run, notUnderstood } = state;
+  const { session, through, past, live, gone, superseded, usage, run, notUnderstood } = state;
   const open = state.open.slice();
   open[index] = part;
-  return { session, through, past, live, open, gone, usage, run, notUnderstood };
+  return { session, through, past, live, open, gone, superseded, usage, run, notUnderstood };
 }
 
 function withText(part: OpenPart, text: string): OpenPart {

@@ -5,11 +5,10 @@ import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { changeItem, changeItems, retire } from './change-items.ts';
-import type { AttemptUsage, FoldState, ItemState } from './fold-state.ts';
+import type { Attempt, AttemptUsage, FoldState, ItemState } from './fold-state.ts';
 import { findItem, findLiveItem } from './lookup.ts';
 
-type FactInAttempt = Pick<FactRecord, 'turn' | 'attempt' | 'fact'>;
-type Attempt = Omit<FactInAttempt, 'fact'>;
+type FactInAttempt = Attempt & Pick<FactRecord, 'fact'>;
 
 /** The state with the fact in it, the same state if it does not change it, or why it does not fit. */
 export function applyFact(state: FoldState, record: FactInAttempt): FoldState | Refusal {
@@ -90,7 +89,9 @@ function noteUsage(state: FoldState, { turn, attempt }: Attempt, used: Usage): F
 }
 
 /** All that the attempt brought leaves at once: the items that were started for it, and its parts. */
-function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState {
+function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
+  // Attempt 0 is no try at anything: what belongs to it belongs to all.
+  if (attempt === 0) return 'wrong_attempt';
   const isIts = (tried: Attempt) => tried.turn === turn && tried.attempt === attempt;
   const items = [...state.past, ...state.live];
   const itemIds = items.filter(isIts).map((item) => item.id);
@@ -102,7 +103,8 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState {
     if (!stays(item)) return undefined;
     return item.parts.every(stays) ? item : { ...item, parts: item.parts.filter(stays) };
   });
-  return retire({ ...left, gone, open: state.open.filter(stays) });
+  const superseded = [...state.superseded, { turn, attempt }];
+  return retire({ ...left, gone, superseded, open: state.open.filter(stays) });
 }
 
 /** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */

@@ -24,6 +24,8 @@ export interface FoldState {
   readonly open: readonly OpenPart[];
   /** Ids that were retracted; they are never used again. */
   readonly gone: ReadonlySet<ItemId | PartId>;
+  /** The attempts that were superseded; nothing of theirs comes back. */
+  readonly superseded: readonly Attempt[];
   /** The last word on what each attempt used, superseded ones included. */
   readonly usage: readonly AttemptUsage[];
   /** The run that goes on. */
@@ -62,9 +64,13 @@ export interface OpenPart {
   readonly metadata: Metadata | undefined;
 }
 
-export interface AttemptUsage {
+/** One try at a turn's request. */
+export interface Attempt {
   readonly turn: number;
   readonly attempt: number;
+}
+
+export interface AttemptUsage extends Attempt {
   readonly usage: Usage;
 }
 
@@ -76,6 +82,7 @@ export function emptyState(session: SessionId): FoldState {
     live: [],
     open: [],
     gone: new Set(),
+    superseded: [],
     usage: [],
     run: undefined,
     notUnderstood: [],

@@ -3,15 +3,13 @@ import type { Limits } from '../limits.ts';
 import { refuseChunk, refuseJson, refuseNames, refusePart } from '../protocol/check-content.ts';
 import type { Delta, UnknownDelta } from '../protocol/delta.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
-import type { DraftRecord } from '../protocol/record.ts';
 import { newBytes, newText } from './apply-delta.ts';
 import { toBytes } from './byte-rope.ts';
-import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
+import type { Attempt, FoldState, ItemState, OpenPart } from './fold-state.ts';
 import { judge, lengthOf, type Verdict } from './judge.ts';
 import { findItem, findItemOfPart, findLiveItem, findOpen } from './lookup.ts';
 
 type KnownDelta = Exclude<Delta, UnknownDelta>;
-type Attempt = Pick<DraftRecord, 'turn' | 'attempt'>;
 
 /** The whole table of PROTOCOL.md: what the fold judges, and what only a writer can get wrong. */
 export function judgeFromOutside(
@@ -72,8 +70,9 @@ function refuseEntry(
   if (item === undefined) {
     return findItem(state, delta.itemId) === undefined ? 'unknown_item' : 'item_closed';
   }
-  if (item.finished) return 'item_closed';
-  if (!takesPartsOf(item, attemptOf(delta.partId))) return 'wrong_attempt';
+  if (item.finished || item.redacted) return 'item_closed';
+  const named = attemptOf(delta.partId);
+  if (!takesPartsOf(item, named) || isSuperseded(state, named)) return 'wrong_attempt';
   const isFull = state.open.length >= limits.maxOpenParts;
   return isFull && delta.type === 'begin_part' ? 'too_large' : undefined;
 }
@@ -81,6 +80,11 @@ function refuseEntry(
 /** An item belongs to a turn, and to one attempt at it or (0) to all. */
 function takesPartsOf(item: ItemState, named: Attempt): boolean {
   return item.turn === named.turn && (item.attempt === 0 || item.attempt === named.attempt);
+}
+
+/** What a superseded attempt still says must not come back onto the stage. */
+export function isSuperseded(state: FoldState, { turn, attempt }: Attempt): boolean {
+  return state.superseded.some((tried) => tried.turn === turn && tried.attempt === attempt);
 }
 
 /** Does an append say something else about a stretch that is already there? */

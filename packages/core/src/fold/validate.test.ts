@@ -62,6 +62,9 @@ const draft = (body: Delta | Fact, turn = 1, attempt = 1): DraftRecord =>
 
 const isFact = (body: Delta | Fact): body is Fact => !('partId' in body) && body.type !== 'unknown';
 
+const head = (offset: number, body: DraftRecord) =>
+  ({ v: 1, offset, time: 0, producer: 'test', ...body }) as const;
+
 /** The state after an open item and these, each of which the validator takes. */
 function after(...bodies: readonly (Delta | Fact)[]): FoldState {
   const started: Fact = { type: 'item_started', itemId: item, kind: 'assistant' };
@@ -69,7 +72,7 @@ function after(...bodies: readonly (Delta | Fact)[]): FoldState {
     const taken = validate(state, draft(body));
     if (taken === undefined) return state;
     const offset = state.through + 1;
-    const folded = fold(state, { v: 1, offset, time: 0, producer: 'test', ...taken });
+    const folded = fold(state, head(offset, taken));
     expect(folded.outcome).toBe('applied');
     return folded.state;
   }, emptyState(testSession));
@@ -158,7 +161,7 @@ const refused: readonly (readonly [string, readonly (Delta | Fact)[], Delta | Fa
   [
     'a whole part with a bad value',
     [],
-    whole({ kind: 'custom', name: 'c', value: undefined as never, metadata: { n: Number.NaN } }),
+    whole({ kind: 'custom', name: 'c', value: null, metadata: { n: Number.NaN } }),
     'not_json',
   ],
   [
@@ -217,7 +220,6 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     const bad: readonly (readonly [object, string])[] = [
       [{ type: 'usage_reported', usage }, '$.usage.input'],
       [{ type: 'usage_reported', usage: { ...usage, input: 1 } }, '$.usage.costs[0].amount'],
-      [{ type: 'command_queued', key: 'k', command: { n: Number.NaN } }, '$.command'],
       [{ type: 'item_started', itemId: 'i9', kind: 'ghost' }, '$.kind'],
       [{ type: 'unknown', raw: { said: 'no type' } }, '$.type'],
       [{ type: 'unknown', raw: { type: 'turn_started' } }, '$'],
@@ -228,6 +230,61 @@ describe('the validator refuses, and leaves the state as it was,', () => {
         expect.objectContaining({ code: 'bad_value', place: expect.objectContaining({ path }) }),
       );
     }
+  });
+
+  test('facts with what JSON cannot say, or too much of it', () => {
+    const command = (value: unknown) => ({ type: 'command_queued', key: 'k', command: { value } });
+    expect(refusal(after(), command(Number.NaN) as Fact)).toBe('not_json');
+    expect(refusal(after(), command('x'.repeat(9 * 2 ** 20)) as Fact)).toBe('too_large');
+  });
+
+  test('deltas and heads that no reader could read', () => {
+    const take = (body: object, head: object = {}) => {
+      const delta = { ...begin(), ...body } as Delta;
+      return () => validate(after(), { turn: 1, attempt: 1, delta, ...head });
+    };
+    const bad = expect.objectContaining({ code: 'bad_value' });
+    for (const partId of ['1.1.', '01.1.x', '1e0.1.x', '1.1.\n', 7, null]) {
+      expect(take({ partId })).toThrow(bad);
+    }
+    for (const toolCallId of ['', 'c'.repeat(1025), undefined]) {
+      expect(take({ kind: 'tool_call', name: 't', toolCallId })).toThrow(bad);
+    }
+    expect(take({ kind: 'ghost' })).toThrow(bad);
+    expect(take({ type: 'append_text', at: Number.NaN, chunk: '' })).toThrow(bad);
+    expect(take({ type: 'commit_part', length: 0, partial: false })).toThrow(bad);
+    expect(take({ type: 'commit_part', part: null })).toThrow(bad);
+    expect(take({ type: 'set_metadata', metadata: 5 })).toThrow(bad);
+    expect(take({}, { turn: -1 })).toThrow(bad);
+    expect(take({}, { attempt: Number.NaN })).toThrow(bad);
+  });
+
+  test('two costs of one currency, and a snapshot, which only a store writes', () => {
+    const cost = { amount: '1', currency: 'USD' };
+    const usage = { ...noUsage, costs: [cost, cost] };
+    expect(refusal(after(), { type: 'usage_reported', usage })).toBe('bad_value');
+    for (const items of [[], null, [1]]) {
+      const snapshot = { type: 'snapshot', covers: [1, 1], items };
+      expect(refusal(after(), snapshot as Fact)).toBe('bad_value');
+    }
+  });
+
+  test('the superseding of attempt 0, and whatever a superseded attempt still says', () => {
+    const superseded: Fact = { type: 'attempt_superseded', reason: 'test' };
+    expect(() => validate(after(), { turn: 1, attempt: 0, fact: superseded })).toThrow(
+      expect.objectContaining({ code: 'wrong_attempt' }),
+    );
+    const shared: Fact = { type: 'item_started', itemId: other, kind: 'assistant' };
+    const folded = fold(after(), head(2, { turn: 1, attempt: 0, fact: shared })).state;
+    const state = fold(folded, head(3, { turn: 1, attempt: 1, fact: superseded })).state;
+    expect(refusal(state, { ...begin(b), itemId: other } as Delta)).toBe('wrong_attempt');
+    const late: Fact = { type: 'item_started', itemId: itemId('i3'), kind: 'assistant' };
+    expect(refusal(state, late)).toBe('wrong_attempt');
+  });
+
+  test('a part in a redacted item', () => {
+    const state = after({ type: 'item_redacted', itemId: item });
+    expect(refusal(state, begin())).toBe('item_closed');
   });
 
   test('an unknown delta that is none', () => {
@@ -266,13 +323,14 @@ describe('the validator refuses, and leaves the state as it was,', () => {
   });
 
   test('what is over a limit', () => {
-    const limits = { ...defaultLimits, maxChunkLength: 3, maxTextLength: 5, maxOpenParts: 1 };
-    const state = after(begin(), append(0, 'abc'));
-    expect(refusal(state, append(3, 'defg'), limits)).toBe('too_large');
-    expect(refusal(state, append(3, 'def'), limits)).toBe('too_large');
-    expect(refusal(state, append(3, 'de'), limits)).toBeUndefined();
+    const limits = { ...defaultLimits, maxChunkLength: 12, maxTextLength: 20, maxOpenParts: 1 };
+    const state = after(begin(), append(0, 'abcdefghij'));
+    const x = (count: number) => 'x'.repeat(count);
+    expect(refusal(state, append(10, x(13)), limits)).toBe('too_large');
+    expect(refusal(state, append(10, x(11)), limits)).toBe('too_large');
+    expect(refusal(state, append(10, x(10)), limits)).toBeUndefined();
     expect(refusal(state, begin(b), limits)).toBe('too_large');
-    expect(refusal(after(), whole({ kind: 'text', text: 'abcdef' }), limits)).toBe('too_large');
+    expect(refusal(after(), whole({ kind: 'text', text: x(21) }), limits)).toBe('too_large');
   });
 
   test('JSON that is nested too deeply, and cycles', () => {
@@ -280,8 +338,8 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     for (let level = 0; level < 10_000; level++) deep = [deep];
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
-    expect(refusal(after(structured), replace(deep))).toBe('not_json');
-    expect(refusal(after(structured), replace(cycle))).toBe('not_json');
+    expect(refusal(after(structured), replace(deep))).toBe('too_large');
+    expect(refusal(after(structured), replace(cycle))).toBe('too_large');
   });
 
   test('a chunk of 100 MB', () => {

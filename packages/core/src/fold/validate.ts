@@ -1,17 +1,18 @@
 import { Misfit, pathText } from '../codec/decode-error.ts';
+import { count } from '../codec/decoder.ts';
 import { delta as deltaDecoder } from '../codec/delta.ts';
 import { fact as factDecoder } from '../codec/fact.ts';
 import { wireDelta, wireFact } from '../codec/to-wire.ts';
 import type { PartId } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import type { UnknownDelta } from '../protocol/delta.ts';
+import type { Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import { applyFact } from './apply-fact.ts';
 import type { FoldState, OpenPart } from './fold-state.ts';
 import type { Verdict } from './judge.ts';
-import { judgeFromOutside, newEnd } from './judge-from-outside.ts';
+import { isSuperseded, judgeFromOutside, newEnd } from './judge-from-outside.ts';
 import { findItem } from './lookup.ts';
 
 /**
@@ -34,26 +35,40 @@ export function validate<T extends DraftRecord>(
   return draft.delta === undefined ? draft : { ...draft, delta: newEnd(state, draft.delta) };
 }
 
-/** What a reader could not read must not be written: not a fact, and not what we know nothing else of. */
+/** What a reader could not read must not be written. */
 function assertForm(draft: DraftRecord, limits: Limits): void {
-  const { delta, fact } = draft;
-  if (delta !== undefined && delta.type !== 'unknown') return;
   try {
-    const read = fact === undefined ? reread(delta, limits) : factDecoder(wireFact(fact), limits);
+    const { turn, attempt, delta, fact } = draft;
+    count(turn, limits);
+    count(attempt, limits);
+    const read = fact === undefined ? reread(delta, limits) : rereadFact(fact, limits);
     if (read.type !== (fact ?? delta).type) throw new Misfit('expected a type that is not known');
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
-    throw refused('bad_value', draft, pathText(error.path));
+    // What is so far from its type that it cannot even be written has no path.
+    const { code, path } = error instanceof Misfit ? error : new Misfit('');
+    const refusal = code === 'too_large' || code === 'not_json' ? code : 'bad_value';
+    throw refused(refusal, draft, pathText(path), error);
   }
 }
 
-const reread = (delta: UnknownDelta, limits: Limits) => deltaDecoder(wireDelta(delta), limits);
+/** As a reader would, except for bytes, which are sound whatever they are. */
+const reread = (delta: Delta, limits: Limits) =>
+  deltaDecoder(
+    wireDelta(delta, () => ''),
+    limits,
+  );
+
+function rereadFact(fact: Fact, limits: Limits): Fact {
+  if (fact.type === 'snapshot') throw new Misfit('a snapshot is the store’s to write');
+  return factDecoder(wireFact(fact), limits);
+}
 
 function judgeFact(state: FoldState, draft: DraftRecord & { readonly fact: Fact }): Verdict {
   const { fact } = draft;
   if (fact.type === 'item_started') {
     const isKnown = state.gone.has(fact.itemId) || findItem(state, fact.itemId) !== undefined;
     if (isKnown) return 'conflict';
+    if (isSuperseded(state, draft)) return 'wrong_attempt';
   }
   const next = applyFact(state, draft);
   if (typeof next === 'string') return next;
@@ -65,8 +80,13 @@ function judgeFact(state: FoldState, draft: DraftRecord & { readonly fact: Fact 
   return state.open.some(isOpen) ? 'open_parts' : 'apply';
 }
 
-function refused(code: Refusal, { turn, attempt, delta, fact }: DraftRecord, path?: string) {
+function refused(
+  code: Refusal,
+  { turn, attempt, delta, fact }: DraftRecord,
+  path?: string,
+  cause?: unknown,
+): ProtocolError {
   const body: { readonly type: string; readonly partId?: PartId } = delta ?? fact;
   const place = { turn, attempt, partId: body.partId, path };
-  return new ProtocolError(code, `take ${body.type}`, place);
+  return new ProtocolError(code, `take ${body.type}`, place, { cause });
 }

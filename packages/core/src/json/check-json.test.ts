@@ -129,7 +129,7 @@ describe('a value that is not JSON is refused with the path to what is not', () 
     ['a hidden toJSON', { a: hiddenToJson }, '$.a', 'it has a toJSON'],
     ['an array with toJSON', Object.assign([1], { toJSON: () => 1 }), '$', 'it has a toJSON'],
   ])('%s', (_what, value, path, why) => {
-    expect(check(value)).toEqual({ path, why });
+    expect(check(value)).toEqual({ code: 'not_json', path, why });
   });
 
   test('fields that a parent without parents has are inherited too', () => {
@@ -146,6 +146,7 @@ describe('a value is bounded', () => {
     expect(checkJson(nested(2), limits)).toBe(undefined);
     expect(checkJson([[], { a: {} }], limits)).toEqual({
       path: '$[1].a',
+      code: 'too_large',
       why: 'it is nested too deeply',
     });
     expect(checkJson('flat', { ...defaultLimits, maxDepth: 0 })).toBe(undefined);
@@ -162,7 +163,7 @@ describe('a value is bounded', () => {
 
   test('in its values and characters, each counted as often as its text would have it', () => {
     const limits = { ...defaultLimits, maxTextLength: 20 };
-    const tooMuch = { why: 'there is too much of it' };
+    const tooMuch = { code: 'too_large', why: 'there is too much of it' };
     expect(checkJson(Array(19).fill(0), limits)).toBe(undefined);
     expect(checkJson(Array(20).fill(0), limits)).toEqual({ path: '$[19]', ...tooMuch });
     expect(checkJson('x'.repeat(19), limits)).toBe(undefined);

@@ -10,10 +10,12 @@ type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
  */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
   const found = inspect(value, limits.maxDepth, { left: limits.maxTextLength });
-  return found && { path: `$${found.steps.reverse().join('')}`, why: found.why };
+  return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
 export interface JsonProblem {
+  /** It is over a limit (as a cycle is), or has something in it that JSON cannot say. */
+  readonly code: 'too_large' | 'not_json';
   readonly path: string;
   readonly why: string;
 }
@@ -27,16 +29,18 @@ interface Budget {
 }
 
 interface Found {
+  readonly code: JsonProblem['code'];
   readonly why: string;
   /** From the inside out: those on the way out add theirs, so that a sound value costs no paths. */
   readonly steps: string[];
 }
 
-const found = (why: string): Found => ({ why, steps: [] });
+const found = (why: string): Found => ({ code: 'not_json', why, steps: [] });
+const tooLarge = (why: string): Found => ({ code: 'too_large', why, steps: [] });
 
 function inspect(value: unknown, depth: number, budget: Budget): Found | undefined {
   budget.left -= typeof value === 'string' ? 1 + value.length : 1;
-  if (budget.left < 0) return found('there is too much of it');
+  if (budget.left < 0) return tooLarge('there is too much of it');
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -51,7 +55,7 @@ function inspect(value: unknown, depth: number, budget: Budget): Found | undefin
 }
 
 function inspectContainer(value: object, depth: number, budget: Budget): Found | undefined {
-  if (depth <= 0) return found('it is nested too deeply');
+  if (depth <= 0) return tooLarge('it is nested too deeply');
   if ('toJSON' in value && typeof value.toJSON === 'function') return found('it has a toJSON');
   return Array.isArray(value)
     ? inspectArray(value, depth - 1, budget)

@@ -39,8 +39,11 @@ export function refuseNames(fields: object, { maxNameLength }: Limits): Refusal 
 }
 
 export function refuseJson(values: readonly unknown[], limits: Limits): Refusal | undefined {
-  const given = values.filter((value) => value !== undefined);
-  return given.every((value) => checkJson(value, limits) === undefined) ? undefined : 'not_json';
+  for (const value of values) {
+    const problem = value === undefined ? undefined : checkJson(value, limits);
+    if (problem !== undefined) return problem.code;
+  }
+  return undefined;
 }
 
 export function refuseChunk(
