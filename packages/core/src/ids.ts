@@ -34,7 +34,7 @@ function checked<T extends string>(what: string, text: string, fits: boolean): T
   if (fits) return text as T;
   throw new MillraceError(
     'bad_id',
-    `Cannot use ${JSON.stringify(text.slice(0, 40))} as ${what}: an id has 1 to ${maxIdLength} printable characters` +
+    `Cannot use a text of ${text.length} characters as ${what}: an id has 1 to ${maxIdLength} printable characters` +
       (what === 'a part id' ? ' of the form turn.attempt.name' : ''),
   );
 }

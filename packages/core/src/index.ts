@@ -1,8 +1,10 @@
 export {
   decodeBatch,
+  decodeDraft,
   decodeRecord,
   decodeTranscript,
   encodeBatch,
+  encodeDraft,
   encodeRecord,
   encodeTranscript,
 } from './codec/codec.ts';
@@ -23,6 +25,7 @@ export {
 export { Folder } from './fold/folder.ts';
 export { findItem, findItemOfPart, findOpen } from './fold/lookup.ts';
 export { merge, mergeBatch } from './fold/merge.ts';
+export { type Sequence, toArray } from './fold/sequence.ts';
 export { settledItems, settleTurn } from './fold/settle-turn.ts';
 export { liveTranscript, toItem, totalUsage, transcript } from './fold/transcript.ts';
 export { validate } from './fold/validate.ts';
@@ -50,6 +53,7 @@ export { parseJson } from './json/parse-json.ts';
 export {
   type JsonChange,
   type JsonFailure,
+  type JsonFailureCode,
   type JsonLimits,
   type JsonPath,
   type JsonResult,
@@ -125,7 +129,10 @@ export type { View } from './views/view.ts';
 export { DeltaWriter, type DeltaWriterOptions } from './write/delta-writer.ts';
 export type {
   BytesWriter,
+  EndOptions,
+  OpenPartWriter,
   PartWriter,
+  ReasoningEndOptions,
   ReasoningWriter,
   TextWriter,
   ValueWriter,

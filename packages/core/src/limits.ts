@@ -8,6 +8,8 @@ export interface Limits {
   readonly maxBytesLength: number;
   /** Parts that are open at once, in a session and at one writer. */
   readonly maxOpenParts: number;
+  /** Parts of one item. */
+  readonly maxParts: number;
   /** A name, a media type, a reason, a signature. */
   readonly maxNameLength: number;
   /** Nesting of arrays and objects in any value: arguments, metadata, structured output. */
@@ -21,6 +23,7 @@ export const defaultLimits: Limits = {
   maxTextLength: 8 * 2 ** 20,
   maxBytesLength: 32 * 2 ** 20,
   maxOpenParts: 1024,
+  maxParts: 4096,
   maxNameLength: 2 ** 18,
   maxDepth: 128,
   // A text of which every character needs six in JSON still fits.

@@ -5,6 +5,7 @@ import { type Item, transcriptVersion } from '../protocol/item.ts';
 import {
   type Batch,
   type DeltaRecord,
+  type DraftRecord,
   type FactRecord,
   type LogRecord,
   recordVersion,
@@ -23,6 +24,18 @@ export function encodeRecord(record: LogRecord): string {
 
 export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRecord {
   return decodeText('a record', text, record, limits);
+}
+
+/** What a writer elsewhere hands to the log: a record without what only the store can add. */
+export function encodeDraft({ turn, attempt, delta, fact }: DraftRecord): string {
+  const head = { turn, attempt };
+  return JSON.stringify(
+    delta === undefined ? { ...head, fact: wireFact(fact) } : { ...head, delta: wireDelta(delta) },
+  );
+}
+
+export function decodeDraft(text: string, limits: Partial<Limits> = {}): DraftRecord {
+  return decodeText('a draft', text, draft, limits);
 }
 
 export function encodeBatch({ after, through, records }: Batch): string {
@@ -126,19 +139,45 @@ const notBoth: Decoder<undefined> = (value) => {
   if (value !== undefined) throw new Misfit('expected a delta or a fact, found both');
 };
 
-const deltaRecord: Decoder<LogRecord> = object<DeltaRecord>({ ...head, fact: notBoth, delta });
-const factRecord: Decoder<LogRecord> = object<FactRecord>({ ...head, delta: notBoth, fact });
+/** A fact where it says so, else a delta: whichever it lacks is then what is missing. */
+function either<T>(ofDelta: Decoder<T>, ofFact: Decoder<T>): Decoder<T> {
+  return (value, limits) => {
+    const hasFact = typeof value === 'object' && value !== null && 'fact' in value;
+    return hasFact ? ofFact(value, limits) : ofDelta(value, limits);
+  };
+}
 
-const record: Decoder<LogRecord> = (value, limits) => {
-  const hasFact = typeof value === 'object' && value !== null && 'fact' in value;
-  return hasFact ? factRecord(value, limits) : deltaRecord(value, limits);
-};
+const record: Decoder<LogRecord> = either<LogRecord>(
+  object<DeltaRecord>({ ...head, fact: notBoth, delta }),
+  object<FactRecord>({ ...head, delta: notBoth, fact }),
+);
 
-const batch: Decoder<Batch> = object<Batch>({
+const attempt = { turn: count, attempt: count };
+
+const draft: Decoder<DraftRecord> = either<DraftRecord>(
+  object<Pick<DeltaRecord, 'turn' | 'attempt' | 'delta' | 'fact'>>({
+    ...attempt,
+    fact: notBoth,
+    delta,
+  }),
+  object<Pick<FactRecord, 'turn' | 'attempt' | 'delta' | 'fact'>>({
+    ...attempt,
+    delta: notBoth,
+    fact,
+  }),
+);
+
+const anyBatch: Decoder<Batch> = object<Batch>({
   after: count,
   through: count,
   records: list(record),
 });
+
+const batch: Decoder<Batch> = (value, limits) => {
+  const decoded = anyBatch(value, limits);
+  if (decoded.after <= decoded.through) return decoded;
+  throw new Misfit('expected a batch that ends where it starts or later');
+};
 
 const transcript: Decoder<{ readonly items: readonly Item[] }> = object<{
   readonly v: typeof transcriptVersion;

@@ -1,4 +1,3 @@
-import type { ItemId, PartId } from '../ids.ts';
 import type {
   AppendBytes,
   AppendText,
@@ -10,20 +9,21 @@ import type {
 } from '../protocol/delta.ts';
 import type { Part } from '../protocol/part.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
+import { withDerived } from '../protocol/tool-call.ts';
 import { buildPart } from './build-part.ts';
 import { addBytes } from './byte-rope.ts';
-import { changeItem, retire } from './change-items.ts';
-import type { FoldState, OpenPart } from './fold-state.ts';
+import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
 import { judge, lengthOf } from './judge.ts';
-import { findItemOfPart, findLiveItem, indexOfOpen } from './lookup.ts';
+import { findItem, findItemOfPart, indexOfOpen } from './lookup.ts';
+import { replace } from './sequence.ts';
 
 /** The state with the delta in it, the same state if it adds nothing, or why it does not fit. */
 export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'unknown') return state;
+  // The only delta that may speak of a committed part: all others are judged as of an open or a new one.
+  if (delta.type === 'retract_part') return retract(state, delta);
   const index = indexOfOpen(state.open, delta.partId);
   const part = state.open[index];
-  // The only delta that speaks of a part which may be closed: all others are judged as open or new.
-  if (delta.type === 'retract_part') return retract(state, delta);
   const verdict = judge(part, delta);
   if (verdict === 'nothing') return state;
   if (verdict !== 'apply') return verdict;
@@ -31,17 +31,16 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
   switch (delta.type) {
     case 'append_text':
       return withOpen(state, index, withText(part, part.text + newText(part, delta)));
-    case 'append_bytes':
-      return withOpen(state, index, {
-        ...part,
-        bytes: addBytes(part.bytes, newBytes(part, delta)),
-      });
+    case 'append_bytes': {
+      const bytes = addBytes(part.bytes, newBytes(part, delta));
+      return withOpen(state, index, { ...part, bytes });
+    }
     case 'replace_structured':
       return withOpen(state, index, { ...part, value: delta.value });
     case 'set_metadata':
       return withOpen(state, index, { ...part, metadata: delta.metadata });
     case 'commit_part':
-      return commit(state, part.id, part.begin.itemId, finishedPart(part, delta));
+      return commit(state, part, delta);
     case 'begin_part':
       return state;
   }
@@ -58,25 +57,20 @@ export function newBytes(part: OpenPart, { at, chunk }: AppendBytes): Uint8Array
   return known === 0 ? chunk : chunk.subarray(known);
 }
 
-function finishedPart(part: OpenPart, delta: CommitBuilt | CommitWhole): Part {
-  return delta.part === undefined ? buildPart(part, delta) : delta.part;
-}
-
 /** A part that was not there: begun, or come whole. */
 function enter(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'begin_part') return begin(state, delta);
   if (delta.type !== 'commit_part' || delta.part === undefined) return 'unknown_part';
-  const { partId: id, itemId, part } = delta;
-  const item = findLiveItem(state, itemId);
+  const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
-  if (item.finished || item.redacted) return 'item_closed';
-  return changeItem(state, itemId, (old) => ({ ...old, parts: [...old.parts, { id, part }] }));
+  return seat(state, item, { id: delta.partId, part: withDerived(delta.part) });
 }
 
 function begin(state: FoldState, delta: BeginPart): FoldState | Refusal {
-  const item = findLiveItem(state, delta.itemId);
+  const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
-  if (item.finished || item.redacted) return 'item_closed';
+  const seated = seat(state, item, { id: delta.partId, part: undefined });
+  if (typeof seated === 'string') return seated;
   const part: OpenPart = {
     id: delta.partId,
     begin: delta,
@@ -86,39 +80,52 @@ function begin(state: FoldState, delta: BeginPart): FoldState | Refusal {
     value: undefined,
     metadata: undefined,
   };
-  const parts = [...item.parts, { id: part.id, part: undefined }];
-  const seated = changeItem(state, item.id, (old) => ({ ...old, parts }));
   return { ...seated, open: [...state.open, part] };
 }
 
-function commit(state: FoldState, id: PartId, itemId: ItemId, part: Part): FoldState {
-  const filled = changeItem(state, itemId, (item) => ({
-    ...item,
-    parts: item.parts.map((slot) => (slot.id === id ? { id, part } : slot)),
-  }));
-  return retire({ ...filled, open: state.open.filter((open) => open.id !== id) });
+function seat(
+  state: FoldState,
+  item: ItemState,
+  slot: ItemState['parts'][number],
+): FoldState | Refusal {
+  if (item.finished || item.redacted) return 'item_closed';
+  return withParts(state, item, [...item.parts, slot]);
+}
+
+function commit(
+  state: FoldState,
+  open: OpenPart,
+  delta: CommitBuilt | CommitWhole,
+): FoldState | Refusal {
+  const item = findItem(state, open.begin.itemId);
+  if (item === undefined) return 'unknown_item';
+  const { id } = open;
+  const part: Part = delta.part === undefined ? buildPart(open, delta) : withDerived(delta.part);
+  const parts = item.parts.map((slot) => (slot.id === id ? { id, part } : slot));
+  return { ...withParts(state, item, parts), open: state.open.filter((one) => one !== open) };
 }
 
 function retract(state: FoldState, { partId: id }: RetractPart): FoldState | Refusal {
   if (state.gone.has(id)) return state;
   const item = findItemOfPart(state, id);
   if (item === undefined) return 'unknown_part';
-  const left = changeItem(state, item.id, (old) => ({
-    ...old,
-    parts: old.parts.filter((slot) => slot.id !== id),
-  }));
+  const parts = item.parts.filter((slot) => slot.id !== id);
   const open = state.open.filter((part) => part.id !== id);
-  return retire({ ...left, open, gone: new Set(state.gone).add(id) });
+  return { ...withParts(state, item, parts), open, gone: new Set(state.gone).add(id) };
+}
+
+function withParts(state: FoldState, item: ItemState, parts: ItemState['parts']): FoldState {
+  return { ...state, items: replace(state.items, item, { ...item, parts }) };
 }
 
 // The two below run once a delta. They name every field because V8 makes an object literal several
 // times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
-  const { session, through, past, live, gone, superseded, usage, run, notUnderstood } = state;
+  const { session, through, items, gone, superseded, usage, run, notUnderstood } = state;
   const open = state.open.slice();
   open[index] = part;
-  return { session, through, past, live, open, gone, superseded, usage, run, notUnderstood };
+  return { session, through, items, open, gone, superseded, usage, run, notUnderstood };
 }
 
 function withText(part: OpenPart, text: string): OpenPart {

@@ -3,10 +3,11 @@ import type { Fact, Snapshot } from '../protocol/fact.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
+import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
-import { changeItem, changeItems, retire } from './change-items.ts';
-import type { Attempt, AttemptUsage, FoldState, ItemState } from './fold-state.ts';
-import { findItem, findLiveItem } from './lookup.ts';
+import type { Attempt, FoldState, ItemState } from './fold-state.ts';
+import { findItem } from './lookup.ts';
+import { changeAll, push, replace, toArray } from './sequence.ts';
 
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'>;
 
@@ -17,21 +18,23 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
     case 'item_started':
       return startItem(state, fact, record);
     case 'item_finished':
-      return finishItem(state, fact.itemId, fact.stop);
+      return finishItem(state, fact.itemId, record, fact.stop);
     case 'item_redacted':
       return redactItem(state, fact.itemId);
     case 'response_finished': {
-      const finished = finishItem(state, fact.itemId, fact.stop);
+      const finished = finishItem(state, fact.itemId, record, fact.stop);
       return typeof finished === 'string' ? finished : noteUsage(finished, record, fact.usage);
     }
     case 'usage_reported':
       return noteUsage(state, record, fact.usage);
     case 'attempt_superseded':
       return supersede(state, record);
+    case 'turn_finished':
+      return finishTurn(state, record);
     case 'run_started':
       return { ...state, run: fact.runId };
     case 'run_finished':
-      return { ...state, run: undefined };
+      return state.run === fact.runId ? { ...state, run: undefined } : state;
     case 'snapshot':
       return settle(state, record, fact);
     case 'unknown':
@@ -47,8 +50,7 @@ function startItem(
   state: FoldState,
   { itemId: id, kind, author, metadata }: Started,
   { turn, attempt }: Attempt,
-): FoldState | Refusal {
-  if (findLiveItem(state, id) !== undefined) return 'conflict';
+): FoldState {
   const item: ItemState = {
     id,
     kind,
@@ -57,66 +59,97 @@ function startItem(
     turn,
     attempt,
     parts: [],
-    finished: false,
+    finished: undefined,
     stop: undefined,
     redacted: false,
   };
-  return { ...state, live: [...state.live, item] };
+  return { ...state, items: push(state.items, item) };
+}
+
+function withItem(state: FoldState, item: ItemState, changes: Partial<ItemState>): FoldState {
+  return { ...state, items: replace(state.items, item, { ...item, ...changes }) };
 }
 
 /** Parts may be open here: a reader whose turn was settled gets their ends with the snapshot only. */
-function finishItem(state: FoldState, id: ItemId, stop: Stop | undefined): FoldState | Refusal {
+function finishItem(
+  state: FoldState,
+  id: ItemId,
+  { turn, attempt }: Attempt,
+  stop: Stop | undefined,
+): FoldState | Refusal {
   const item = findItem(state, id);
   if (item === undefined) return 'unknown_item';
   if (item.finished) return 'item_closed';
-  return retire(changeItem(state, id, (old) => ({ ...old, finished: true, stop })));
+  return withItem(state, item, { finished: { turn, attempt }, stop });
 }
 
 function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
   const item = findItem(state, id);
   if (item === undefined) return 'unknown_item';
-  const emptied = changeItem(state, id, (old) => ({ ...old, parts: [], redacted: true }));
   const gone = new Set([...state.gone, ...item.parts.map((slot) => slot.id)]);
-  return retire({ ...emptied, gone, open: state.open.filter((part) => !gone.has(part.id)) });
+  const open = state.open.filter((part) => part.begin.itemId !== id);
+  return { ...withItem(state, item, { parts: [], redacted: true }), gone, open };
 }
 
-function noteUsage(state: FoldState, { turn, attempt }: Attempt, used: Usage): FoldState {
-  const isThis = (entry: AttemptUsage) => entry.turn === turn && entry.attempt === attempt;
-  const index = state.usage.findLastIndex(isThis);
-  const entry = { turn, attempt, usage: used };
-  const usage = index < 0 ? [...state.usage, entry] : state.usage.with(index, entry);
-  return { ...state, usage };
+function noteUsage(state: FoldState, { turn, attempt }: Attempt, usage: Usage): FoldState {
+  const last = state.usage.chunk.at(-1);
+  const entry = { turn, attempt, usage };
+  const isAgain = last?.turn === turn && last.attempt === attempt;
+  return {
+    ...state,
+    usage: isAgain ? replace(state.usage, last, entry) : push(state.usage, entry),
+  };
 }
 
-/** All that the attempt brought leaves at once: the items that were started for it, and its parts. */
+const isOfTurn = (turn: number) => (item: ItemState) => item.turn === turn;
+
+/** All that the attempt brought leaves at once: its items, its parts, and the ends it put to items of the turn. */
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
   // Attempt 0 is no try at anything: what belongs to it belongs to all.
   if (attempt === 0) return 'wrong_attempt';
   const isIts = (tried: Attempt) => tried.turn === turn && tried.attempt === attempt;
-  const items = [...state.past, ...state.live];
-  const itemIds = items.filter(isIts).map((item) => item.id);
-  const partIds = items.flatMap((item) => item.parts.map((slot) => slot.id));
+  const ofTurn = toArray(state.items).filter(isOfTurn(turn));
+  const itemIds = ofTurn.filter(isIts).map((item) => item.id);
+  const partIds = ofTurn.flatMap((item) => item.parts.map((slot) => slot.id));
   const leaving = [...itemIds, ...partIds.filter((id) => isIts(attemptOf(id)))];
   const gone = new Set([...state.gone, ...leaving]);
   const stays = ({ id }: { readonly id: ItemId | PartId }) => !gone.has(id);
-  const left = changeItems(state, (item) => {
+  const items = changeAll(state.items, isOfTurn(turn), (item) => {
     if (!stays(item)) return undefined;
-    return item.parts.every(stays) ? item : { ...item, parts: item.parts.filter(stays) };
+    const left = { ...item, parts: item.parts.filter(stays) };
+    const wasItsEnd = item.finished !== undefined && isIts(item.finished);
+    return wasItsEnd ? { ...left, finished: undefined, stop: undefined } : left;
   });
   const superseded = [...state.superseded, { turn, attempt }];
-  return retire({ ...left, gone, superseded, open: state.open.filter(stays) });
+  return { ...state, items, gone, superseded, open: state.open.filter(stays) };
+}
+
+/** What was kept to hold late words of the turn against is not needed any more. */
+function finishTurn(state: FoldState, { turn }: Attempt): FoldState {
+  const hasIts = state.gone.size > 0 || state.superseded.length > 0;
+  if (!hasIts) return state;
+  return {
+    ...state,
+    gone: new Set([...state.gone].filter((id) => !id.startsWith(`${turn}.`))),
+    superseded: state.superseded.filter((tried) => tried.turn !== turn),
+  };
 }
 
 /** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */
 function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldState | Refusal {
   if (items.some(({ itemId }) => findItem(state, itemId)?.turn !== turn)) return 'unknown_item';
   const settled = new Map(items.map(({ itemId, parts }) => [itemId, parts]));
-  const left = changeItems(state, (item) => {
-    if (item.turn !== turn) return item;
-    const parts = settled.get(item.id) ?? [];
-    return { ...item, parts: parts.map(({ partId: id, part }) => ({ id, part })) };
-  });
-  return retire({ ...left, open: state.open.filter((part) => attemptOf(part.id).turn !== turn) });
+  return {
+    ...state,
+    items: changeAll(state.items, isOfTurn(turn), (item) => ({
+      ...item,
+      parts: (settled.get(item.id) ?? []).map(({ partId: id, part }) => ({
+        id,
+        part: withDerived(part),
+      })),
+    })),
+    open: state.open.filter((part) => attemptOf(part.id).turn !== turn),
+  };
 }
 
 function noteUnknown(state: FoldState, raw: Readonly<Record<string, unknown>>): FoldState {

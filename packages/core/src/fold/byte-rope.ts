@@ -11,9 +11,16 @@ export function addBytes(before: ByteRope | undefined, chunk: Uint8Array): ByteR
 
 /** All of it in one piece. */
 export function toBytes(rope: ByteRope | undefined): Uint8Array {
-  const bytes = new Uint8Array(rope?.length ?? 0);
-  for (let link = rope; link !== undefined; link = link.before) {
-    bytes.set(link.chunk, link.length - link.chunk.length);
+  return sliceBytes(rope, 0, rope?.length ?? 0);
+}
+
+/** A stretch of it. Reads back from the end, and no further than it has to. */
+export function sliceBytes(rope: ByteRope | undefined, from: number, to: number): Uint8Array {
+  const bytes = new Uint8Array(to - from);
+  for (let link = rope; link !== undefined && link.length > from; link = link.before) {
+    const start = link.length - link.chunk.length;
+    const piece = link.chunk.subarray(Math.max(0, from - start), Math.max(0, to - start));
+    bytes.set(piece, Math.max(0, start - from));
   }
   return bytes;
 }

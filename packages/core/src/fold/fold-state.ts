@@ -7,6 +7,7 @@ import type { Part } from '../protocol/part.ts';
 import type { Stop } from '../protocol/stop.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { ByteRope } from './byte-rope.ts';
+import { emptySequence, type Sequence } from './sequence.ts';
 
 /**
  * What a log says so far. Immutable: folding makes a new state that shares all that did not change,
@@ -16,18 +17,16 @@ export interface FoldState {
   readonly session: SessionId;
   /** The offset up to which the log is in here; 0 before its first record. */
   readonly through: number;
-  /** Items that are done, and stand before all that are not. Apart, so that streaming never copies them. */
-  readonly past: readonly ItemState[];
-  /** The items after them; some may be done while an earlier one is still open. */
-  readonly live: readonly ItemState[];
+  /** In the order of their start; `toArray` lists them. */
+  readonly items: Sequence<ItemState>;
   /** The parts that are streaming now, in the order of their begin. */
   readonly open: readonly OpenPart[];
-  /** Ids that were retracted; they are never used again. */
+  /** Ids that were retracted, until their turn is finished; they are never used again. */
   readonly gone: ReadonlySet<ItemId | PartId>;
-  /** The attempts that were superseded; nothing of theirs comes back. */
+  /** The attempts that were superseded, until their turn is finished; nothing of theirs comes back. */
   readonly superseded: readonly Attempt[];
-  /** The last word on what each attempt used, superseded ones included. */
-  readonly usage: readonly AttemptUsage[];
+  /** What attempts used, superseded ones included, as it was reported: the last word on each counts. */
+  readonly usage: Sequence<AttemptUsage>;
   /** The run that goes on. */
   readonly run: RunId | undefined;
   /** Types of facts marked `must_understand` that we do not: such a session is read, not driven. */
@@ -42,7 +41,8 @@ export interface ItemState {
   readonly turn: number;
   readonly attempt: number;
   readonly parts: readonly PartSlot[];
-  readonly finished: boolean;
+  /** By which attempt, because with that its end is superseded too. */
+  readonly finished: Attempt | undefined;
   readonly stop: Stop | undefined;
   readonly redacted: boolean;
 }
@@ -78,12 +78,11 @@ export function emptyState(session: SessionId): FoldState {
   return {
     session,
     through: 0,
-    past: [],
-    live: [],
+    items: emptySequence(),
     open: [],
     gone: new Set(),
     superseded: [],
-    usage: [],
+    usage: emptySequence(),
     run: undefined,
     notUnderstood: [],
   };

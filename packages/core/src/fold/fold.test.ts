@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { partId, runId } from '../ids.ts';
+import { itemId, partId, runId } from '../ids.ts';
+import type { Delta } from '../protocol/delta.ts';
 import type { LogRecord } from '../protocol/record.ts';
+import { noUsage } from '../protocol/usage.ts';
 import { testSession } from '../testing/random-log.ts';
 import { item, TestLog } from '../testing/write-log.ts';
 import { fold, foldBatch } from './fold.ts';
 import { emptyState, type FoldState } from './fold-state.ts';
 import { Folder } from './folder.ts';
+import { toArray } from './sequence.ts';
 import { liveTranscript, transcript } from './transcript.ts';
+import { validate } from './validate.ts';
 
 function foldAll(records: readonly LogRecord[]): FoldState {
   const through = records.at(-1)?.offset ?? 0;
@@ -47,7 +51,7 @@ describe('snapshots', () => {
     second.append('b');
     const next = fold(before, log.take().records.at(-1) as LogRecord).state;
     expect(next.open[0]).toBe(before.open[0]);
-    expect(next.live).toBe(before.live);
+    expect(next.items).toBe(before.items);
     expect(next).toEqual(foldAll(log.records));
   });
 
@@ -82,6 +86,38 @@ describe('outcomes', () => {
   test('an empty batch moves the state to its end', () => {
     const folded = foldBatch(state, { after: 4, through: 9, records: [] });
     expect(folded).toEqual({ outcome: 'applied', state: { ...state, through: 9 } });
+  });
+
+  test('a batch moves the state to its own end, not to its last record', () => {
+    const folded = foldBatch(state, { after: 4, through: 9, records: records.slice(4, 5) });
+    expect(folded.state.through).toBe(9);
+  });
+
+  test('a batch that ends where no offset can be never advances the state', () => {
+    for (const through of [Number.POSITIVE_INFINITY, 2 ** 60, 4.5]) {
+      expect(foldBatch(state, { after: 4, through, records: [] })).toMatchObject({
+        outcome: 'gap',
+      });
+    }
+  });
+
+  test('facts out of order are a gap, though each would fit', () => {
+    const log = new TestLog();
+    for (const key of ['a', 'b']) log.fact({ type: 'command_consumed', key });
+    const [, second, third] = log.records as [LogRecord, LogRecord, LogRecord];
+    const start = foldAll(log.records.slice(0, 1));
+    const batch = { after: 1, through: 3, records: [third, second] };
+    expect(foldBatch(start, batch)).toMatchObject({ gap: { offset: 2, code: 'out_of_order' } });
+  });
+
+  test('a listener that throws loses nothing: the folder has the batch', () => {
+    const folder = new Folder(testSession);
+    const batch = { after: 0, through: 6, records };
+    const complain = () => {
+      throw new Error('listener');
+    };
+    expect(() => folder.addBatch(batch, complain)).toThrow('listener');
+    expect(folder.state.through).toBe(6);
   });
 
   test('records out of order are a gap, and nothing of the batch is applied', () => {
@@ -153,9 +189,45 @@ describe('facts', () => {
     expect(foldAll(log.records).notUnderstood).toEqual(['treaty']);
   });
 
-  test('finish items, which then leave the live ones in order', () => {
+  test('finish an item, by the attempt that says so', () => {
     const log = new TestLog().fact({ type: 'item_finished', itemId: item });
-    expect(foldAll(log.records)).toMatchObject({ past: [{ id: item }], live: [] });
+    const [finished] = toArray(foldAll(log.records).items);
+    expect(finished?.finished).toEqual({ turn: 1, attempt: 1 });
+  });
+
+  test('end the run that they name, and no other', () => {
+    const [first, second] = [runId('r1'), runId('r2')];
+    const log = new TestLog()
+      .fact({ type: 'run_started', runId: first })
+      .fact({ type: 'run_started', runId: second })
+      .fact({ type: 'run_finished', runId: first, stop: { reason: 'stop' } });
+    expect(foldAll(log.records).run).toBe(second);
+  });
+
+  test('that supersede an attempt take its end of a shared item back', () => {
+    const shared = itemId('shared');
+    const stop = { reason: 'length' } as const;
+    const log = new TestLog()
+      .fact({ type: 'item_started', itemId: shared, kind: 'assistant' }, 1, 0)
+      .fact({ type: 'response_finished', itemId: shared, stop, usage: noUsage })
+      .fact({ type: 'attempt_superseded', reason: 'test' });
+    expect(transcript(foldAll(log.records))).toEqual([
+      { id: shared, kind: 'assistant', parts: [] },
+    ]);
+    const begin = { type: 'begin_part', partId: partId(1, 2, 'a'), itemId: shared, kind: 'text' };
+    expect(
+      validate(foldAll(log.records), { turn: 1, attempt: 2, delta: begin as Delta }),
+    ).toBeDefined();
+  });
+
+  test('redact a finished item too', () => {
+    const log = new TestLog();
+    log.writer.whole({ kind: 'text', text: 'secret' });
+    log.take().fact({ type: 'item_finished', itemId: item });
+    log.fact({ type: 'item_redacted', itemId: item });
+    expect(transcript(foldAll(log.records))).toEqual([
+      { id: item, kind: 'assistant', parts: [], redacted: true },
+    ]);
   });
 });
 

@@ -20,8 +20,12 @@ export type OnStep = (before: FoldState, record: LogRecord, after: FoldState) =>
 
 /** One record as the log has it, not merged: a batch of one. */
 export function fold(state: FoldState, record: LogRecord): Folded {
+  return foldBatch(state, batchOf(record));
+}
+
+export function batchOf(record: LogRecord): Batch {
   const { offset } = record;
-  return foldBatch(state, { after: offset - 1, through: offset, records: [record] });
+  return { after: offset - 1, through: offset, records: [record] };
 }
 
 /**
@@ -29,44 +33,52 @@ export function fold(state: FoldState, record: LogRecord): Folded {
  * after records that came later than its beginning.
  */
 export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Folded {
-  const { after, through, records } = batch;
+  const { folded, steps } = foldSteps(state, batch);
+  if (onStep !== undefined) tell(steps, onStep);
+  return folded;
+}
+
+/** What a batch did, and by which steps: a list of the records that were new, each with the states around it. */
+export function foldSteps(
+  state: FoldState,
+  { after, through, records }: Batch,
+): { readonly folded: Folded; readonly steps: readonly Step[] } {
   // Asked this way round, NaN from a careless caller is nothing or a gap, never an advance.
-  if (!(through > state.through)) return { outcome: 'seen', state };
+  if (!(through > state.through)) return { folded: { outcome: 'seen', state }, steps: [] };
   if (!(after <= state.through)) return gapAt(state, after, 'gap');
-  const steps: FoldState[] = [state];
-  const taken: LogRecord[] = [];
+  if (!Number.isSafeInteger(through)) return gapAt(state, through, 'out_of_order');
+  const steps: Step[] = [];
   let last = state.through;
-  let current = state;
+  let before = state;
   for (const record of records) {
     if (record.offset <= state.through) continue;
     if (!(record.offset > last && record.offset <= through)) {
       return gapAt(state, record.offset, 'out_of_order');
     }
-    const next = step(current, record);
+    const next = apply(before, record);
     if (typeof next === 'string') return gapAt(state, record.offset, next);
+    steps.push({ before, record, after: next });
     last = record.offset;
-    current = next;
-    if (onStep !== undefined) {
-      taken.push(record);
-      steps.push(next);
-    }
+    before = next;
   }
-  if (onStep !== undefined) tell(steps, taken, onStep);
-  return { outcome: 'applied', state: { ...current, through } };
+  return { folded: { outcome: 'applied', state: { ...before, through } }, steps };
 }
 
-function step(state: FoldState, record: LogRecord): FoldState | Refusal {
+interface Step {
+  readonly before: FoldState;
+  readonly record: LogRecord;
+  readonly after: FoldState;
+}
+
+export function tell(steps: readonly Step[], onStep: OnStep): void {
+  for (const { before, record, after } of steps) onStep(before, record, after);
+}
+
+function apply(state: FoldState, record: LogRecord): FoldState | Refusal {
   return record.delta === undefined ? applyFact(state, record) : applyDelta(state, record.delta);
 }
 
-function tell(steps: readonly FoldState[], taken: readonly LogRecord[], onStep: OnStep): void {
-  taken.forEach((record, index) => {
-    const before = steps[index];
-    const after = steps[index + 1];
-    if (before !== undefined && after !== undefined) onStep(before, record, after);
-  });
-}
-
-function gapAt(state: FoldState, offset: number, code: Refusal): Folded {
-  return { outcome: 'gap', state, gap: { offset, code } };
+function gapAt(state: FoldState, offset: number, code: Refusal) {
+  const folded: Folded = { outcome: 'gap', state, gap: { offset, code } };
+  return { folded, steps: [] };
 }

@@ -1,6 +1,6 @@
 import type { SessionId } from '../ids.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
-import { type Folded, fold, foldBatch, type OnStep } from './fold.ts';
+import { batchOf, type Folded, foldSteps, type OnStep, tell } from './fold.ts';
 import { emptyState, type FoldState } from './fold-state.ts';
 
 /** Folds a log as it comes and holds the state: what `fold` gives, without passing states around. */
@@ -18,15 +18,14 @@ export class Folder {
   }
 
   add(record: LogRecord): Folded {
-    return this.#keep(fold(this.#state, record));
+    return this.addBatch(batchOf(record));
   }
 
+  /** Listeners hear of a batch when the state has it, so that one that throws loses nothing. */
   addBatch(batch: Batch, onStep?: OnStep): Folded {
-    return this.#keep(foldBatch(this.#state, batch, onStep));
-  }
-
-  #keep(folded: Folded): Folded {
+    const { folded, steps } = foldSteps(this.#state, batch);
     this.#state = folded.state;
+    if (onStep !== undefined) tell(steps, onStep);
     return folded;
   }
 }

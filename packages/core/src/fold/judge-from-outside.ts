@@ -1,13 +1,13 @@
+import { refuseChunk, refuseJson, refuseNames, refusePart } from '../codec/check-content.ts';
 import { attemptOf } from '../ids.ts';
 import type { Limits } from '../limits.ts';
-import { refuseChunk, refuseJson, refuseNames, refusePart } from '../protocol/check-content.ts';
 import type { Delta, UnknownDelta } from '../protocol/delta.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { newBytes, newText } from './apply-delta.ts';
-import { toBytes } from './byte-rope.ts';
+import { sliceBytes } from './byte-rope.ts';
 import type { Attempt, FoldState, ItemState, OpenPart } from './fold-state.ts';
 import { judge, lengthOf, type Verdict } from './judge.ts';
-import { findItem, findItemOfPart, findLiveItem, findOpen } from './lookup.ts';
+import { findItem, findItemOfPart, findOpen } from './lookup.ts';
 
 type KnownDelta = Exclude<Delta, UnknownDelta>;
 
@@ -42,9 +42,9 @@ function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
   switch (delta.type) {
     case 'append_text':
       if (!delta.chunk.isWellFormed()) return 'lone_surrogate';
-      return refuseChunk(delta.chunk, delta.at, limits);
+      return refuseChunk(delta.chunk, 'text', delta.at, limits);
     case 'append_bytes':
-      return refuseChunk(delta.chunk, delta.at, limits);
+      return refuseChunk(delta.chunk, 'bytes', delta.at, limits);
     case 'replace_structured':
       return refuseJson([delta.value], limits);
     case 'set_metadata':
@@ -66,19 +66,19 @@ function refuseEntry(
   limits: Limits,
 ): Refusal | undefined {
   if (part !== undefined || !('itemId' in delta)) return undefined;
-  const item = findLiveItem(state, delta.itemId);
-  if (item === undefined) {
-    return findItem(state, delta.itemId) === undefined ? 'unknown_item' : 'item_closed';
-  }
+  const item = findItem(state, delta.itemId);
+  if (item === undefined) return 'unknown_item';
   if (item.finished || item.redacted) return 'item_closed';
   const named = attemptOf(delta.partId);
   if (!takesPartsOf(item, named) || isSuperseded(state, named)) return 'wrong_attempt';
-  const isFull = state.open.length >= limits.maxOpenParts;
-  return isFull && delta.type === 'begin_part' ? 'too_large' : undefined;
+  const isFull =
+    item.parts.length >= limits.maxParts ||
+    (delta.type === 'begin_part' && state.open.length >= limits.maxOpenParts);
+  return isFull ? 'too_large' : undefined;
 }
 
 /** An item belongs to a turn, and to one attempt at it or (0) to all. */
-function takesPartsOf(item: ItemState, named: Attempt): boolean {
+export function takesPartsOf(item: ItemState, named: Attempt): boolean {
   return item.turn === named.turn && (item.attempt === 0 || item.attempt === named.attempt);
 }
 
@@ -99,7 +99,7 @@ function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
       const { at, chunk } = delta;
       const known = Math.min(chunk.length, lengthOf(part) - at);
       if (known <= 0) return false;
-      const there = toBytes(part.bytes).subarray(at, at + known);
+      const there = sliceBytes(part.bytes, at, at + known);
       return there.some((byte, index) => byte !== chunk[index]);
     }
     default:

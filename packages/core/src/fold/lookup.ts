@@ -1,5 +1,6 @@
-import type { ItemId, PartId } from '../ids.ts';
+import { attemptOf, type ItemId, type PartId } from '../ids.ts';
 import type { FoldState, ItemState, OpenPart, PartSlot } from './fold-state.ts';
+import { findLast } from './sequence.ts';
 
 /** Where the part is among the open ones; -1 if it is not. The newest are asked first. */
 export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
@@ -13,19 +14,16 @@ export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
   return state.open[indexOfOpen(state.open, id)];
 }
 
-/** Among the live ones, where all items are that can still grow. */
-export function findLiveItem(state: FoldState, id: ItemId): ItemState | undefined {
-  return state.live.findLast((item) => item.id === id);
-}
-
+/** Reads back from the newest: items that are spoken of are mostly those. */
 export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
-  return findLiveItem(state, id) ?? state.past.findLast((item) => item.id === id);
+  return findLast(state.items, (item) => item.id === id);
 }
 
-/** The item that has the part, open or committed. Reads back from the newest. */
+/** The item that has the part, open or committed. */
 export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefined {
-  const has = (item: ItemState) => item.parts.some((slot) => slot.id === id);
-  return state.live.findLast(has) ?? state.past.findLast(has);
+  const { turn } = attemptOf(id);
+  const has = (item: ItemState) => item.turn === turn && findSlot(item, id) !== undefined;
+  return findLast(state.items, has);
 }
 
 export function findSlot(item: ItemState | undefined, id: PartId): PartSlot | undefined {

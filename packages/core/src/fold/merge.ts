@@ -39,8 +39,8 @@ export function merge(
   return merged;
 }
 
-export function mergeBatch(batch: Batch): Batch {
-  return { ...batch, records: merge(batch.records) };
+export function mergeBatch(batch: Batch, maxChunkLength?: number): Batch {
+  return { ...batch, records: merge(batch.records, maxChunkLength) };
 }
 
 type Append = DeltaRecord & { readonly delta: AppendText | AppendBytes };

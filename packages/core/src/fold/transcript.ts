@@ -3,20 +3,24 @@ import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
 import { livePart } from './build-part.ts';
 import type { FoldState, ItemState, PartSlot } from './fold-state.ts';
 import { findOpen } from './lookup.ts';
+import { toArray } from './sequence.ts';
 
 /** The items in order, with what is committed of them: what a store keeps and a model is sent. */
 export function transcript(state: FoldState): readonly Item[] {
-  return [...state.past, ...state.live].map(toItem);
+  return toArray(state.items).map(toItem);
 }
 
 /** The items in order, with what is streaming as far as it came: what a screen shows. */
 export function liveTranscript(state: FoldState): readonly Item[] {
-  return [...state.past.map(toItem), ...state.live.map((item) => toLiveItem(state, item))];
+  return toArray(state.items).map((item) => toLiveItem(state, item));
 }
 
 /** What all attempts used together, superseded ones included. */
 export function totalUsage(state: FoldState): Usage {
-  return state.usage.reduce((total, { usage }) => addUsage(total, usage), noUsage);
+  const lastWords = new Map(
+    toArray(state.usage).map(({ turn, attempt, usage }) => [`${turn}.${attempt}`, usage]),
+  );
+  return [...lastWords.values()].reduce(addUsage, noUsage);
 }
 
 // An item that did not change is the same object each time, so that a screen can tell.

@@ -282,6 +282,31 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     expect(refusal(state, late)).toBe('wrong_attempt');
   });
 
+  test('the end of a turn in which a part is open', () => {
+    const end: Fact = { type: 'turn_finished', stop: { reason: 'stop' } };
+    expect(refusal(after(begin()), end)).toBe('open_parts');
+    expect(refusal(after(begin(), commit(0)), end)).toBeUndefined();
+  });
+
+  test('the end of an item in another turn, and of a response in no attempt or another', () => {
+    const end = { type: 'item_finished', itemId: item } as const;
+    const stop = { reason: 'stop' } as const;
+    const response = { type: 'response_finished', itemId: item, stop, usage: noUsage } as const;
+    const take = (fact: Fact, turn: number, attempt: number) => () =>
+      validate(after(), { turn, attempt, fact });
+    const wrong = expect.objectContaining({ code: 'wrong_attempt' });
+    expect(take(end, 2, 1)).toThrow(wrong);
+    expect(take(response, 1, 0)).toThrow(wrong);
+    expect(take(response, 1, 2)).toThrow(wrong);
+    expect(take(end, 1, 0)()).toBeDefined();
+  });
+
+  test('one part more than an item may have', () => {
+    const limits = { ...defaultLimits, maxParts: 1 };
+    expect(refusal(after(whole(text)), whole(text, b), limits)).toBe('too_large');
+    expect(refusal(after(), whole(text, b), limits)).toBeUndefined();
+  });
+
   test('a part in a redacted item', () => {
     const state = after({ type: 'item_redacted', itemId: item });
     expect(refusal(state, begin())).toBe('item_closed');

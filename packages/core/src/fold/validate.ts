@@ -3,16 +3,16 @@ import { count } from '../codec/decoder.ts';
 import { delta as deltaDecoder } from '../codec/delta.ts';
 import { fact as factDecoder } from '../codec/fact.ts';
 import { wireDelta, wireFact } from '../codec/to-wire.ts';
-import type { PartId } from '../ids.ts';
+import { attemptOf, type ItemId, type PartId } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import type { Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import { applyFact } from './apply-fact.ts';
-import type { FoldState, OpenPart } from './fold-state.ts';
+import type { Attempt, FoldState, OpenPart } from './fold-state.ts';
 import type { Verdict } from './judge.ts';
-import { isSuperseded, judgeFromOutside, newEnd } from './judge-from-outside.ts';
+import { isSuperseded, judgeFromOutside, newEnd, takesPartsOf } from './judge-from-outside.ts';
 import { findItem } from './lookup.ts';
 
 /**
@@ -72,12 +72,33 @@ function judgeFact(state: FoldState, draft: DraftRecord & { readonly fact: Fact 
   }
   const next = applyFact(state, draft);
   if (typeof next === 'string') return next;
+  if (fact.type === 'turn_finished') return isStreaming(state, draft) ? 'open_parts' : 'apply';
+  if ('itemId' in fact && fact.itemId !== undefined && !mayEnd(state, fact, draft)) {
+    return 'wrong_attempt';
+  }
   const isLast =
     fact.type === 'item_finished' ||
     fact.type === 'response_finished' ||
     fact.type === 'item_redacted';
   const isOpen = (part: OpenPart) => isLast && part.begin.itemId === fact.itemId;
   return state.open.some(isOpen) ? 'open_parts' : 'apply';
+}
+
+function isStreaming(state: FoldState, { turn }: Attempt): boolean {
+  return state.open.some((part) => attemptOf(part.id).turn === turn);
+}
+
+/** An item is finished in its own turn, and by a response of one of its own attempts. */
+function mayEnd(
+  state: FoldState,
+  { type, itemId }: { readonly type: Fact['type']; readonly itemId: ItemId },
+  tried: Attempt,
+): boolean {
+  const item = findItem(state, itemId);
+  if (item === undefined || (type !== 'item_finished' && type !== 'response_finished')) return true;
+  return type === 'item_finished'
+    ? item.turn === tried.turn
+    : tried.attempt > 0 && takesPartsOf(item, tried);
 }
 
 function refused(

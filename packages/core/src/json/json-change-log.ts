@@ -2,7 +2,10 @@ import type { JsonSink } from './json-sink.ts';
 import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
-/** What a fragment changed. */
+/**
+ * What a fragment changed. One that sets very much, more than 1,000 values and more than an eighth of
+ * all that were set before it, is told by one change: path [] is set to the value after the fragment.
+ */
 export type JsonChange =
   /** A value appeared: whole, a string with what is known of it, or a container still empty. */
   | { readonly type: 'set'; readonly path: JsonPath; readonly value: JsonValue }
@@ -14,10 +17,27 @@ const emptyObject: JsonValue = Object.freeze({});
 const emptyArray: JsonValue = Object.freeze([]);
 const noChanges: readonly JsonChange[] = Object.freeze([]);
 
+/**
+ * So many changes of a fragment are always told one by one. A path is as long as its place is deep, so
+ * that the numbers of one large fragment could take gigabytes.
+ */
+const minRoom = 1000;
+/**
+ * To tell the whole value is to copy what is open of it, and so must not happen again before much has
+ * come: thus a fragment costs no more than a multiple of its own values.
+ */
+const roomShare = 1 / 8;
+
 /** Notes what is written to a tree on its way there. */
 export class JsonChangeLog implements JsonSink {
   readonly #tree: JsonTree;
   #changes: JsonChange[] | undefined;
+  /** Changes since the last take, those for which there was no room included. */
+  #count = 0;
+  /** How many of them are kept. */
+  #room = minRoom;
+  /** Values set since the beginning. */
+  #values = 0;
   /** Of the open string, made once: many a fragment appends to the same place. */
   #path: JsonPath = [];
   /** What the open string gained since its last change was noted. */
@@ -29,21 +49,23 @@ export class JsonChangeLog implements JsonSink {
     this.#tree = tree;
   }
 
-  /** The changes since the last take, each string's growth as one. */
+  /** The changes since the last take, each string's growth as one, or one for all if they are too many. */
   take(): readonly JsonChange[] {
     this.#noteString();
-    const changes = this.#changes ?? noChanges;
+    const changes = this.#count > this.#room ? [this.#whole()] : (this.#changes ?? noChanges);
     this.#changes = undefined;
+    this.#count = 0;
+    this.#room = Math.max(minRoom, this.#values * roomShare);
     return changes;
   }
 
   openObject(): void {
-    this.#set(emptyObject);
+    this.#set(this.#tree.path, emptyObject);
     this.#tree.openObject();
   }
 
   openArray(): void {
-    this.#set(emptyArray);
+    this.#set(this.#tree.path, emptyArray);
     this.#tree.openArray();
   }
 
@@ -56,7 +78,7 @@ export class JsonChangeLog implements JsonSink {
   }
 
   scalar(value: number | boolean | null): void {
-    this.#set(value);
+    this.#set(this.#tree.path, value);
     this.#tree.scalar(value);
   }
 
@@ -76,13 +98,18 @@ export class JsonChangeLog implements JsonSink {
     this.#noteString();
   }
 
-  #set(value: JsonValue): void {
-    this.#note({ type: 'set', path: this.#tree.path, value });
+  #whole(): JsonChange {
+    return { type: 'set', path: [], value: this.#tree.value ?? null };
+  }
+
+  #set(path: JsonPath, value: JsonValue): void {
+    this.#values += 1;
+    this.#note({ type: 'set', path, value });
   }
 
   #noteString(): void {
     if (this.#isNew) {
-      this.#note({ type: 'set', path: this.#path, value: this.#suffix });
+      this.#set(this.#path, this.#suffix);
     } else if (this.#suffix !== '') {
       this.#note({ type: 'append', path: this.#path, suffix: this.#suffix });
     }
@@ -92,6 +119,8 @@ export class JsonChangeLog implements JsonSink {
 
   /** Most fragments change one thing, and an array made with its only element is the smallest. */
   #note(change: JsonChange): void {
+    this.#count += 1;
+    if (this.#count > this.#room) return;
     if (this.#changes === undefined) this.#changes = [change];
     else this.#changes.push(change);
   }

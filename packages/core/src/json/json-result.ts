@@ -24,4 +24,12 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /** In UTF-16 units, whitespace included. */
   readonly maxTextLength: number;
+  /**
+   * How many values, of which each opening bracket and each comma is taken to bring one: 1,048,576
+   * unless told. They need far more memory than their text, an empty array thirty times as much.
+   */
+  readonly maxValues?: number;
 }
+
+/** Some 100 MB at worst, and more than any document that is not made of numbers has. */
+export const defaultMaxValues: number = 2 ** 20;

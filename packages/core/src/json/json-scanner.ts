@@ -1,5 +1,10 @@
 import { JsonNumberReader } from './json-number.ts';
-import type { JsonFailure, JsonFailureCode, JsonLimits } from './json-result.ts';
+import {
+  defaultMaxValues,
+  type JsonFailure,
+  type JsonFailureCode,
+  type JsonLimits,
+} from './json-result.ts';
 import type { JsonSink } from './json-sink.ts';
 import { JsonStringReader } from './json-string.ts';
 
@@ -24,13 +29,15 @@ type Closer = '}' | ']';
  */
 export class JsonScanner {
   readonly #sink: JsonSink;
-  readonly #limits: JsonLimits;
+  readonly #limits: Required<JsonLimits>;
   #state: State = 'value';
   /** Where the next character stands in the whole text. */
   #position = 0;
   #failure: JsonFailure | undefined;
   /** What ends each open container, the innermost last. */
   readonly #closers: Closer[] = [];
+  /** Opening brackets and commas so far: each brings a value. */
+  #values = 0;
   readonly #string = new JsonStringReader();
   readonly #number = new JsonNumberReader();
   /** The key being read: unlike a value's text it is passed on only when it is whole. */
@@ -41,7 +48,8 @@ export class JsonScanner {
 
   constructor(sink: JsonSink, limits: JsonLimits) {
     this.#sink = sink;
-    this.#limits = limits;
+    const { maxDepth, maxTextLength, maxValues = defaultMaxValues } = limits;
+    this.#limits = { maxDepth, maxTextLength, maxValues };
   }
 
   get failure(): JsonFailure | undefined {
@@ -131,6 +139,7 @@ export class JsonScanner {
     const closer = this.#closers.at(-1);
     if (char === closer) return this.#close();
     if (char !== ',' || closer === undefined) return this.#reject();
+    if (!this.#countValue()) return this.#state;
     return closer === '}' ? 'key' : 'value';
   }
 
@@ -139,6 +148,7 @@ export class JsonScanner {
     if (this.#closers.length >= maxDepth) {
       return this.#fail('too_deep', `nested deeper than the limit of ${maxDepth} (maxDepth)`);
     }
+    if (!this.#countValue()) return this.#state;
     if (char === '{') {
       this.#closers.push('}');
       this.#sink.openObject();
@@ -147,6 +157,17 @@ export class JsonScanner {
     this.#closers.push(']');
     this.#sink.openArray();
     return 'first_element';
+  }
+
+  /** False, and a failure, if it is one too many. */
+  #countValue(): boolean {
+    const { maxValues } = this.#limits;
+    if (this.#values < maxValues) {
+      this.#values += 1;
+      return true;
+    }
+    this.#fail('too_large', `more values than the limit of ${maxValues} (maxValues)`);
+    return false;
   }
 
   #close(): State {

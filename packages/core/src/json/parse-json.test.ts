@@ -31,7 +31,7 @@ describe('parseJson', () => {
     const texts = fc.oneof(fc.json(), fc.string(), fc.string({ unit: alphabet }));
     fc.assert(
       fc.property(texts, (text) => {
-        const limits = { maxDepth: 3, maxTextLength: 40 };
+        const limits = { maxDepth: 3, maxTextLength: 40, maxValues: 5 };
         const json = new PartialJson(limits);
         json.feed(text);
         expect(parseJson(text, limits)).toEqual(json.end());
@@ -82,6 +82,74 @@ describe('parseJson', () => {
     expect(parseJson('"1234" ', limits)).toMatchObject({
       failure: { code: 'too_large', position: 6 },
     });
+  });
+
+  it('counts each opening bracket and each comma as a value, and takes exactly maxValues', () => {
+    const limits = { ...unlimited, maxValues: 5 };
+    expect(parseJson('[1,[],{"a,[{":"\\",["}]', limits).ok).toBe(true);
+    expect(parseJson('[1,[],{"a":{}}]', limits).ok).toBe(false);
+    expect(parseJson('[1,[],{},2]', limits)).toEqual({
+      ok: false,
+      failure: {
+        code: 'too_large',
+        position: 8,
+        message: 'Cannot parse JSON at 8: more values than the limit of 5 (maxValues)',
+      },
+    });
+    expect(parseJson('"[,[,[,"', limits).ok).toBe(true);
+    expect(parseJson('1', { ...unlimited, maxValues: 0 }).ok).toBe(true);
+  });
+
+  it('takes a little over a million values unless told otherwise', () => {
+    const values = 2 ** 20;
+    const text = `[${'1,'.repeat(values - 1)}1`;
+    expect(parseJson(`${text}]`).ok).toBe(true);
+    const failure = { code: 'too_large', position: text.length };
+    expect(parseJson(`${text},1]`)).toMatchObject({ failure });
+    expect(parseJson(`${text},1]`, { ...unlimited, maxValues: Infinity }).ok).toBe(true);
+  });
+
+  it('names what is wrong with a text before what is too much of it', () => {
+    const limits = { ...unlimited, maxDepth: 4, maxValues: 100 };
+    for (const tooMuch of ['[[[[[', '1,'.repeat(101)]) {
+      expect(parseJson(`[oops, ${tooMuch}`, limits)).toMatchObject({
+        failure: { code: 'syntax', position: 1 },
+      });
+    }
+  });
+
+  it('finds the depth and the error of a long text as of a short one', () => {
+    const long = `"${'[{,\\\\'.repeat(50_000)}"`;
+    const limits = { ...unlimited, maxDepth: 4 };
+    expect(parseJson(`[[[[${long}]]]]`, limits).ok).toBe(true);
+    for (const [end, code, at] of [
+      ['[[[[]]]]]', 'too_deep', 3],
+      ['{"a":{"b":[{}]}}]', 'too_deep', 11],
+      ['[[[[]]]}]', 'too_deep', 3],
+      ['[[[}]]]]]', 'syntax', 3],
+      [']]]][[[[[', 'syntax', 0],
+      ['[1e999]]', 'number_range', 1],
+    ] as const) {
+      const before = `[${long},`;
+      const position = before.length + at;
+      expect(parseJson(before + end, limits)).toMatchObject({ failure: { code, position } });
+    }
+  });
+
+  it('finds the ends of strings, however they are escaped', () => {
+    const unit = fc.constantFrom('"', '\\', '[', ',', 'a', '\n', 'é');
+    const strings = fc.array(fc.string({ unit }), { minLength: 1 });
+    fc.assert(
+      fc.property(strings, (values) => {
+        const limits = { ...unlimited, maxDepth: 1, maxValues: values.length };
+        const text = JSON.stringify(values);
+        expect(parseJson(text, limits)).toEqual({ ok: true, value: values });
+        const maxValues = values.length - 1;
+        expect(parseJson(text, { ...limits, maxValues })).toMatchObject({
+          failure: { code: 'too_large' },
+        });
+      }),
+    );
   });
 
   it('survives a million levels, with a limit or without', () => {

@@ -1,5 +1,6 @@
 import { defaultLimits } from '../limits.ts';
 import { hasEscapedKey } from './escaped-keys.ts';
+import { isOverLimits } from './is-over-limits.ts';
 import type { JsonLimits, JsonResult } from './json-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
@@ -14,7 +15,8 @@ import type { JsonArray, JsonObject, JsonValue } from './json-value.ts';
  * parseJson('{"a":[1,2}'); // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
  */
 export function parseJson(text: string, limits: JsonLimits = defaultLimits): JsonResult {
-  const value = text.length <= limits.maxTextLength ? parseNatively(text) : undefined;
+  const isTooMuch = text.length > limits.maxTextLength || isOverLimits(text, limits);
+  const value = isTooMuch ? undefined : parseNatively(text);
   if (value !== undefined && isWithin(value, limits.maxDepth)) return { ok: true, value };
   return parseByHand(text, limits);
 }
@@ -29,7 +31,7 @@ function parseNatively(text: string): JsonValue | undefined {
   }
 }
 
-/** Slower than JSON.parse by far, but knows where it stands. */
+/** Slower than JSON.parse by far, but knows where it stands, and stops at the limits. */
 function parseByHand(text: string, limits: JsonLimits): JsonResult {
   const tree = new JsonTree();
   const scanner = new JsonScanner(tree, limits);

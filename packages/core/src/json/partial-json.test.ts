@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseReference } from '../testing/parse-reference.ts';
 import type { JsonValue } from './json-value.ts';
-import { type JsonChange, type JsonPath, PartialJson } from './partial-json.ts';
+import { type JsonChange, type JsonLimits, type JsonPath, PartialJson } from './partial-json.ts';
 
 const runs = { numRuns: 1000 };
 const roomy = { maxDepth: 1000, maxTextLength: 1e9 };
@@ -129,6 +129,59 @@ describe('the changes', () => {
       }),
       runs,
     );
+  });
+
+  it('are the whole value in place of very many, and still rebuild it', () => {
+    const seen = { wholes: 0, appendsAfterWhole: 0 };
+    fc.assert(
+      fc.property(largeText, largeCuts, (text, cuts) => {
+        const json = new PartialJson(roomy);
+        let document: JsonValue | undefined;
+        let wasWhole = false;
+        for (const fragment of cut(`${text} `, cuts)) {
+          const changes = json.feed(fragment);
+          expect(changes.length).toBeLessThanOrEqual(1000);
+          if (wasWhole && changes[0]?.type === 'append') seen.appendsAfterWhole += 1;
+          wasWhole = fragment.length > 2000 && changes.length === 1 && changes[0]?.type === 'set';
+          if (wasWhole) seen.wholes += 1;
+          document = changes.reduce(applied, document);
+          expect(exact(document)).toBe(exact(json.value));
+        }
+        expect(exact(document)).toBe(exact(parseReference(text)));
+      }),
+      { numRuns: 30 },
+    );
+    expect(seen.wholes).toBeGreaterThan(20);
+    expect(seen.appendsAfterWhole).toBeGreaterThan(3);
+  });
+
+  it('are told one by one up to 1,000, and as one beyond', () => {
+    const json = new PartialJson();
+    expect(json.feed('[')).toHaveLength(1);
+    expect(json.feed('1,'.repeat(1000))).toHaveLength(1000);
+    const more = json.feed(`${'2,'.repeat(1000)}"a`);
+    expect(more).toEqual([{ type: 'set', path: [], value: json.value }]);
+    expect(json.feed('b",3,')).toEqual([
+      { type: 'append', path: [2000], suffix: 'b' },
+      { type: 'set', path: [2001], value: 3 },
+    ]);
+    expect(more).toEqual([
+      { type: 'set', path: [], value: [...Array(1000).fill(1), ...Array(1000).fill(2), 'a'] },
+    ]);
+  });
+
+  it('are told one by one up to an eighth of the values so far, so that a large one is seldom copied', () => {
+    const json = new PartialJson();
+    expect(json.feed(`[${'1,'.repeat(15_999)}`)).toHaveLength(1);
+    expect(json.feed('2,'.repeat(2000))).toHaveLength(2000);
+    expect(json.feed('3,'.repeat(2251))).toHaveLength(1);
+  });
+
+  it('stay few and small, however deep the many values of a fragment stand', () => {
+    const json = new PartialJson();
+    const changes = json.feed('['.repeat(127) + '1,'.repeat(500_000));
+    expect(changes).toHaveLength(1);
+    expect(depthOf(json.value)).toBe(127);
   });
 
   it('have one entry for a string, however many pieces of it a fragment has', () => {
@@ -400,6 +453,18 @@ describe('the limits', () => {
     }
   });
 
+  it('end a text with more values, at the bracket or comma of the first too many', () => {
+    for (const size of [1, 4, 100]) {
+      const few = { ...roomy, maxValues: 5 };
+      expect(feedAll('[1,{"a":[2, "[,"]}]', [size], few).end().ok).toBe(true);
+      const oneElementMore = feedAll('[1,{"a":[2, 3, 4]}]', [size], few);
+      expect(oneElementMore.failure).toMatchObject({ code: 'too_large', position: 13 });
+      expect(oneElementMore.value).toEqual([1, { a: [2, 3] }]);
+      const oneContainerMore = feedAll('[1,{"a":[2, {}]}]', [size], few);
+      expect(oneContainerMore.failure).toMatchObject({ code: 'too_large', position: 12 });
+    }
+  });
+
   it('bound a million brackets by default, and without a limit no stack overflows', () => {
     const brackets = '['.repeat(1_000_000);
     expect(feedAll(brackets, [1 << 16]).failure).toMatchObject({ code: 'too_deep', position: 128 });
@@ -457,6 +522,19 @@ const anyCuts = fc
   .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 8 })
   .filter((sizes) => sizes.some((size) => size > 0));
 
+/** So many values that a fragment can change more than a thousand, and strings to cut it in. */
+const largeText = fc
+  .tuple(fc.array(oddText, { minLength: 1, maxLength: 4 }), fc.integer({ min: 15, max: 25 }))
+  .map(([values, count]) => {
+    const block = Array(25).fill(`${values.join(',')},1,"${'x'.repeat(40)}"`);
+    const blocks = Array.from(
+      { length: count },
+      (_, index) => `"b${index}":[[${block.join(',')}]]`,
+    );
+    return `{${blocks.join(',')}}`;
+  });
+const largeCuts = fc.array(fc.integer({ min: 3000, max: 50_000 }), { minLength: 1, maxLength: 4 });
+
 interface Mutation {
   readonly at: number;
   readonly remove: number;
@@ -493,7 +571,7 @@ function cut(text: string, sizes: readonly number[]): readonly string[] {
   return fragments;
 }
 
-function feedAll(text: string, sizes: readonly number[], limits?: typeof roomy): PartialJson {
+function feedAll(text: string, sizes: readonly number[], limits?: JsonLimits): PartialJson {
   const json = new PartialJson(limits);
   for (const fragment of cut(text, sizes)) json.feed(fragment);
   return json;

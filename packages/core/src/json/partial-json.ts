@@ -6,7 +6,7 @@ import { JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
 export type { JsonChange } from './json-change-log.ts';
-export type { JsonFailure, JsonLimits, JsonResult } from './json-result.ts';
+export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-result.ts';
 export type { JsonPath } from './json-tree.ts';
 
 /**
@@ -30,7 +30,10 @@ export class PartialJson {
     this.#scanner = new JsonScanner(this.#log, limits);
   }
 
-  /** Takes the next fragment and says what it changed; nothing any more after a failure. */
+  /**
+   * Takes the next fragment and says what it changed; nothing any more after a failure. Very many
+   * changes are told as one, which sets the whole value (see JsonChange).
+   */
   feed(fragment: string): readonly JsonChange[] {
     this.#scanner.scan(fragment);
     return this.#log.take();

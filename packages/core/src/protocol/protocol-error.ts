@@ -39,12 +39,15 @@ const sayings: { readonly [Code in Refusal]: string } = {
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
 };
 
+// An id from outside may be of any length, and an error must not be.
+const maxShown = 100;
+
 /** A sequence that the protocol does not allow. What was refused changed nothing. */
 export class ProtocolError extends MillraceError<Refusal> {
   constructor(code: Refusal, what: string, place: ErrorPlace, options?: ErrorOptions) {
     const where = Object.entries(place)
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => `${key} ${value}`)
+      .map(([key, value]) => `${key} ${String(value).slice(0, maxShown)}`)
       .join(', ');
     super(code, `Cannot ${what} (${where}): ${sayings[code]}`, place, options);
   }

@@ -2,7 +2,7 @@ import type { ToolCallId } from '../ids.ts';
 import type { JsonLimits } from '../json/json-result.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { ToolCallPart } from './part.ts';
+import type { Part, ToolCallPart } from './part.ts';
 
 /** A tool call made from a value, for instance in a history that the caller wrote. */
 export function toolCallPart(toolCallId: ToolCallId, name: string, input: JsonValue): ToolCallPart {
@@ -18,4 +18,9 @@ export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart
   if (part.partial) return rest;
   const parsed = parseJson(part.arguments === '' ? '{}' : part.arguments, limits);
   return parsed.ok ? { ...rest, input: parsed.value } : rest;
+}
+
+/** Any part, with what is derived of it. The fold puts every part through here, so that what one says of itself never counts. */
+export function withDerived(part: Part): Part {
+  return part.kind === 'tool_call' ? withInput(part) : part;
 }

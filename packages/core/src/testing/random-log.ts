@@ -6,7 +6,13 @@ import type { Part } from '../protocol/part.ts';
 import { type LogRecord, recordVersion } from '../protocol/record.ts';
 import { noUsage } from '../protocol/usage.ts';
 import { DeltaWriter } from '../write/delta-writer.ts';
-import type { BytesWriter, PartWriter, TextWriter, ValueWriter } from '../write/part-writer.ts';
+import type {
+  BytesWriter,
+  PartWriter,
+  ReasoningWriter,
+  TextWriter,
+  ValueWriter,
+} from '../write/part-writer.ts';
 import { Choices } from './choices.ts';
 
 export const testSession = sessionId('test');
@@ -15,7 +21,8 @@ export const testSession = sessionId('test');
 export function randomLog(numbers: readonly number[]): readonly LogRecord[] {
   const scribe = new Scribe(new Choices(numbers));
   while (scribe.goesOn) scribe.act();
-  scribe.end();
+  // A log may also end in the middle of things, as it does when its process dies.
+  if (numbers.length % 2 === 0) scribe.end();
   return scribe.records;
 }
 
@@ -43,6 +50,8 @@ class Scribe {
   readonly #choices: Choices;
   readonly #ids = countingIds();
   #items: OpenItem[] = [];
+  /** Of this turn, with the attempt that finished them: superseding it opens them again. */
+  #finished: { readonly item: OpenItem; readonly by: number }[] = [];
   #turn = 1;
   #attempt = 1;
 
@@ -55,7 +64,7 @@ class Scribe {
   }
 
   act(): void {
-    const action = this.#choices.below(24);
+    const action = this.#choices.below(26);
     if (action < 2) return this.#startItem();
     if (action < 5) return this.#beginPart();
     if (action < 14) return this.#grow();
@@ -66,6 +75,8 @@ class Scribe {
     if (action === 20) return this.#remark();
     if (action === 21) return this.#finishTurn();
     if (action === 22) return this.#supersede();
+    if (action === 23) return this.#afterthought();
+    if (action === 24) return this.#run();
     return this.#report();
   }
 
@@ -84,7 +95,9 @@ class Scribe {
     const id = this.#ids.item();
     const writer = new DeltaWriter({ itemId: id, turn, attempt, ids: this.#ids });
     this.#items.push({ id, turn, attempt: started, writer, parts: [], committed: [] });
-    this.#fact({ type: 'item_started', itemId: id, kind }, turn, started);
+    const named = this.#choices.below(4) === 0;
+    const extras = named ? { author: { name: 'Ada' }, metadata: { shown: true } } : {};
+    this.#fact({ type: 'item_started', itemId: id, kind, ...extras }, turn, started);
   }
 
   #beginPart(): void {
@@ -102,7 +115,7 @@ class Scribe {
       case 1:
         return { way: 'bytes', writer: writer.file('f', 'text/plain') };
       case 2:
-        return { way: 'value', writer: writer.structured() };
+        return { way: 'value', writer: writer.structured({ name: this.#some('out') }) };
       case 3:
         return { way: 'value', writer: writer.custom('c') };
       case 4:
@@ -112,8 +125,12 @@ class Scribe {
       case 6:
         return { way: 'text', writer: writer.toolCall(this.#ids.toolCall(), 'tool') };
       default:
-        return { way: 'text', writer: writer.text() };
+        return { way: 'text', writer: writer.text({ mimeType: this.#some('text/plain') }) };
     }
+  }
+
+  #some<T>(value: T): T | undefined {
+    return this.#choices.below(3) === 0 ? value : undefined;
   }
 
   #grow(): void {
@@ -142,7 +159,10 @@ class Scribe {
 
   #commit({ growing, writer }: OpenItem['parts'][number]): void {
     if (growing.way === 'value') growing.writer.set({ last: true });
-    writer.commit(this.#choices.below(4) === 0 ? { partial: true } : {});
+    const partial = this.#some(true as const);
+    const providerState = this.#some({ provider: 'p', model: 'm', data: { sealed: [1] } });
+    if (writer.kind !== 'reasoning') writer.commit({ partial, providerState });
+    else (writer as ReasoningWriter).commit({ partial, providerState, signature: this.#some('s') });
   }
 
   #forget(item: OpenItem, writer: PartWriter, isCommitted: boolean): void {
@@ -182,8 +202,8 @@ class Scribe {
     const committed = item?.committed.pop();
     if (item === undefined) return;
     if (committed !== undefined) {
-      const delta: Delta = { type: 'retract_part', partId: committed, reason: 'withdrawn' };
-      this.#delta(delta, item);
+      item.writer.retract(committed, 'withdrawn');
+      this.#takeFrom(item);
     } else if (part !== undefined) {
       part.writer.retract('cut');
       this.#forget(item, part.writer, false);
@@ -199,6 +219,7 @@ class Scribe {
       this.#forget(item, part.writer, !isDropped);
     }
     this.#items = this.#items.filter((open) => open !== item);
+    this.#finished.push({ item, by: this.#attempt });
     const stop = { reason: 'stop' } as const;
     const fact: Fact =
       item.turn > 0 && this.#choices.below(2) === 0
@@ -212,14 +233,41 @@ class Scribe {
     this.#fact({ type: 'turn_finished', stop: { reason: 'stop' } }, this.#turn, 0);
     this.#turn++;
     this.#attempt = 1;
+    this.#finished = [];
+  }
+
+  /** Something about an item that is finished: a part taken back, or all of it. */
+  #afterthought(): void {
+    const item = this.#choices.oneOf(this.#finished)?.item;
+    const isSuperseded = item !== undefined && item.attempt > 0 && item.attempt < this.#attempt;
+    if (item === undefined || isSuperseded) return;
+    const committed = item.committed.pop();
+    if (committed !== undefined && this.#choices.below(2) === 0) {
+      item.writer.retract(committed, 'withdrawn');
+      return this.#takeFrom(item);
+    }
+    const attempt = item.turn === 0 ? 0 : this.#attempt;
+    this.#fact({ type: 'item_redacted', itemId: item.id }, item.turn, attempt);
+    this.#finished = this.#finished.filter((one) => one.item !== item);
+  }
+
+  #run(): void {
+    const runId = this.#ids.run();
+    this.#fact({ type: 'run_started', runId }, 0, 0);
+    const stop = { reason: 'aborted', cause: 'test' } as const;
+    if (this.#choices.below(2) === 0) this.#fact({ type: 'run_finished', runId, stop }, 0, 0);
   }
 
   #supersede(): void {
     const used = { ...noUsage, output: 1 + this.#choices.below(9) };
     this.#fact({ type: 'usage_reported', usage: used }, this.#turn, this.#attempt);
     this.#fact({ type: 'attempt_superseded', reason: 'test' }, this.#turn, this.#attempt);
+    const reopened = this.#finished.filter(
+      ({ item, by }) => item.turn > 0 && item.attempt === 0 && by === this.#attempt,
+    );
+    this.#finished = this.#finished.filter(({ item }) => item.turn === 0);
     this.#attempt++;
-    this.#items = this.#items
+    this.#items = [...this.#items, ...reopened.map(({ item }) => item)]
       .filter(({ turn, attempt }) => turn === 0 || attempt === 0)
       .map((item) => (item.turn === 0 ? item : this.#forNextAttempt(item)));
   }
@@ -259,6 +307,7 @@ class Scribe {
 
   #head() {
     const offset = this.records.length + 1;
-    return { v: recordVersion, offset, time: 1000 + offset, producer: 'test' } as const;
+    const producer = this.#choices.below(8) === 0 ? 'another' : 'test';
+    return { v: recordVersion, offset, time: 1000 + offset, producer } as const;
   }
 }

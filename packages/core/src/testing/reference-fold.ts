@@ -19,6 +19,7 @@ interface RefItem {
   readonly id: string;
   readonly attempt: string;
   readonly item: Record<string, unknown>;
+  finishedBy?: string;
   parts: RefPart[];
 }
 
@@ -29,17 +30,24 @@ export function referenceTranscript(records: readonly LogRecord[]): readonly Ite
   for (const { delta, fact, turn, attempt } of records) {
     const tried = `${turn}.${attempt}`;
     if (fact?.type === 'item_started') {
-      const { itemId: id, kind } = fact;
-      items.push({ id, attempt: tried, item: { id, kind }, parts: [] });
+      const { type: _type, itemId: id, ...item } = fact;
+      items.push({ id, attempt: tried, item: { id, ...item }, parts: [] });
     }
     if (fact?.type === 'item_finished' || fact?.type === 'response_finished') {
       const item = items.find(({ id }) => id === fact.itemId);
+      if (item) item.finishedBy = tried;
       if (item && fact.stop) item.item['stop'] = fact.stop;
+    }
+    if (fact?.type === 'item_redacted') {
+      const item = items.find(({ id }) => id === fact.itemId);
+      if (item) item.parts = [];
+      if (item) item.item['redacted'] = true;
     }
     if (fact?.type === 'attempt_superseded') {
       items = items.filter((item) => item.attempt !== tried);
       for (const item of items) {
         item.parts = item.parts.filter((part) => !part.id.startsWith(`${tried}.`));
+        if (item.finishedBy === tried) delete item.item['stop'];
       }
     }
     if (delta === undefined || delta.type === 'unknown') continue;
@@ -87,6 +95,8 @@ function finished({ begin, chunks, value, metadata }: RefPart, end: PartEnd): Pa
   };
   const common = {
     ...(end.partial && { partial: true }),
+    ...(end.providerState && { providerState: end.providerState }),
+    ...(end.signature !== undefined && { signature: end.signature }),
     ...(metadata !== undefined && { metadata }),
   };
   return { ...start, ...content[begin.kind], ...common } as Part;

@@ -1,6 +1,6 @@
 import type { ExecutionId, ItemId, PartId, SessionId, ToolCallId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
-import type { RetractReason, UnknownDelta } from '../protocol/delta.ts';
+import type { PartEnd, PartStart, RetractReason, UnknownDelta } from '../protocol/delta.ts';
 import type { Fact, Snapshot } from '../protocol/fact.ts';
 import type { Item } from '../protocol/item.ts';
 import type { Metadata } from '../protocol/metadata.ts';
@@ -71,15 +71,18 @@ export type ContentEvent =
       readonly executionId?: ExecutionId;
       readonly text: string;
     })
-  | (OfPart & { readonly type: 'part_started'; readonly kind: PartKind })
+  | (OfPart & { readonly type: 'part_started' } & AsTold<StartOfOthers>)
   | (OfPart & { readonly type: 'part_metadata_set'; readonly metadata: Metadata })
-  /** `part` is there only where it is not simply what its events said: it came whole or replaces them. */
-  | (OfPart & {
-      readonly type: 'part_finished';
-      readonly kind: PartKind;
-      readonly partial?: true;
-      readonly part?: Part;
-    })
+  /**
+   * With what is known only at the end. `part` is there where it came whole or replaces what was told;
+   * else what was told is the part.
+   */
+  | (OfPart &
+      PartEnd & {
+        readonly type: 'part_finished';
+        readonly kind: PartKind;
+        readonly part?: Part;
+      })
   /** Forget it. `id` where it was a tool call or a tool's result. */
   | (OfPart & {
       readonly type: 'part_retracted';
@@ -87,6 +90,9 @@ export type ContentEvent =
       readonly id?: ToolCallId;
     })
   | UnknownDelta;
+
+/** What is known of a part at its start; a tool call has an event of its own for it. */
+type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
 /** `id` is the tool call's id, as in every tool event. */
 type AsTold<F> = F extends { readonly toolCallId: ToolCallId }

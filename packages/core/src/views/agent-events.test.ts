@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { foldBatch } from '../fold/fold.ts';
+import { emptyState } from '../fold/fold-state.ts';
 import { Folder } from '../fold/folder.ts';
 import { mergeBatch } from '../fold/merge.ts';
+import { settleTurn } from '../fold/settle-turn.ts';
+import { transcript } from '../fold/transcript.ts';
 import { executionId, toolCallId } from '../ids.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
+import { rebuild } from '../testing/rebuild.ts';
 import { item, TestLog } from '../testing/write-log.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { agentEvents } from './agent-events.ts';
@@ -25,6 +30,10 @@ const allOf = (records: readonly LogRecord[]): Batch => ({
   through: records.length,
   records,
 });
+
+const foldAll = (records: readonly LogRecord[]) =>
+  foldBatch(emptyState(testSession), allOf(records)).state;
+const transcriptOf = (records: readonly LogRecord[]) => transcript(foldAll(records));
 
 test('a turn that calls a tool is told as in the domain', () => {
   const log = new TestLog();
@@ -159,36 +168,49 @@ describe('a tool call', () => {
   });
 });
 
-test('the text of the events is the text of the log, merged or not, cut and resumed anywhere', () => {
-  const textsOf = (events: readonly AgentEvent[]) => {
-    const texts = new Map<string, string>();
-    for (const event of events) {
-      if (!('at' in event)) continue;
-      const chunk = 'text' in event ? event.text : 'delta' in event ? event.delta : '';
-      const known = texts.get(event.partId) ?? '';
-      if (event.type !== 'media_delta' && event.at !== known.length) {
-        expect(event).toHaveProperty('at', known.length);
-      }
-      texts.set(event.partId, known + chunk);
-    }
-    return texts;
-  };
-  fc.assert(
-    fc.property(
-      fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300 }),
-      fc.nat(),
-      (seed, at) => {
-        const records = randomLog(seed);
+const logs = fc
+  .array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' })
+  .map((seed) => randomLog(seed));
+
+describe('who has heard of nothing but events', () => {
+  test('has the transcript in the end', () => {
+    fc.assert(
+      fc.property(logs, (records) => {
+        expect(rebuild(eventsOf(allOf(records)))).toEqual(transcriptOf(records));
+      }),
+    );
+  });
+
+  test('has it too when the log came merged, or was cut anywhere and overlapped at the seam', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), fc.nat(9), (records, at, overlap) => {
         const cut = at % records.length;
         const before = { after: 0, through: cut, records: records.slice(0, cut) };
-        // The resumed batch reaches back over the cut, as a store that merged it earlier would send it.
-        const back = Math.max(0, cut - 3);
-        const behind = { after: back, through: records.length, records: records.slice(back) };
-        const resumed = eventsOf(before, mergeBatch(behind));
-        expect(textsOf(resumed)).toEqual(textsOf(eventsOf(allOf(records))));
-      },
-    ),
-  );
+        // The batch reaches back over the cut, as a store that merged it earlier would send it.
+        const back = Math.max(0, cut - overlap);
+        const rest = { after: back, through: records.length, records: records.slice(back) };
+        const events = eventsOf(mergeBatch(before), mergeBatch(rest));
+        expect(rebuild(events)).toEqual(transcriptOf(records));
+      }),
+    );
+  });
+
+  test('has it too when finished turns were settled after the cut', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), (records, at) => {
+        const cut = at % records.length;
+        const turns = records.flatMap(({ fact, turn }) =>
+          fact?.type === 'turn_finished' ? turn : [],
+        );
+        const state = foldAll(records);
+        const settled = turns.reduce((log, turn) => settleTurn(log, turn, state), records);
+        const before = { after: 0, through: cut, records: records.slice(0, cut) };
+        const behind = settled.filter(({ offset }) => offset > cut);
+        const events = eventsOf(before, { after: cut, through: records.length, records: behind });
+        expect(rebuild(events)).toEqual(transcriptOf(records));
+      }),
+    );
+  });
 });
 
 test('a settled turn is told in one piece', () => {

@@ -10,6 +10,7 @@ import type {
   CommitBuilt,
   CommitWhole,
   Delta,
+  PartEnd,
   ReplaceStructured,
   RetractPart,
   UnknownDelta,
@@ -36,10 +37,18 @@ export function contentEvents(
 type Growth = Exclude<Delta, BeginPart | CommitBuilt | CommitWhole | RetractPart | UnknownDelta>;
 
 function started(head: EventHead, begin: BeginPart): AgentEvent {
-  const { partId, itemId, kind } = begin;
-  if (kind !== 'tool_call') return { ...head, type: 'part_started', partId, itemId, kind };
-  const { toolCallId: id, name } = begin;
-  return { ...head, type: 'tool_call_started', partId, itemId, id, name };
+  const { type: _begun, partId, itemId, ...start } = begin;
+  const of = { ...head, partId, itemId };
+  switch (start.kind) {
+    case 'tool_call':
+      return { ...of, type: 'tool_call_started', id: start.toolCallId, name: start.name };
+    case 'tool_result': {
+      const { toolCallId: id, ...rest } = start;
+      return { ...of, type: 'part_started', ...rest, id };
+    }
+    default:
+      return { ...of, type: 'part_started', ...start };
+  }
 }
 
 function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
@@ -114,20 +123,24 @@ function finished(
   const part = findSlot(item, partId)?.part;
   if (item === undefined || part === undefined) return [];
   const of = { ...head, partId, itemId: item.id };
-  const end: AgentEvent = {
-    ...of,
-    type: 'part_finished',
-    kind: part.kind,
-    ...(part.partial && { partial: part.partial }),
-    ...(delta.part !== undefined && { part }),
-  };
+  const end: AgentEvent = { ...of, type: 'part_finished', kind: part.kind, ...endOf(delta, part) };
   if (part.kind !== 'tool_call') return [end];
   const { toolCallId: id, name, input } = part;
   const start: AgentEvent = { ...of, type: 'tool_call_started', id, name };
-  const isNew = open?.begin.kind !== 'tool_call';
   const ready: AgentEvent[] =
     input === undefined ? [] : [{ ...of, type: 'tool_call_ready', id, name, input }];
-  return [...(isNew ? [start] : []), end, ...ready];
+  return [...(callOf(open?.begin) === id ? [] : [start]), end, ...ready];
+}
+
+/** What the commit adds to what was told; all of the part where that is not what was told. */
+function endOf(delta: CommitBuilt | CommitWhole, part: Part): PartEnd & { readonly part?: Part } {
+  if (delta.part !== undefined) return { ...(part.partial && { partial: part.partial }), part };
+  const { partial, signature, providerState } = delta;
+  return {
+    ...(partial && { partial }),
+    ...(signature !== undefined && { signature }),
+    ...(providerState !== undefined && { providerState }),
+  };
 }
 
 function retracted(

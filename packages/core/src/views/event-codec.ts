@@ -6,6 +6,7 @@ import {
   itemId,
   part,
   partId,
+  providerState,
   reasoningForm,
   stop,
   toolCallId,
@@ -19,6 +20,7 @@ import {
   json,
   jsonObject,
   list,
+  literal,
   nullable,
   object,
   offset,
@@ -26,6 +28,7 @@ import {
   optional,
   string,
   variant,
+  variantWith,
   yes,
 } from '../codec/decoder.ts';
 import { covers, fact, settledItem, unknownFact } from '../codec/fact.ts';
@@ -111,6 +114,20 @@ function factIn(event: Readonly<Record<string, unknown>>, limits: Limits): Fact 
   }
 }
 
+type Started = Extract<ContentEvent, { readonly type: 'part_started' }>;
+
+const start = { type: literal('part_started'), ...ofPart };
+
+const started: Decoder<Started> = variantWith<Started, 'kind', keyof typeof start>(start, 'kind', {
+  text: { mimeType: optional(string) },
+  reasoning: { form: reasoningForm },
+  tool_result: { name: string, executionId: optional(id<ExecutionId>()), id: toolCallId },
+  structured: { name: optional(string) },
+  media: { mimeType: string },
+  file: { name: string, mimeType: string },
+  custom: { name: string },
+});
+
 type TurnFinished = Extract<FactEvent, { readonly type: 'turn_finished' }>;
 type Cases = ContentEvent | SettledEvent | TurnFinished;
 
@@ -132,9 +149,16 @@ const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
       executionId: optional(id<ExecutionId>()),
       text: string,
     },
-    part_started: { ...ofPart, kind },
+    part_started: started,
     part_metadata_set: { ...ofPart, metadata: jsonObject },
-    part_finished: { ...ofPart, kind, partial: optional(yes), part: optional(part) },
+    part_finished: {
+      ...ofPart,
+      kind,
+      partial: optional(yes),
+      signature: optional(string),
+      providerState: optional(providerState),
+      part: optional(part),
+    },
     part_retracted: { ...ofPart, reason: string, id: optional(toolCallId) },
     turn_finished: { itemId: optional(itemId), stop, message: nullable(item) },
     turn_settled: { covers, items: list(settledItem) },

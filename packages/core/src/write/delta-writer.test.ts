@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countingIds, itemId, toolCallId } from '../ids.ts';
+import { countingIds, itemId, partId, toolCallId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Delta } from '../protocol/delta.ts';
 import { DeltaWriter } from './delta-writer.ts';
@@ -178,4 +178,84 @@ test('the open parts are there for whoever ends the response', () => {
     { type: 'commit_part', partId: '1.2.p1', length: 4, partial: true },
     { type: 'retract_part', partId: '1.2.p2', reason: 'aborted' },
   ]);
+});
+
+describe('the writer', () => {
+  test('writes only the fields it knows, whatever object it is given', () => {
+    const writer = newWriter();
+    const start = { kind: 'image', mimeType: 'text/plain', secret: 'leak' };
+    const end = { length: 99, type: 'retract_part', partial: true as const };
+    writer.text(start).commit(end);
+    expect(writer.take()).toEqual([
+      { type: 'begin_part', partId: '1.2.p1', itemId: item, kind: 'text', mimeType: 'text/plain' },
+      { type: 'commit_part', partId: '1.2.p1', length: 0, partial: true },
+    ]);
+  });
+
+  test('keeps bytes as they were when it got them', () => {
+    const writer = newWriter();
+    const buffer = Buffer.from([1, 2, 3]);
+    writer.media('image/png').append(buffer);
+    buffer.fill(9);
+    expect(writer.take()[1]).toMatchObject({ chunk: Uint8Array.of(1, 2, 3) });
+  });
+
+  test('refuses an id that its maker gave before', () => {
+    const ids = { part: () => partId(1, 2, 'same') };
+    const writer = new DeltaWriter({ itemId: item, turn: 1, attempt: 2, ids });
+    const text = writer.text();
+    expect(() => writer.text()).toThrow(expect.objectContaining({ code: 'conflict' }));
+    text.append('goes on');
+    expect(writer.take()).toHaveLength(2);
+  });
+
+  test('refuses what is no text, no bytes and no value', () => {
+    const writer = newWriter();
+    const bad = expect.objectContaining({ code: 'bad_value' });
+    expect(() => writer.text().append(5 as never)).toThrow(bad);
+    expect(() => writer.media('m').append('text' as never)).toThrow(bad);
+    expect(() => writer.custom('c').set(undefined as never)).toThrow(
+      expect.objectContaining({ code: 'not_json' }),
+    );
+  });
+
+  test('takes back a part that came whole, once, and an open one by its id', () => {
+    const writer = newWriter();
+    const whole = writer.whole({ kind: 'text', text: 'a' });
+    const text = writer.text();
+    writer.take();
+    writer.retract(whole, 'withdrawn');
+    writer.retract(whole, 'withdrawn');
+    writer.retract(text.partId, 'cut');
+    expect(text.isOpen).toBe(false);
+    expect(writer.take().map(({ type }) => type)).toEqual(['retract_part', 'retract_part']);
+  });
+
+  test('refuses parts that no reader could read: a long url, or too much in all', () => {
+    const writer = newWriter({ maxTextLength: 1000, maxDocumentLength: 2 ** 17 });
+    const url = 'u'.repeat(1001);
+    const media = { kind: 'media', mimeType: 'm', source: { type: 'url', url } } as const;
+    const tooLarge = expect.objectContaining({ code: 'too_large' });
+    expect(() => writer.whole(media)).toThrow(tooLarge);
+    const bytes = new Uint8Array(30_000);
+    const file = { kind: 'media', mimeType: 'm', source: { type: 'bytes', bytes } } as const;
+    const call = { toolCallId: toolCallId('c'), name: 't', text: '', isError: false } as const;
+    const result = (...attachments: (typeof file)[]) =>
+      ({ kind: 'tool_result', ...call, attachments }) as const;
+    expect(() => writer.whole(result(file, file))).toThrow(tooLarge);
+    writer.whole(result(file));
+  });
+
+  test('has a kind on each open part that tells what can be done with it', () => {
+    const writer = newWriter();
+    writer.text();
+    writer.media('image/png');
+    writer.custom('c');
+    for (const part of writer.open) {
+      if (part.kind === 'media') part.append(Uint8Array.of(1));
+      if (part.kind === 'custom') part.set(1);
+      if (part.kind === 'text') part.append('a');
+    }
+    expect(writer.take()).toHaveLength(6);
+  });
 });

@@ -1,23 +1,27 @@
+import { refuseNames } from '../codec/check-content.ts';
 import type { ExecutionId, Ids, ItemId, PartId, ToolCallId } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import { refuseNames } from '../protocol/check-content.ts';
-import type { BeginPart, Delta, PartStart } from '../protocol/delta.ts';
-import type { Part, ReasoningForm } from '../protocol/part.ts';
-import { ProtocolError } from '../protocol/protocol-error.ts';
+import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
+import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
+import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
+import { BytesPartWriter } from './bytes-part-writer.ts';
 import type {
   BytesWriter,
-  PartWriter,
+  OpenPartWriter,
   ReasoningWriter,
   TextWriter,
   ValueWriter,
 } from './part-writer.ts';
-import { BytesPartWriter, TextPartWriter, ValuePartWriter, wholePart } from './part-writers.ts';
+import { TextPartWriter } from './text-part-writer.ts';
+import { ValuePartWriter } from './value-part-writer.ts';
+import { wholePart } from './whole-part.ts';
 
 export interface DeltaWriterOptions {
   /** The item that the parts go into. Who started it finishes it. */
   readonly itemId: ItemId;
   readonly turn: number;
   readonly attempt: number;
+  /** One maker of ids serves all writers of a session, so that no two write under one id. */
   readonly ids: Pick<Ids, 'part'>;
   readonly limits?: Partial<Limits>;
 }
@@ -29,7 +33,9 @@ export interface DeltaWriterOptions {
 export class DeltaWriter {
   readonly #options: DeltaWriterOptions;
   readonly #limits: Limits;
-  readonly #open = new Map<PartId, PartWriter>();
+  readonly #used = new Set<PartId>();
+  readonly #open = new Map<PartId, OpenPartWriter>();
+  readonly #retracted = new Set<PartId>();
   #deltas: Delta[] = [];
 
   constructor(options: DeltaWriterOptions) {
@@ -37,49 +43,58 @@ export class DeltaWriter {
     this.#limits = { ...defaultLimits, ...options.limits };
   }
 
-  text(start: { readonly mimeType?: string } = {}): TextWriter {
-    return this.#begin(TextPartWriter, { kind: 'text', ...start });
+  text({ mimeType }: { readonly mimeType?: string | undefined } = {}): TextWriter {
+    const type = mimeType === undefined ? {} : { mimeType };
+    return this.#begin({ kind: 'text', ...type }, TextPartWriter<'text'>);
   }
 
   reasoning(form: ReasoningForm = 'full'): ReasoningWriter {
-    return this.#begin(TextPartWriter, { kind: 'reasoning', form });
+    return this.#begin({ kind: 'reasoning', form }, TextPartWriter<'reasoning'>);
   }
 
   toolCall(toolCallId: ToolCallId, name: string): TextWriter {
-    return this.#begin(TextPartWriter, { kind: 'tool_call', toolCallId, name });
+    return this.#begin({ kind: 'tool_call', toolCallId, name }, TextPartWriter<'tool_call'>);
   }
 
   toolResult(toolCallId: ToolCallId, name: string, executionId?: ExecutionId): TextWriter {
     const execution = executionId === undefined ? {} : { executionId };
-    return this.#begin(TextPartWriter, { kind: 'tool_result', toolCallId, name, ...execution });
+    const start = { kind: 'tool_result', toolCallId, name, ...execution } as const;
+    return this.#begin(start, TextPartWriter<'tool_result'>);
   }
 
-  structured(start: { readonly name?: string } = {}): ValueWriter {
-    return this.#begin(ValuePartWriter, { kind: 'structured', ...start });
+  structured({ name }: { readonly name?: string | undefined } = {}): ValueWriter {
+    const named = name === undefined ? {} : { name };
+    return this.#begin({ kind: 'structured', ...named }, ValuePartWriter<'structured'>);
   }
 
   custom(name: string): ValueWriter {
-    return this.#begin(ValuePartWriter, { kind: 'custom', name });
+    return this.#begin({ kind: 'custom', name }, ValuePartWriter<'custom'>);
   }
 
   media(mimeType: string): BytesWriter {
-    return this.#begin(BytesPartWriter, { kind: 'media', mimeType });
+    return this.#begin({ kind: 'media', mimeType }, BytesPartWriter<'media'>);
   }
 
   file(name: string, mimeType: string): BytesWriter {
-    return this.#begin(BytesPartWriter, { kind: 'file', name, mimeType });
+    return this.#begin({ kind: 'file', name, mimeType }, BytesPartWriter<'file'>);
   }
 
   /** A part that came whole. */
   whole(part: Part): PartId {
     const partId = this.#nextId();
-    const { itemId } = this.#options;
-    this.#deltas.push(wholePart(partId, itemId, part, this.#limits));
+    this.#deltas.push(wholePart(partId, this.#options.itemId, part, this.#limits));
     return partId;
   }
 
+  /** Takes back a part that has no open writer here: it came whole, or another wrote it. */
+  retract(partId: PartId, reason: RetractReason): void {
+    const open = this.#open.get(partId);
+    if (open !== undefined) open.retract(reason);
+    else if (!this.#retracted.has(partId)) this.#emit({ type: 'retract_part', partId, reason });
+  }
+
   /** The parts that are not committed or retracted yet: who ends the response decides on them. */
-  get open(): readonly PartWriter[] {
+  get open(): readonly OpenPartWriter[] {
     return [...this.#open.values()];
   }
 
@@ -92,31 +107,43 @@ export class DeltaWriter {
 
   #nextId(): PartId {
     const { ids, turn, attempt } = this.#options;
-    return ids.part(turn, attempt);
+    const partId = ids.part(turn, attempt);
+    this.#assert(this.#used.has(partId) ? 'conflict' : undefined, 'use an id again', { partId });
+    this.#used.add(partId);
+    return partId;
   }
 
-  #begin<W extends PartWriter>(
-    Writer: new (begin: BeginPart, limits: Limits, emit: (delta: Delta) => void) => W,
-    start: PartStart,
+  #begin<Start extends PartStart, W extends OpenPartWriter>(
+    start: Start,
+    Writer: new (
+      begin: BeginPart & { readonly kind: Start['kind'] & PartKind },
+      limits: Limits,
+      emit: (delta: Delta) => void,
+    ) => W,
   ): W {
-    const { itemId } = this.#options;
+    const { kind } = start;
     const isFull = this.#open.size >= this.#limits.maxOpenParts;
-    if (isFull || refuseNames(start, this.#limits) !== undefined) {
-      throw new ProtocolError('too_large', 'begin one more part', {
-        itemId,
-        open: this.#open.size,
-      });
-    }
-    const begin: BeginPart = { type: 'begin_part', partId: this.#nextId(), itemId, ...start };
+    this.#assert(isFull ? 'too_large' : undefined, 'have one more part open', { kind });
+    this.#assert(refuseNames(start, this.#limits), 'begin a part with so long a name', { kind });
+    const { itemId } = this.#options;
+    const begin = { type: 'begin_part', partId: this.#nextId(), itemId, ...start } as const;
     const writer = new Writer(begin, this.#limits, (delta) => this.#emit(delta));
     this.#open.set(begin.partId, writer);
     this.#deltas.push(begin);
     return writer;
   }
 
+  #assert(refusal: Refusal | undefined, what: string, place: object): void {
+    if (refusal === undefined) return;
+    const { itemId } = this.#options;
+    throw new ProtocolError(refusal, what, { itemId, open: this.#open.size, ...place });
+  }
+
   #emit(delta: Delta): void {
     this.#deltas.push(delta);
-    const closes = delta.type === 'commit_part' || delta.type === 'retract_part';
-    if (closes) this.#open.delete(delta.partId);
+    if (delta.type === 'commit_part' || delta.type === 'retract_part') {
+      this.#open.delete(delta.partId);
+    }
+    if (delta.type === 'retract_part') this.#retracted.add(delta.partId);
   }
 }

@@ -1,30 +1,46 @@
 import { checkJson } from '../json/check-json.ts';
 import type { Limits } from '../limits.ts';
-import type { Part } from './part.ts';
-import type { Refusal } from './protocol-error.ts';
+import type { Part } from '../protocol/part.ts';
+import type { Refusal } from '../protocol/protocol-error.ts';
+import { encodedLength, roomAroundParts } from './encoded-length.ts';
 
-/** Why a part cannot be taken as it is. */
+/** Why a part cannot be taken as it is: no reader would take it, or what it would be part of. */
 export function refusePart(part: Part, limits: Limits): Refusal | undefined {
+  const refusal = refuseFields(part, limits) ?? refuseAttachments(part, limits);
+  if (refusal !== undefined) return refusal;
+  const length = encodedLength(part) + roomAroundParts;
+  return length > limits.maxDocumentLength ? 'too_large' : undefined;
+}
+
+function refuseFields(part: Part, limits: Limits): Refusal | undefined {
   if (textOf(part).length > limits.maxTextLength) return 'too_large';
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
   const { metadata, providerState } = part;
   return (
     refuseNames(part, limits) ??
+    refuseNames(providerState ?? {}, limits) ??
     refuseSource(part, limits) ??
-    refuseJson([metadata, providerState?.data, jsonOf(part)], limits) ??
-    refuseAttachments(part, limits)
+    refuseJson([metadata, providerState?.data, jsonOf(part)], limits)
   );
 }
 
 function refuseSource(part: Part, limits: Limits): Refusal | undefined {
-  if (!('source' in part) || part.source.type !== 'bytes') return undefined;
-  return part.source.bytes.length > limits.maxBytesLength ? 'too_large' : undefined;
+  if (!('source' in part)) return undefined;
+  const { source } = part;
+  switch (source.type) {
+    case 'bytes':
+      return source.bytes.length > limits.maxBytesLength ? 'too_large' : undefined;
+    case 'url':
+      return source.url.length > limits.maxTextLength ? 'too_large' : undefined;
+    case 'blob':
+      return refuseNames(source, limits);
+  }
 }
 
 function refuseAttachments(part: Part, limits: Limits): Refusal | undefined {
   const attachments = part.kind === 'tool_result' ? (part.attachments ?? []) : [];
   for (const attachment of attachments) {
-    const refusal = refusePart(attachment, limits);
+    const refusal = refuseFields(attachment, limits);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
@@ -32,7 +48,7 @@ function refuseAttachments(part: Part, limits: Limits): Refusal | undefined {
 
 /** Names, reasons, signatures: short texts, which no reader should have to bound one by one. */
 export function refuseNames(fields: object, { maxNameLength }: Limits): Refusal | undefined {
-  const named = ['name', 'mimeType', 'reason', 'signature'] as const;
+  const named = ['name', 'mimeType', 'reason', 'signature', 'provider', 'model', 'hash'] as const;
   const texts: { readonly [name: string]: unknown } = { ...fields };
   const isLong = (text: unknown) => typeof text === 'string' && text.length > maxNameLength;
   return named.some((name) => isLong(texts[name])) ? 'too_large' : undefined;
@@ -48,10 +64,13 @@ export function refuseJson(values: readonly unknown[], limits: Limits): Refusal 
 
 export function refuseChunk(
   chunk: string | Uint8Array,
+  medium: 'text' | 'bytes',
   length: number,
   limits: Limits,
 ): Refusal | undefined {
-  const max = typeof chunk === 'string' ? limits.maxTextLength : limits.maxBytesLength;
+  const isText = medium === 'text';
+  if (isText ? typeof chunk !== 'string' : !ArrayBuffer.isView(chunk)) return 'bad_value';
+  const max = isText ? limits.maxTextLength : limits.maxBytesLength;
   const fits = chunk.length <= limits.maxChunkLength && length + chunk.length <= max;
   return fits ? undefined : 'too_large';
 }
@@ -82,7 +101,6 @@ export function wellFormedPart(part: Part): Part {
   switch (part.kind) {
     case 'text':
     case 'tool_result':
-      return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
     case 'reasoning':
       return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
     case 'tool_call':

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { decodeRecord, encodeRecord } from '../codec/codec.ts';
+import type { LogRecord } from '../protocol/record.ts';
+import { testSession } from '../testing/random-log.ts';
+import { item, TestLog } from '../testing/write-log.ts';
+import { foldBatch } from './fold.ts';
+import { emptyState, type FoldState } from './fold-state.ts';
+import { settleTurn } from './settle-turn.ts';
+import { transcript } from './transcript.ts';
+
+function foldAll(records: readonly LogRecord[]): FoldState {
+  const through = records.at(-1)?.offset ?? 0;
+  return foldBatch(emptyState(testSession), { after: 0, through, records }).state;
+}
+
+const finish = (log: TestLog) => log.take().fact({ type: 'item_finished', itemId: item });
+
+test('a finished turn’s deltas become one snapshot at the offset of the last, of no attempt', () => {
+  const log = new TestLog();
+  const text = log.writer.text();
+  text.append('The answer');
+  text.commit();
+  finish(log);
+  const settled = settleTurn(log.records, 1, foldAll(log.records));
+  expect(settled.map(({ offset }) => offset)).toEqual([1, 4, 5]);
+  const parts = [{ partId: text.partId, part: { kind: 'text', text: 'The answer' } }];
+  const items = [{ itemId: item, parts }];
+  expect(settled[1]).toMatchObject({
+    attempt: 0,
+    fact: { type: 'snapshot', covers: [2, 4], items },
+  });
+  expect(transcript(foldAll(settled))).toEqual(transcript(foldAll(log.records)));
+});
+
+describe('settling leaves', () => {
+  test('deltas that nobody understands where they are', () => {
+    const log = new TestLog();
+    const raw = { type: 'hologram' };
+    log.writer.whole({ kind: 'text', text: 'a' });
+    log.take().delta({ type: 'unknown', raw });
+    const settled = settleTurn(finish(log).records, 1, foldAll(log.records));
+    expect(settled.map(({ delta, fact }) => (delta ?? fact)?.type)).toEqual([
+      'item_started',
+      'snapshot',
+      'unknown',
+      'item_finished',
+    ]);
+  });
+
+  test('a turn alone of which a part or an item is open', () => {
+    const log = new TestLog();
+    const text = log.writer.text();
+    text.append('precious');
+    expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
+    text.commit();
+    expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
+  });
+
+  test('a turn alone whose snapshot no reader could read', () => {
+    const log = new TestLog();
+    for (let part = 0; part < 3; part++) {
+      log.writer.whole({ kind: 'text', text: 'x'.repeat(100_000) });
+    }
+    const state = foldAll(finish(log).records);
+    expect(settleTurn(log.records, 1, state, 300_000)).toBe(log.records);
+    const settled = settleTurn(log.records, 1, state, 500_000);
+    expect(settled).toHaveLength(3);
+    for (const record of settled) {
+      expect(decodeRecord(encodeRecord(record), { maxDocumentLength: 500_000 })).toEqual(record);
+    }
+  });
+});
+
+describe('a snapshot', () => {
+  const snapshot = (items: readonly object[]) =>
+    ({ type: 'snapshot', covers: [2, 3], items }) as never;
+
+  test('empties the items of its turn that it does not name', () => {
+    const log = new TestLog();
+    log.writer.whole({ kind: 'text', text: 'stale' });
+    log.take().fact(snapshot([]));
+    expect(transcript(foldAll(log.records))[0]?.parts).toEqual([]);
+  });
+
+  test('of an item that is not there is a gap', () => {
+    const log = new TestLog().fact(snapshot([{ itemId: 'ghost', parts: [] }]));
+    const batch = { after: 0, through: 2, records: log.records };
+    expect(foldBatch(emptyState(testSession), batch)).toMatchObject({ outcome: 'gap' });
+  });
+
+  test('has the input of a tool call from its arguments, whatever it says', () => {
+    const call = { kind: 'tool_call', toolCallId: 'c', name: 't', arguments: '{"a":1}' };
+    const forged = { partId: '1.1.a', part: { ...call, input: { a: 2 } } };
+    const log = new TestLog().fact(snapshot([{ itemId: item, parts: [forged] }]));
+    expect(transcript(foldAll(log.records))[0]?.parts).toEqual([{ ...call, input: { a: 1 } }]);
+  });
+});

@@ -1,0 +1,88 @@
+import { refuseJson, refuseNames } from '../codec/check-content.ts';
+import type { ItemId, PartId } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { BeginPart, Delta, PartEnd, RetractReason } from '../protocol/delta.ts';
+import type { Metadata } from '../protocol/metadata.ts';
+import type { Part, PartKind } from '../protocol/part.ts';
+import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
+import type { PartWriter, ReasoningEndOptions } from './part-writer.ts';
+import { wholePart } from './whole-part.ts';
+
+/** What the writers of all kinds have in common: everything but how the part grows. */
+export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
+  readonly partId: PartId;
+  readonly kind: Kind;
+  protected readonly limits: Limits;
+  protected readonly emit: (delta: Delta) => void;
+  readonly #itemId: ItemId;
+  #standing: 'open' | 'committed' | 'retracted' = 'open';
+
+  constructor(
+    begin: BeginPart & { readonly kind: Kind },
+    limits: Limits,
+    emit: (delta: Delta) => void,
+  ) {
+    this.partId = begin.partId;
+    this.kind = begin.kind;
+    this.limits = limits;
+    this.emit = emit;
+    this.#itemId = begin.itemId;
+  }
+
+  /** Writes what was held back, if anything, and gives the length to commit. */
+  protected abstract finish(): number;
+
+  get isOpen(): boolean {
+    return this.#standing === 'open';
+  }
+
+  metadata(metadata: Metadata): void {
+    this.assertOpen('set the metadata of a part');
+    this.assert(refuseJson([metadata], this.limits), 'set the metadata of a part');
+    this.emit({ type: 'set_metadata', partId: this.partId, metadata });
+  }
+
+  commit(end: ReasoningEndOptions = {}): void {
+    this.assertOpen('commit a part');
+    const isMissigned = end.signature !== undefined && this.kind !== 'reasoning';
+    this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
+    this.assert(refuseNames(end, this.limits), 'commit a part');
+    this.assert(refuseJson([end.providerState?.data], this.limits), 'commit a part');
+    const { partId } = this;
+    const length = this.finish();
+    this.#close('committed', { type: 'commit_part', partId, length, ...given(end) });
+  }
+
+  replace(part: Part): void {
+    this.assertOpen('replace a part');
+    this.#close('committed', wholePart(this.partId, this.#itemId, part, this.limits));
+  }
+
+  retract(reason: RetractReason): void {
+    if (this.#standing === 'retracted') return;
+    this.#close('retracted', { type: 'retract_part', partId: this.partId, reason });
+  }
+
+  #close(standing: 'committed' | 'retracted', delta: Delta): void {
+    this.#standing = standing;
+    this.emit(delta);
+  }
+
+  protected assertOpen(what: string): void {
+    this.assert(this.isOpen ? undefined : 'part_closed', what);
+  }
+
+  protected assert(refusal: Refusal | undefined, what: string): void {
+    if (refusal === undefined) return;
+    throw new ProtocolError(refusal, what, { partId: this.partId, kind: this.kind });
+  }
+}
+
+/** The fields that were given, by name: a caller's object may have others, which must not become a delta's. */
+function given({ partial, signature, providerState }: ReasoningEndOptions): PartEnd {
+  return {
+    ...(partial && { partial }),
+    ...(signature !== undefined && { signature }),
+    ...(providerState !== undefined && { providerState }),
+  };
+}

@@ -1,0 +1,48 @@
+import { refuseChunk } from '../codec/check-content.ts';
+import { AnyPartWriter } from './any-part-writer.ts';
+import type { TextWriter } from './part-writer.ts';
+
+export class TextPartWriter<Kind extends TextWriter['kind']>
+  extends AnyPartWriter<Kind>
+  implements TextWriter
+{
+  #length = 0;
+  /** A high surrogate whose partner has not come yet: half a pair is never on the log. */
+  #held = '';
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(chunk: string): void {
+    this.assertOpen('append to a part');
+    const refusal = refuseChunk(chunk, 'text', this.#length + this.#held.length, this.limits);
+    this.assert(refusal, 'append to a part');
+    if (this.#held === '' && chunk.isWellFormed()) this.#write(chunk);
+    else this.#writePaired(this.#held + chunk);
+  }
+
+  protected override finish(): number {
+    if (this.#held !== '') this.#write('\uFFFD');
+    this.#held = '';
+    return this.#length;
+  }
+
+  #writePaired(text: string): void {
+    const cut = endsInHalf(text) ? text.length - 1 : text.length;
+    this.#held = text.slice(cut);
+    this.#write(text.slice(0, cut).toWellFormed());
+  }
+
+  #write(chunk: string): void {
+    if (chunk === '') return;
+    const at = this.#length;
+    this.#length += chunk.length;
+    this.emit({ type: 'append_text', partId: this.partId, at, chunk });
+  }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
+}
