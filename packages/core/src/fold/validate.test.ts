@@ -255,6 +255,9 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     expect(take({ type: 'commit_part', length: 0, partial: false })).toThrow(bad);
     expect(take({ type: 'commit_part', part: null })).toThrow(bad);
     expect(take({ type: 'set_metadata', metadata: 5 })).toThrow(bad);
+    expect(take({}, { delta: null })).toThrow(bad);
+    expect(take({}, { delta: undefined, fact: null })).toThrow(bad);
+    expect(take({}, { delta: { type: 'bogus', partId: a } })).toThrow(bad);
     expect(take({}, { turn: -1 })).toThrow(bad);
     expect(take({}, { attempt: Number.NaN })).toThrow(bad);
   });

@@ -3,8 +3,8 @@ import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
 /**
- * What a fragment changed. One that sets very much, more than 1,000 values and more than an eighth of
- * all that were set before it, is told by one change: path [] is set to the value after the fragment.
+ * What a fragment changed. One that makes more than 1,000 changes, and more than an eighth as many as
+ * values were set before it, is told by one: path [] is set to the value after the fragment.
  */
 export type JsonChange =
   /** A value appeared: whole, a string with what is known of it, or a container still empty. */

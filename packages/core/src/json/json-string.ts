@@ -11,10 +11,13 @@ export class JsonStringReader {
     return this.#state === 'plain';
   }
 
-  /** Reads from start and gives the index of the first character that does not belong to the text. */
+  /**
+   * Reads from start and gives the index of the first character that does not belong to the text, or
+   * of one to go on at: text joined from millions of escapes would take thirty times its memory.
+   */
   read(fragment: string, start: number): number {
     let index = start;
-    while (index < fragment.length) {
+    while (index < fragment.length && index - start < maxStretch) {
       const next =
         this.#state === 'plain'
           ? this.#readRun(fragment, index)
@@ -77,6 +80,9 @@ export class JsonStringReader {
     this.#state = 'plain';
   }
 }
+
+/** How far to read before what is read should be taken; a run without escapes may be longer. */
+const maxStretch = 2 ** 14;
 
 const hexDigits = '0123456789abcdefABCDEF';
 

@@ -119,7 +119,7 @@ describe('parseJson', () => {
   });
 
   it('finds the depth and the error of a long text as of a short one', () => {
-    const long = `"${'[{,\\\\'.repeat(50_000)}"`;
+    const long = `"${'[{,\\\\'.repeat(250_000)}"`;
     const limits = { ...unlimited, maxDepth: 4 };
     expect(parseJson(`[[[[${long}]]]]`, limits).ok).toBe(true);
     for (const [end, code, at] of [

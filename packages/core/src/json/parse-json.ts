@@ -44,7 +44,7 @@ type Container = JsonArray | JsonObject;
 
 /**
  * Are all nesting and all numbers in range? Level by level, so that no depth fills the stack. What
- * a later duplicate of its key replaced is gone by now and not judged.
+ * a later duplicate of its key replaced is gone by now and not judged; of a long text isOverLimits did.
  */
 function isWithin(value: JsonValue, maxDepth: number): boolean {
   let level: Container[] = [[value]];

@@ -37,9 +37,10 @@ export function rebuild(events: readonly AgentEvent[]): readonly object[] {
     const item = items.find(({ id }) => id === itemId);
     item?.parts.push({ partId, turn, attempt, content: { ...content }, bytes: [] });
   };
-  const grow = (partId: string, field: string, text: string) => {
+  /** Puts a stretch where it says it goes, over whatever is there. */
+  const grow = ({ partId, at }: { partId: string; at: number }, field: string, text: string) => {
     const content = partOf(partId)?.content ?? {};
-    content[field] = `${content[field] ?? ''}${text}`;
+    content[field] = `${content[field] ?? ''}`.slice(0, at) + text;
   };
   for (const event of events) {
     switch (event.type) {
@@ -89,13 +90,13 @@ export function rebuild(events: readonly AgentEvent[]): readonly object[] {
       case 'text_delta':
       case 'reasoning_delta':
       case 'tool_execution_update':
-        grow(event.partId, 'text', event.text);
+        grow(event, 'text', event.text);
         break;
       case 'tool_call_arguments_delta':
-        grow(event.partId, 'arguments', event.delta);
+        grow(event, 'arguments', event.delta);
         break;
       case 'media_delta':
-        partOf(event.partId)?.bytes.push(...event.bytes);
+        partOf(event.partId)?.bytes.splice(event.at, Infinity, ...event.bytes);
         break;
       case 'structured_updated':
       case 'custom_updated': {
