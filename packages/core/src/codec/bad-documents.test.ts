@@ -366,6 +366,12 @@ describe('a value may be as deep as the limit in the innermost place that there 
 });
 
 describe('limits', () => {
+  test('a document of very many values is too large, before they are made', () => {
+    const many = `[${'[],'.repeat(2 ** 20)}[]]`;
+    const refusal = refusalOf(() => decodeRecord(many));
+    expect(refusal).toMatchObject({ code: 'too_large' });
+  });
+
   test('a document of 100 MB is refused before it is read', () => {
     const long = 'x'.repeat(1e8);
     for (const document of [`"${long}"`, long, `${' '.repeat(1e8)}{}`]) {

@@ -86,9 +86,11 @@ function parse(what: string, text: string, limits: Limits): JsonValue {
   const parsed = parseJson(text, bounds);
   if (parsed.ok) return parsed.value;
   const { code, position, message } = parsed.failure;
-  if (code !== 'too_deep') throw unreadable('not_json', what, position, message);
-  const why = `a value is nested deeper than the limit of ${maxDepth} (maxDepth)`;
-  throw unreadable('too_large', what, position, why);
+  if (code === 'too_deep') {
+    const why = `a value is nested deeper than the limit of ${maxDepth} (maxDepth)`;
+    throw unreadable('too_large', what, position, why);
+  }
+  throw unreadable(code === 'too_large' ? code : 'not_json', what, position, message);
 }
 
 function unreadable(

@@ -34,6 +34,22 @@ describe('appends stay apart', () => {
     expect(merge(records)).toEqual(records);
   });
 
+  test('for their own reasons only: those of other parts are put together all the same', () => {
+    const [a, x, b, y] = interleaved('a', 'x', 'b', 'y') as [
+      LogRecord,
+      LogRecord,
+      LogRecord,
+      LogRecord,
+    ];
+    const merged = merge([a, x, { ...b, producer: 'another' }, y]);
+    expect(shown(merged)).toEqual([
+      [4, 'a'],
+      [6, 'b'],
+      [7, 'xy'],
+    ]);
+    expect(merge(merged)).toEqual(merged);
+  });
+
   test('when together they were longer than a chunk may be', () => {
     const records = interleaved('abc', '', 'def', '', 'g');
     const batch = { after: 3, through: 6, records };

@@ -13,11 +13,14 @@ export function merge(
   maxChunkLength: number = defaultLimits.maxChunkLength,
 ): readonly LogRecord[] {
   const merged: LogRecord[] = [];
-  let groups = new Map<PartId, Group>();
+  /** The groups since the last record that is no append. */
+  let groups: Group[] = [];
+  /** The last of them for each part. */
+  const growing = new Map<PartId, Group>();
   const flush = () => {
-    if (groups.size === 0) return;
-    merged.push(...[...groups.values()].map(joined).sort(byOffset));
-    groups = new Map();
+    for (const record of groups.map(joined).sort(byOffset)) merged.push(record);
+    groups = [];
+    growing.clear();
   };
   for (const record of records) {
     if (!isAppend(record)) {
@@ -26,13 +29,14 @@ export function merge(
       continue;
     }
     const { partId, chunk } = record.delta;
-    const group = groups.get(partId);
+    const group = growing.get(partId);
     if (group !== undefined && joins(group, record, maxChunkLength)) {
       group.records.push(record);
       group.end += chunk.length;
     } else {
-      if (group !== undefined) flush();
-      groups.set(partId, newGroup(record));
+      const begun = newGroup(record);
+      groups.push(begun);
+      growing.set(partId, begun);
     }
   }
   flush();
