@@ -1,4 +1,4 @@
-// A log from PROTOCOL.md, folded live: what a reader of a stream sees while a model speaks.
+// A log from PROTOCOL.md, folded live: to the left what happened, to the right what the fold makes of it.
 // Run it with `npm start`, or `npm start -- "reasoning, then text"` for another example.
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
@@ -8,6 +8,12 @@ import {
   decodeRecord,
   encodeTranscript,
   Folder,
+  type FoldState,
+  findItemOfPart,
+  findOpen,
+  livePart,
+  type Part,
+  type PartId,
   sessionId,
   transcript,
 } from '@millrace/core';
@@ -23,7 +29,7 @@ if (example === undefined) {
   process.exit(2);
 }
 
-const pauseMs = process.stdout.isTTY ? 150 : 0;
+const pauseMs = process.stdout.isTTY ? 250 : 0;
 const folder = new Folder(sessionId('demo'));
 
 console.log(styleText('bold', `PROTOCOL.md, example “${example.name}”, folded as it comes\n`));
@@ -31,24 +37,51 @@ for (const line of example.lines) {
   const record = decodeRecord(line);
   // A batch says how far the log is known; here each record comes with all that was before it.
   const batch = { after: folder.state.through, through: record.offset, records: [record] };
-  folder.addBatch(batch, (before, step, after) => agentEvents(before, step, after).forEach(show));
+  folder.addBatch(batch, (before, step, after) => {
+    for (const event of agentEvents(before, step, after)) show(event, after);
+  });
   await setTimeout(pauseMs);
 }
 console.log(styleText('bold', '\nThe transcript it comes to\n'));
 console.log(JSON.stringify(JSON.parse(encodeTranscript(transcript(folder.state))), null, 2));
 
-function show({
-  type,
-  offset,
-  session: _,
-  time: __,
-  turn: ___,
-  attempt: ____,
-  ...event
-}: AgentEvent): void {
-  const details = JSON.stringify(event, (_key, value) =>
-    value instanceof Uint8Array ? `${value.length} bytes` : value,
-  );
-  const line = `${String(offset).padStart(3)}  ${type.padEnd(26)}`;
-  console.log(`${styleText('cyan', line)} ${styleText('dim', details.slice(0, 160))}`);
+function show(event: AgentEvent, state: FoldState): void {
+  const left = `${String(event.offset).padStart(3)}  ${event.type.padEnd(26)} `;
+  const isPart = 'partId' in event;
+  const right = isPart ? partNow(state, event.partId) : detailsOf(event);
+  const room = Math.max(20, (process.stdout.columns ?? 120) - left.length - 1);
+  const fitted = right.length > room ? `${right.slice(0, room - 1)}…` : right;
+  console.log(styleText('cyan', left) + (isPart ? fitted : styleText('dim', fitted)));
+}
+
+/** The part as the fold has it at this moment: with a cursor while it is open. */
+function partNow(state: FoldState, id: PartId): string {
+  const open = findOpen(state, id);
+  if (open !== undefined) return `${contentOf(livePart(open))}▌`;
+  const part = findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
+  return part === undefined ? 'gone' : contentOf(part);
+}
+
+function contentOf(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+    case 'tool_result':
+      return part.text;
+    case 'tool_call':
+      return `${part.name} ${part.arguments}`;
+    case 'structured':
+    case 'custom':
+      return JSON.stringify(part.value);
+    case 'media':
+    case 'file':
+      return part.source.type === 'bytes' ? `${part.source.bytes.length} bytes` : part.source.type;
+  }
+}
+
+/** What else an event says, without what every event has. */
+function detailsOf(event: AgentEvent): string {
+  const common = ['type', 'session', 'offset', 'time', 'turn', 'attempt'];
+  const rest = Object.entries(event).filter(([key]) => !common.includes(key));
+  return JSON.stringify(Object.fromEntries(rest));
 }
