@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeRecord, encodeRecord } from '../codec/codec.ts';
+import { itemId, partId } from '../ids.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import { testSession } from '../testing/random-log.ts';
 import { item, TestLog } from '../testing/write-log.ts';
@@ -54,6 +55,29 @@ describe('settling leaves', () => {
     expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
     text.commit();
     expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
+  });
+
+  test('what is outside of any turn alone', () => {
+    const outside = itemId('outside');
+    const part = { kind: 'text', text: 'hello' } as const;
+    const log = new TestLog();
+    finish(log).fact({ type: 'item_started', itemId: outside, kind: 'user' }, 0, 0);
+    const whole = {
+      type: 'commit_part',
+      partId: partId(0, 0, 'a'),
+      itemId: outside,
+      part,
+    } as const;
+    log.records.push({
+      ...(log.records[0] as LogRecord),
+      offset: 4,
+      turn: 0,
+      attempt: 0,
+      fact: undefined,
+      delta: whole,
+    } as LogRecord);
+    log.fact({ type: 'item_finished', itemId: outside }, 0, 0);
+    expect(settleTurn(log.records, 0, foldAll(log.records))).toBe(log.records);
   });
 
   test('a turn alone whose snapshot no reader could read', () => {

@@ -18,7 +18,8 @@ export function settleTurn(
   state: FoldState,
   maxDocumentLength: number = defaultLimits.maxDocumentLength,
 ): readonly LogRecord[] {
-  if (!isOver(state, turn)) return records;
+  // Turn 0 is no turn: what is outside of turns never comes to an end.
+  if (turn === 0 || !isOver(state, turn)) return records;
   const items = settledItems(state, turn);
   if (lengthOf(items) + roomAroundParts > maxDocumentLength) return records;
   // What nobody here understands cannot be in the snapshot, and so it stays.
