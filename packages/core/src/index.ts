@@ -21,6 +21,7 @@ export {
   type ItemState,
   type OpenPart,
   type PartSlot,
+  type Superseded,
 } from './fold/fold-state.ts';
 export { Folder } from './fold/folder.ts';
 export { findItem, findItemOfPart, findOpen } from './fold/lookup.ts';

@@ -29,3 +29,11 @@ export const defaultLimits: Limits = {
   // A text of which every character needs six in JSON still fits.
   maxDocumentLength: 64 * 2 ** 20,
 };
+
+/** The given limits, and the defaults for those that are not. */
+export function completeLimits(
+  given: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } = {},
+): Limits {
+  const set = Object.entries(given).filter(([, limit]) => limit !== undefined);
+  return set.length === 0 ? defaultLimits : { ...defaultLimits, ...Object.fromEntries(set) };
+}

@@ -392,7 +392,6 @@ describe('limits', () => {
   test.each<[what: string, document: object, path: string, fits: unknown, over: unknown]>([
     ['a text', append, '$.delta.chunk', 'x'.repeat(40), 'x'.repeat(41)],
     ['a name', append, '$.producer', 'x'.repeat(40), 'x'.repeat(41)],
-    ['an id', started, '$.fact.itemId', 'x'.repeat(40), 'x'.repeat(41)],
     ['the values of JSON', replace, '$.delta.value', Array(39).fill(0), Array(40).fill(0)],
     ['the text in JSON', replace, '$.delta.value', ['x'.repeat(38)], ['x'.repeat(39)]],
     ['the keys in JSON', annotate, '$.delta.metadata', { [secret]: 1 }, { [secret.repeat(3)]: 1 }],

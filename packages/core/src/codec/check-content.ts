@@ -2,6 +2,7 @@ import { checkJson } from '../json/check-json.ts';
 import type { Limits } from '../limits.ts';
 import type { Part } from '../protocol/part.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
+import { isBytes } from './decoder.ts';
 import { encodedLength, roomAroundParts } from './encoded-length.ts';
 
 /** Why a part cannot be taken as it is: no reader would take it, or what it would be part of. */
@@ -29,6 +30,7 @@ function refuseSource(part: Part, limits: Limits): Refusal | undefined {
   const { source } = part;
   switch (source.type) {
     case 'bytes':
+      if (!isBytes(source.bytes)) return 'bad_value';
       return source.bytes.length > limits.maxBytesLength ? 'too_large' : undefined;
     case 'url':
       return source.url.length > limits.maxTextLength ? 'too_large' : undefined;
@@ -69,7 +71,7 @@ export function refuseChunk(
   limits: Limits,
 ): Refusal | undefined {
   const isText = medium === 'text';
-  if (isText ? typeof chunk !== 'string' : !ArrayBuffer.isView(chunk)) return 'bad_value';
+  if (isText ? typeof chunk !== 'string' : !isBytes(chunk)) return 'bad_value';
   const max = isText ? limits.maxTextLength : limits.maxBytesLength;
   const fits = chunk.length <= limits.maxChunkLength && length + chunk.length <= max;
   return fits ? undefined : 'too_large';

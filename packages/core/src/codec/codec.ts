@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
+import { completeLimits, type Limits } from '../limits.ts';
 import { type Item, transcriptVersion } from '../protocol/item.ts';
 import {
   type Batch,
@@ -61,7 +61,7 @@ export function decodeText<T>(
   decode: Decoder<T>,
   changed: Partial<Limits>,
 ): T {
-  const limits = { ...defaultLimits, ...changed };
+  const limits = completeLimits(changed);
   const value = parse(what, text, limits);
   try {
     return decode(value, limits);
@@ -77,6 +77,7 @@ const levelsAround = 12;
 
 function parse(what: string, text: string, limits: Limits): JsonValue {
   const { maxDepth, maxDocumentLength } = limits;
+  if (typeof text !== 'string') throw unreadable('not_json', what, 0, 'it is no text');
   // Before anything looks at the text: to parse up to the limit only to refuse it can take seconds.
   if (text.length > maxDocumentLength) {
     const why = `longer than the limit of ${maxDocumentLength} (maxDocumentLength)`;

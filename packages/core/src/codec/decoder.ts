@@ -19,11 +19,17 @@ function kindOf(value: unknown): string {
 const misfit = (expected: string, found: unknown): Misfit =>
   new Misfit(`expected ${expected}, found ${kindOf(found)}`);
 
+/** Of any length, because what it is held against bounds it. */
+function anyString(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw misfit('a string', value);
+}
+
 export const string: Decoder<string> = (value, { maxTextLength }) => {
-  if (typeof value !== 'string') throw misfit('a string', value);
-  if (value.length <= maxTextLength) return value;
+  const text = anyString(value);
+  if (text.length <= maxTextLength) return text;
   throw new Misfit(
-    `expected at most ${maxTextLength} characters, found ${value.length}`,
+    `expected at most ${maxTextLength} characters, found ${text.length}`,
     'too_large',
   );
 };
@@ -33,8 +39,8 @@ export function stringThat<T extends string>(
   fits: (text: string) => boolean,
   what: string,
 ): Decoder<T> {
-  return (value, limits) => {
-    const text = string(value, limits);
+  return (value) => {
+    const text = anyString(value);
     if (fits(text)) return text as T;
     throw new Misfit(`expected ${what}`);
   };
@@ -68,6 +74,11 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
     if (found !== undefined) return found;
     throw new Misfit(`expected one of ${texts.join(', ')}`);
   };
+}
+
+/** From whichever realm: a Buffer is one too, other typed arrays are not. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return Object.prototype.toString.call(value) === '[object Uint8Array]';
 }
 
 export const bytes: Decoder<Uint8Array> = (value, { maxBytesLength }) => {
@@ -110,7 +121,8 @@ function under<T>(step: string | number, decode: () => T): T {
 export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return (value, limits) => {
     if (!Array.isArray(value)) throw misfit('an array', value);
-    return value.map((entry, index) => under(index, () => decode(entry, limits)));
+    // Array.from, because map leaves the holes of a sparse array as they are.
+    return Array.from(value, (entry, index) => under(index, () => decode(entry, limits)));
   };
 }
 
@@ -175,7 +187,7 @@ export function variantWith<
   }
   return (value, limits) => {
     isObject(value);
-    const name = under(tag, () => string(value[tag], limits));
+    const name = under(tag, () => anyString(value[tag]));
     const decode = decoders.get(name) ?? otherwise;
     if (decode !== undefined) return decode(value, limits);
     return under(tag, () => {

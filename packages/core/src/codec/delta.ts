@@ -48,7 +48,8 @@ const commitWhole: Decoder<CommitWhole> = object<CommitWhole>({
   part,
 });
 
-const isWhole = (value: unknown) => typeof value === 'object' && value !== null && 'part' in value;
+const isWhole = (value: unknown) =>
+  typeof value === 'object' && value !== null && 'part' in value && value.part !== undefined;
 
 export const delta: Decoder<Delta> = variant<Delta, 'type'>(
   'type',

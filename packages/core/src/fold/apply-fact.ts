@@ -108,20 +108,23 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
   // Attempt 0 is no try at anything: what belongs to it belongs to all.
   if (attempt === 0) return 'wrong_attempt';
   const isIts = (tried: Attempt) => tried.turn === turn && tried.attempt === attempt;
+  const isItsPart = ({ id }: { readonly id: PartId }) => isIts(attemptOf(id));
   const ofTurn = toArray(state.items).filter(isOfTurn(turn));
   const itemIds = ofTurn.filter(isIts).map((item) => item.id);
-  const partIds = ofTurn.flatMap((item) => item.parts.map((slot) => slot.id));
-  const leaving = [...itemIds, ...partIds.filter((id) => isIts(attemptOf(id)))];
-  const gone = new Set([...state.gone, ...leaving]);
-  const stays = ({ id }: { readonly id: ItemId | PartId }) => !gone.has(id);
+  const parts = ofTurn.flatMap((item) => item.parts).filter(isItsPart);
   const items = changeAll(state.items, isOfTurn(turn), (item) => {
-    if (!stays(item)) return undefined;
-    const left = { ...item, parts: item.parts.filter(stays) };
+    if (isIts(item)) return undefined;
+    const left = { ...item, parts: item.parts.filter((slot) => !isItsPart(slot)) };
     const wasItsEnd = item.finished !== undefined && isIts(item.finished);
     return wasItsEnd ? { ...left, finished: undefined, stop: undefined } : left;
   });
-  const superseded = [...state.superseded, { turn, attempt }];
-  return { ...state, items, gone, superseded, open: state.open.filter(stays) };
+  return {
+    ...state,
+    items,
+    open: state.open.filter((part) => !isItsPart(part)),
+    gone: new Set([...state.gone, ...parts.map((slot) => slot.id)]),
+    superseded: [...state.superseded, { turn, attempt, itemIds }],
+  };
 }
 
 /** What was kept to hold late words of the turn against is not needed any more. */

@@ -22,9 +22,9 @@ export interface FoldState {
   /** The parts that are streaming now, in the order of their begin. */
   readonly open: readonly OpenPart[];
   /** Ids that were retracted, until their turn is finished; they are never used again. */
-  readonly gone: ReadonlySet<ItemId | PartId>;
+  readonly gone: ReadonlySet<PartId>;
   /** The attempts that were superseded, until their turn is finished; nothing of theirs comes back. */
-  readonly superseded: readonly Attempt[];
+  readonly superseded: readonly Superseded[];
   /** What attempts used, superseded ones included, as it was reported: the last word on each counts. */
   readonly usage: Sequence<AttemptUsage>;
   /** The run that goes on. */
@@ -68,6 +68,11 @@ export interface OpenPart {
 export interface Attempt {
   readonly turn: number;
   readonly attempt: number;
+}
+
+/** The items are those that were started for it, whose ids are used as well. */
+export interface Superseded extends Attempt {
+  readonly itemIds: readonly ItemId[];
 }
 
 export interface AttemptUsage extends Attempt {

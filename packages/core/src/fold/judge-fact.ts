@@ -14,12 +14,13 @@ export function judgeFact(state: FoldState, fact: Fact, tried: Attempt): Verdict
     case 'item_started':
       return judgeStart(state, fact.itemId, tried);
     case 'item_finished':
+      if (isSuperseded(state, tried)) return 'wrong_attempt';
       if (findItem(state, fact.itemId)?.turn !== tried.turn) return 'wrong_attempt';
       return hasOpenParts(state, fact.itemId) ? 'open_parts' : 'apply';
     case 'response_finished': {
       const item = findItem(state, fact.itemId);
       const isItsOwn = item !== undefined && takesPartsOf(item, tried);
-      if (!isItsOwn || tried.attempt === 0) return 'wrong_attempt';
+      if (!isItsOwn || tried.attempt === 0 || isSuperseded(state, tried)) return 'wrong_attempt';
       return hasOpenParts(state, fact.itemId) ? 'open_parts' : 'apply';
     }
     case 'item_redacted':
@@ -34,7 +35,8 @@ export function judgeFact(state: FoldState, fact: Fact, tried: Attempt): Verdict
 }
 
 function judgeStart(state: FoldState, id: ItemId, tried: Attempt): Verdict {
-  const isUsed = state.gone.has(id) || findItem(state, id) !== undefined;
+  const isGone = state.superseded.some(({ itemIds }) => itemIds.includes(id));
+  const isUsed = isGone || findItem(state, id) !== undefined;
   if (isUsed) return 'conflict';
   return isSuperseded(state, tried) ? 'wrong_attempt' : 'apply';
 }

@@ -14,7 +14,11 @@ function foldAll(records: readonly LogRecord[]): FoldState {
   return foldBatch(emptyState(testSession), { after: 0, through, records }).state;
 }
 
-const finish = (log: TestLog) => log.take().fact({ type: 'item_finished', itemId: item });
+const finish = (log: TestLog) =>
+  log
+    .take()
+    .fact({ type: 'item_finished', itemId: item })
+    .fact({ type: 'turn_finished', stop: { reason: 'stop' } }, 1, 0);
 
 test('a finished turn’s deltas become one snapshot at the offset of the last, of no attempt', () => {
   const log = new TestLog();
@@ -23,7 +27,7 @@ test('a finished turn’s deltas become one snapshot at the offset of the last, 
   text.commit();
   finish(log);
   const settled = settleTurn(log.records, 1, foldAll(log.records));
-  expect(settled.map(({ offset }) => offset)).toEqual([1, 4, 5]);
+  expect(settled.map(({ offset }) => offset)).toEqual([1, 4, 5, 6]);
   const parts = [{ partId: text.partId, part: { kind: 'text', text: 'The answer' } }];
   const items = [{ itemId: item, parts }];
   expect(settled[1]).toMatchObject({
@@ -45,6 +49,7 @@ describe('settling leaves', () => {
       'snapshot',
       'unknown',
       'item_finished',
+      'turn_finished',
     ]);
   });
 
@@ -55,6 +60,31 @@ describe('settling leaves', () => {
     expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
     text.commit();
     expect(settleTurn(log.take().records, 1, foldAll(log.records))).toBe(log.records);
+  });
+
+  test('a turn alone that is not finished, or whose state is older than its deltas', () => {
+    const log = new TestLog();
+    log.writer.whole({ kind: 'text', text: 'a' });
+    log.take().fact({ type: 'item_finished', itemId: item });
+    expect(settleTurn(log.records, 1, foldAll(log.records))).toBe(log.records);
+    log.fact({ type: 'turn_finished', stop: { reason: 'stop' } }, 1, 0);
+    expect(settleTurn(log.records, 1, foldAll(log.records.slice(0, 1)))).toBe(log.records);
+    expect(settleTurn(log.records, 1, foldAll(log.records))).not.toBe(log.records);
+  });
+
+  test('nothing of what was taken back since it was settled before', () => {
+    const log = new TestLog();
+    const id = log.writer.whole({ kind: 'text', text: 'withdrawn' });
+    log.writer.whole({ kind: 'text', text: 'kept' });
+    const settled = settleTurn(finish(log).records, 1, foldAll(log.records));
+    log.writer.retract(id, 'withdrawn');
+    const added = log.take().records.at(-1) as LogRecord;
+    const again = settleTurn([...settled, added], 1, foldAll(log.records));
+    expect(JSON.stringify(again)).not.toContain('"withdrawn"');
+    expect(again.flatMap(({ fact }) => (fact?.type === 'snapshot' ? [fact.covers] : []))).toEqual([
+      [2, 6],
+    ]);
+    expect(transcript(foldAll(again))).toEqual(transcript(foldAll(log.records)));
   });
 
   test('what is outside of any turn alone', () => {
@@ -70,7 +100,7 @@ describe('settling leaves', () => {
     } as const;
     log.records.push({
       ...(log.records[0] as LogRecord),
-      offset: 4,
+      offset: 5,
       turn: 0,
       attempt: 0,
       fact: undefined,
@@ -86,9 +116,9 @@ describe('settling leaves', () => {
       log.writer.whole({ kind: 'text', text: 'x'.repeat(100_000) });
     }
     const state = foldAll(finish(log).records);
-    expect(settleTurn(log.records, 1, state, 300_000)).toBe(log.records);
-    const settled = settleTurn(log.records, 1, state, 500_000);
-    expect(settled).toHaveLength(3);
+    expect(settleTurn(log.records, 1, state, { maxDocumentLength: 300_000 })).toBe(log.records);
+    const settled = settleTurn(log.records, 1, state, { maxDocumentLength: 500_000 });
+    expect(settled).toHaveLength(4);
     for (const record of settled) {
       expect(decodeRecord(encodeRecord(record), { maxDocumentLength: 500_000 })).toEqual(record);
     }

@@ -1,6 +1,6 @@
-import { encodedLength, roomAroundParts } from '../codec/encoded-length.ts';
+import { decodeRecord, encodeRecord } from '../codec/codec.ts';
 import { attemptOf } from '../ids.ts';
-import { defaultLimits } from '../limits.ts';
+import type { Limits } from '../limits.ts';
 import type { SettledItem } from '../protocol/fact.ts';
 import type { DeltaRecord, LogRecord } from '../protocol/record.ts';
 import type { FoldState, ItemState } from './fold-state.ts';
@@ -9,30 +9,33 @@ import { findLast, toArray } from './sequence.ts';
 /**
  * A log in which a finished turn's deltas are one snapshot, at the offset of the last of them. Facts
  * stay, and so do the deltas of others that came in between. `state` is the fold of the log up to
- * that offset or any later one. A turn of which something is open, or whose snapshot would be longer
- * than a document may be, is left as it is.
+ * that offset or any later one. A turn that is not finished, of which something is open, or whose
+ * snapshot no reader could read, is left as it is.
  */
 export function settleTurn(
   records: readonly LogRecord[],
   turn: number,
   state: FoldState,
-  maxDocumentLength: number = defaultLimits.maxDocumentLength,
+  limits: Partial<Limits> = {},
 ): readonly LogRecord[] {
-  // Turn 0 is no turn: what is outside of turns never comes to an end.
-  if (turn === 0 || !isOver(state, turn)) return records;
-  const items = settledItems(state, turn);
-  if (lengthOf(items) + roomAroundParts > maxDocumentLength) return records;
-  // What nobody here understands cannot be in the snapshot, and so it stays.
-  const isIts = ({ turn: its, delta }: LogRecord) =>
-    its === turn && delta !== undefined && delta.type !== 'unknown';
-  const first = records.find(isIts);
-  const last = records.findLast(isIts);
-  if (first === undefined || last?.delta === undefined) return records;
-  const snapshot = snapshotAt(last, first.offset, items);
+  const settled = records.filter((record) => isSettled(record, turn));
+  const [first] = settled;
+  const last = settled.at(-1);
+  const isNew = last?.delta !== undefined && last.offset <= state.through;
+  if (first === undefined || !isNew || !isOver(records, turn, state)) return records;
+  const from = first.fact?.type === 'snapshot' ? first.fact.covers[0] : first.offset;
+  const snapshot = snapshotAt(last, from, settledItems(state, turn));
+  if (!isReadable(snapshot, limits)) return records;
   return records.flatMap((record) => {
     if (record === last) return snapshot;
-    return isIts(record) ? [] : record;
+    return isSettled(record, turn) ? [] : record;
   });
+}
+
+/** Its deltas, and a snapshot of them from before. What nobody here understands cannot be in a snapshot, and stays. */
+function isSettled({ turn: its, delta, fact }: LogRecord, turn: number): boolean {
+  const isDelta = delta !== undefined && delta.type !== 'unknown';
+  return its === turn && (isDelta || fact?.type === 'snapshot');
 }
 
 /** The content of a turn's items: what a snapshot holds instead of its deltas. */
@@ -46,18 +49,27 @@ export function settledItems(state: FoldState, turn: number): readonly SettledIt
     }));
 }
 
-function isOver(state: FoldState, turn: number): boolean {
+/** Turn 0 is no turn: what is outside of turns never comes to an end. */
+function isOver(records: readonly LogRecord[], turn: number, state: FoldState): boolean {
+  const isEnd = (record: LogRecord) =>
+    record.turn === turn && record.fact?.type === 'turn_finished';
   const isUnfinished = (item: ItemState) => item.turn === turn && item.finished === undefined;
   return (
+    turn > 0 &&
+    records.some(isEnd) &&
     state.open.every((part) => attemptOf(part.id).turn !== turn) &&
     findLast(state.items, isUnfinished) === undefined
   );
 }
 
-function lengthOf(items: readonly SettledItem[]): number {
-  const parts = items.flatMap((item) => item.parts);
-  // An id may have a thousand characters, and some of them six in JSON.
-  return parts.reduce((sum, { part }) => sum + encodedLength(part) + 2 ** 13, 0);
+/** Asked of a reader, because what makes a document too large is more than its length. */
+function isReadable(record: LogRecord, limits: Partial<Limits>): boolean {
+  try {
+    decodeRecord(encodeRecord(record), limits);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function snapshotAt(last: DeltaRecord, from: number, items: readonly SettledItem[]): LogRecord {

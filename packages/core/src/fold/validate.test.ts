@@ -283,6 +283,11 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     expect(refusal(state, { ...begin(b), itemId: other } as Delta)).toBe('wrong_attempt');
     const late: Fact = { type: 'item_started', itemId: itemId('i3'), kind: 'assistant' };
     expect(refusal(state, late)).toBe('wrong_attempt');
+    const stop = { reason: 'stop' } as const;
+    const end: Fact = { type: 'response_finished', itemId: other, stop, usage: noUsage };
+    expect(refusal(state, end)).toBe('wrong_attempt');
+    expect(refusal(state, { type: 'item_finished', itemId: other })).toBe('wrong_attempt');
+    expect(refusal(state, { type: 'usage_reported', usage: noUsage })).toBeUndefined();
   });
 
   test('the end of a turn in which a part is open', () => {
@@ -308,6 +313,49 @@ describe('the validator refuses, and leaves the state as it was,', () => {
     const limits = { ...defaultLimits, maxParts: 1 };
     expect(refusal(after(whole(text)), whole(text, b), limits)).toBe('too_large');
     expect(refusal(after(), whole(text, b), limits)).toBeUndefined();
+  });
+
+  test('bytes that are none', () => {
+    const take = (delta: object) => () =>
+      validate(after(media), { turn: 1, attempt: 1, delta: delta as Delta });
+    const bad = expect.objectContaining({ code: 'bad_value' });
+    const view = new DataView(new ArrayBuffer(2));
+    const arrays = [[1, 2], Float64Array.of(1.5), Uint16Array.of(300), view];
+    for (const found of [undefined, null, 'abc', { length: 3 }, ...arrays]) {
+      expect(take({ type: 'append_bytes', partId: a, at: 0, chunk: found })).toThrow(bad);
+      const part = { kind: 'media', mimeType: 'm', source: { type: 'bytes', bytes: found } };
+      expect(take({ type: 'commit_part', partId: b, itemId: item, part })).toThrow(bad);
+    }
+    const chunk = Buffer.from([1]);
+    expect(take({ type: 'append_bytes', partId: a, at: 0, chunk })()).toBeDefined();
+  });
+
+  test('more values than a document may have, and facts that are too long', () => {
+    const many = new Array(2 ** 20 + 1).fill(0);
+    expect(refusal(after(structured), replace(many))).toBe('too_large');
+    const long = '\u0001'.repeat(6 * 2 ** 20);
+    const error = { code: long, message: long };
+    expect(refusal(after(), { type: 'error_reported', error })).toBe('too_large');
+  });
+
+  test('holes, a draft of both kinds, and what is no draft at all', () => {
+    const bad = expect.objectContaining({ code: 'bad_value' });
+    const take = (given: unknown) => () => validate(after(), given as DraftRecord);
+    const place = { turn: 1, attempt: 1 };
+    expect(take({ ...place, fact: { type: 'compacted', itemIds: new Array(2) } })).toThrow(bad);
+    expect(take({ ...place, fact: { type: 'turn_started' }, delta: begin() })).toThrow(bad);
+    for (const given of [
+      null,
+      undefined,
+      5,
+      {},
+      place,
+      { ...place, fact: { type: Symbol('x') } },
+    ]) {
+      expect(take(given)).toThrow(bad);
+    }
+    const huge = { ...place, delta: { type: 'append_text', partId: '1'.repeat(1e6) } };
+    expect(take(huge)).toThrow(/^.{1,500}$/);
   });
 
   test('a part in a redacted item', () => {
@@ -415,6 +463,25 @@ describe('the validator takes', () => {
   test('a retraction of a committed part, also in a finished item', () => {
     expect(transcript(after(begin(), commit(0), retract))[0]?.parts).toEqual([]);
     expect(transcript(after(whole(text), finish, retract))[0]?.parts).toEqual([]);
+  });
+
+  test('the fields that are known, and no others', () => {
+    const fact = { type: 'aborted', reason: 'user', extra: 1n } as never;
+    const taken = validate(after(), { turn: 1, attempt: 1, fact });
+    expect(taken?.fact).toEqual({ type: 'aborted', reason: 'user' });
+  });
+
+  test('items whose ids look like part ids, which superseding does not mistake for them', () => {
+    const odd = itemId('1.1.a');
+    const start: Fact = { type: 'item_started', itemId: odd, kind: 'assistant' };
+    let state = fold(after(), head(2, { turn: 1, attempt: 0, fact: start })).state;
+    const bodies: readonly DraftRecord[] = [
+      { turn: 1, attempt: 1, delta: { ...whole(text), itemId: odd } as Delta },
+      { turn: 1, attempt: 1, delta: retract },
+      { turn: 1, attempt: 3, fact: { type: 'attempt_superseded', reason: 'test' } },
+    ];
+    for (const body of bodies) state = fold(state, head(state.through + 1, body)).state;
+    expect(transcript(state).map(({ id }) => id)).toEqual([item, odd]);
   });
 
   test('what it does not know, as it came', () => {

@@ -1,12 +1,5 @@
-import { Misfit, pathText } from '../codec/decode-error.ts';
-import { count } from '../codec/decoder.ts';
-import { delta as deltaDecoder } from '../codec/delta.ts';
-import { fact as factDecoder } from '../codec/fact.ts';
-import { wireDelta, wireFact } from '../codec/to-wire.ts';
-import type { PartId } from '../ids.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
-import type { Delta } from '../protocol/delta.ts';
-import type { Fact } from '../protocol/fact.ts';
+import { rereadDelta, rereadFact, Unreadable } from '../codec/reread.ts';
+import { completeLimits, type Limits } from '../limits.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import type { FoldState } from './fold-state.ts';
@@ -14,60 +7,55 @@ import { judgeFact } from './judge-fact.ts';
 import { judgeFromOutside, newEnd } from './judge-from-outside.ts';
 
 /**
- * Holds a record from outside against the state it would join: gives what to append to the log, which
- * of an overlapping append is the new end only, or undefined where it adds nothing. Throws
- * `ProtocolError` where the protocol does not allow it.
+ * Holds a record from outside against the state it would join: gives what to append to the log, with
+ * the fields that are known and no others, which of an overlapping append is the new end only; or
+ * undefined where it adds nothing. Throws `ProtocolError` where the protocol does not allow it.
  */
 export function validate<T extends DraftRecord>(
   state: FoldState,
-  draft: T,
-  limits: Limits = defaultLimits,
+  given: T,
+  changed?: Partial<Limits>,
 ): T | undefined {
-  assertForm(draft, limits);
+  const limits = completeLimits(changed);
+  const draft = reread(given, limits);
   const verdict =
     draft.delta === undefined
       ? judgeFact(state, draft.fact, draft)
       : judgeFromOutside(state, draft.delta, draft, limits);
   if (verdict === 'nothing') return undefined;
-  if (verdict !== 'apply') throw refused(verdict, draft);
+  if (verdict !== 'apply') throw refused(verdict, given);
   return draft.delta === undefined ? draft : { ...draft, delta: newEnd(state, draft.delta) };
 }
 
-/** What a reader could not read must not be written. */
-function assertForm(draft: DraftRecord, limits: Limits): void {
+/** What a reader would read of it: what none could read must not be written. */
+function reread<T extends DraftRecord>(given: T, limits: Limits): T {
+  const { turn, attempt, delta, fact } = given ?? {};
+  const isCounted = [turn, attempt].every((count) => Number.isSafeInteger(count) && count >= 0);
+  if (!isCounted || (delta === undefined) === (fact === undefined))
+    throw refused('bad_value', given);
   try {
-    const { turn, attempt, delta, fact } = draft;
-    count(turn, limits);
-    count(attempt, limits);
-    const read = fact === undefined ? reread(delta, limits) : rereadFact(fact, limits);
-    if (read.type !== (fact ?? delta).type) throw new Misfit('expected a type that is not known');
+    return delta === undefined
+      ? { ...given, fact: rereadFact(fact, limits) }
+      : { ...given, delta: rereadDelta(delta, limits) };
   } catch (error) {
-    // What is so far from its type that it cannot even be written has no path.
-    const { code, path } = error instanceof Misfit ? error : new Misfit('');
-    const refusal = code === 'too_large' || code === 'not_json' ? code : 'bad_value';
-    throw refused(refusal, draft, pathText(path), error);
+    if (!(error instanceof Unreadable)) throw error;
+    throw refused(error.refusal, given, error.path, error.cause);
   }
 }
 
-/** As a reader would, except for bytes, which are sound whatever they are. */
-function reread(delta: Delta, limits: Limits): Delta {
-  const wire = wireDelta(delta, () => '');
-  return deltaDecoder(wire, limits);
+/** Takes nothing for granted: what is refused here may be nothing that its type allows. */
+function refused(code: Refusal, given: unknown, path?: string, cause?: unknown): ProtocolError {
+  const { turn, attempt, delta, fact } = fieldsOf(given);
+  const { type, partId } = fieldsOf(delta ?? fact);
+  const place = { turn: shown(turn), attempt: shown(attempt), partId: shown(partId), path };
+  return new ProtocolError(code, `take ${shown(type) ?? 'a draft'}`, place, { cause });
 }
 
-function rereadFact(fact: Fact, limits: Limits): Fact {
-  if (fact.type === 'snapshot') throw new Misfit('a snapshot is the store’s to write');
-  return factDecoder(wireFact(fact), limits);
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-function refused(
-  code: Refusal,
-  { turn, attempt, delta, fact }: DraftRecord,
-  path?: string,
-  cause?: unknown,
-): ProtocolError {
-  // Whatever it is: what is refused here may be nothing that its type allows.
-  const body: { readonly type?: string; readonly partId?: PartId } | null = delta ?? fact;
-  const place = { turn, attempt, partId: body?.partId, path };
-  return new ProtocolError(code, `take ${body?.type ?? 'a draft'}`, place, { cause });
+function shown(value: unknown): string | number | undefined {
+  if (typeof value === 'string') return value.slice(0, 100);
+  return typeof value === 'number' ? value : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Limits } from '../limits.ts';
+import { defaultMaxValues } from './json-result.ts';
 
 type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
 
@@ -9,7 +10,8 @@ type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
  * JSON does not look at is not looked at: symbols, hidden fields, names that an array has.
  */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
-  const found = inspect(value, limits.maxDepth, { left: limits.maxTextLength });
+  const budget = { left: limits.maxTextLength, values: defaultMaxValues };
+  const found = inspect(value, limits.maxDepth, budget);
   return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
@@ -26,6 +28,7 @@ export interface JsonProblem {
  */
 interface Budget {
   left: number;
+  values: number;
 }
 
 interface Found {
@@ -40,7 +43,7 @@ const tooLarge = (why: string): Found => ({ code: 'too_large', why, steps: [] })
 
 function inspect(value: unknown, depth: number, budget: Budget): Found | undefined {
   budget.left -= typeof value === 'string' ? 1 + value.length : 1;
-  if (budget.left < 0) return tooLarge('there is too much of it');
+  if (budget.left < 0 || --budget.values < 0) return tooLarge('there is too much of it');
   switch (typeof value) {
     case 'string':
     case 'boolean':

@@ -1,3 +1,4 @@
+import { attemptOf } from '../ids.ts';
 import type { Part } from '../protocol/part.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
@@ -124,7 +125,7 @@ export function rebuild(events: readonly AgentEvent[]): readonly object[] {
         const settled = new Map(event.items.map(({ itemId, parts }) => [`${itemId}`, parts]));
         for (const item of items.filter(({ turn }) => turn === event.turn)) {
           item.parts = (settled.get(item.id) ?? []).map(({ partId, part }) => {
-            const head = { partId, turn: event.turn, attempt: event.attempt };
+            const head = { partId, ...attemptOf(partId) };
             return { ...head, content: {}, bytes: [], part };
           });
         }

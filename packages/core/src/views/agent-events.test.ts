@@ -153,6 +153,15 @@ describe('a tool call', () => {
     ]);
   });
 
+  test('that replaces a result of the same call is started all the same', () => {
+    const log = new TestLog();
+    const id = toolCallId('c1');
+    const result = log.writer.toolResult(id, 'ls');
+    result.replace({ kind: 'tool_call', toolCallId: id, name: 'ls', arguments: '' });
+    const types = eventsOf(allOf(log.take().records)).map(({ type }) => type);
+    expect(types.slice(2)).toEqual(['tool_call_started', 'part_finished', 'tool_call_ready']);
+  });
+
   test('that is retracted is named by its call, open or committed', () => {
     const log = new TestLog();
     const call = log.writer.toolCall(toolCallId('c1'), 'read');

@@ -129,7 +129,8 @@ function finished(
   const start: AgentEvent = { ...of, type: 'tool_call_started', id, name };
   const ready: AgentEvent[] =
     input === undefined ? [] : [{ ...of, type: 'tool_call_ready', id, name, input }];
-  return [...(callOf(open?.begin) === id ? [] : [start]), end, ...ready];
+  const isBegun = open?.begin.kind === 'tool_call' && open.begin.toolCallId === id;
+  return [...(isBegun ? [] : [start]), end, ...ready];
 }
 
 /** What the commit adds to what was told; all of the part where that is not what was told. */

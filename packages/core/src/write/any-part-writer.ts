@@ -63,9 +63,10 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
     this.#close('retracted', { type: 'retract_part', partId: this.partId, reason });
   }
 
+  /** In this order: what is refused on its way out has not happened. */
   #close(standing: 'committed' | 'retracted', delta: Delta): void {
-    this.#standing = standing;
     this.emit(delta);
+    this.#standing = standing;
   }
 
   protected assertOpen(what: string): void {

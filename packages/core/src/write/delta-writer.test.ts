@@ -131,7 +131,7 @@ describe('a refusal leaves the writer usable, and nothing written:', () => {
       maxOpenParts: 2,
     });
     const text = writer.text();
-    const media = writer.media('image/png');
+    const media = writer.media('a/b');
     text.append('abcd');
     expect(() => text.append('abcde')).toThrow(refused('too_large'));
     expect(() => text.append('abc')).toThrow(refused('too_large'));
@@ -244,6 +244,57 @@ describe('the writer', () => {
       ({ kind: 'tool_result', ...call, attachments }) as const;
     expect(() => writer.whole(result(file, file))).toThrow(tooLarge);
     writer.whole(result(file));
+  });
+
+  test('refuses what callers without types may give it, with a typed error', () => {
+    const writer = newWriter();
+    const text = writer.text();
+    writer.take();
+    const no = <T>(value: T) => value as never;
+    const attempts = [
+      () => text.metadata(no(undefined)),
+      () => text.metadata(no([1])),
+      () => text.commit(no({ partial: 'y' })),
+      () => text.commit(no({ providerState: { provider: 5 } })),
+      () => text.replace(no(undefined)),
+      () => text.retract(no(undefined)),
+      () => writer.toolCall(no(undefined), no(undefined)),
+      () => writer.reasoning(no('bogus')),
+      () => writer.custom(no(undefined)),
+      () => writer.whole(no(undefined)),
+      () => writer.whole(no({ kind: 'zz' })),
+      () => writer.whole(no({ kind: 'structured' })),
+      () => writer.whole(no({ kind: 'media', mimeType: 'm', source: { type: 'bytes' } })),
+      () => writer.retract(no('nonsense'), 'cut'),
+      () => writer.media('m').append(no(Float64Array.of(1.5))),
+    ];
+    for (const attempt of attempts) {
+      expect(attempt).toThrow(
+        expect.objectContaining({ name: 'ProtocolError', code: 'bad_value' }),
+      );
+    }
+    expect(writer.take().map(({ type }) => type)).toEqual(['begin_part']);
+    expect(text.isOpen).toBe(true);
+  });
+
+  test('refuses ids of another attempt, and more parts than an item may have', () => {
+    const wrong = expect.objectContaining({ code: 'wrong_attempt' });
+    expect(() => newWriter().retract(partId(2, 7, 'x'), 'cut')).toThrow(wrong);
+    const ids = { part: () => partId(9, 9, 'z') };
+    const foreign = new DeltaWriter({ itemId: item, turn: 1, attempt: 2, ids });
+    expect(() => foreign.text()).toThrow(wrong);
+    const writer = newWriter({ maxParts: 1, maxChunkLength: undefined as never });
+    writer.text().append('fits');
+    expect(() => writer.text()).toThrow(expect.objectContaining({ code: 'too_large' }));
+  });
+
+  test('never writes a chunk over the limit, also with a half that was held back', () => {
+    const writer = newWriter({ maxChunkLength: 4 });
+    const text = writer.text();
+    text.append('a\ud83d');
+    text.append('\ude00bcd');
+    const chunks = writer.take().flatMap((delta) => ('chunk' in delta ? delta.chunk : []));
+    expect(chunks).toEqual(['a', '😀', 'bcd']);
   });
 
   test('has a kind on each open part that tells what can be done with it', () => {

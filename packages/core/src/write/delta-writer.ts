@@ -1,9 +1,17 @@
 import { refuseNames } from '../codec/check-content.ts';
-import type { ExecutionId, Ids, ItemId, PartId, ToolCallId } from '../ids.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
+import {
+  attemptOf,
+  type ExecutionId,
+  type Ids,
+  type ItemId,
+  type PartId,
+  type ToolCallId,
+} from '../ids.ts';
+import { completeLimits, type Limits } from '../limits.ts';
 import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
 import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
+import { assertReadable } from './assert-readable.ts';
 import { BytesPartWriter } from './bytes-part-writer.ts';
 import type {
   BytesWriter,
@@ -40,7 +48,7 @@ export class DeltaWriter {
 
   constructor(options: DeltaWriterOptions) {
     this.#options = options;
-    this.#limits = { ...defaultLimits, ...options.limits };
+    this.#limits = completeLimits(options.limits);
   }
 
   text({ mimeType }: { readonly mimeType?: string | undefined } = {}): TextWriter {
@@ -82,7 +90,7 @@ export class DeltaWriter {
   /** A part that came whole. */
   whole(part: Part): PartId {
     const partId = this.#nextId();
-    this.#deltas.push(wholePart(partId, this.#options.itemId, part, this.#limits));
+    this.#emit(wholePart(partId, this.#options.itemId, part, this.#limits));
     return partId;
   }
 
@@ -109,6 +117,8 @@ export class DeltaWriter {
     const { ids, turn, attempt } = this.#options;
     const partId = ids.part(turn, attempt);
     this.#assert(this.#used.has(partId) ? 'conflict' : undefined, 'use an id again', { partId });
+    const isFull = this.#used.size >= this.#limits.maxParts;
+    this.#assert(isFull ? 'too_large' : undefined, 'write one more part', { partId });
     this.#used.add(partId);
     return partId;
   }
@@ -128,9 +138,17 @@ export class DeltaWriter {
     const { itemId } = this.#options;
     const begin = { type: 'begin_part', partId: this.#nextId(), itemId, ...start } as const;
     const writer = new Writer(begin, this.#limits, (delta) => this.#emit(delta));
+    this.#emit(begin);
     this.#open.set(begin.partId, writer);
-    this.#deltas.push(begin);
     return writer;
+  }
+
+  #assertFits(delta: Delta): void {
+    const { itemId, turn, attempt } = this.#options;
+    assertReadable(delta, this.#limits, { itemId, turn, attempt });
+    const named = delta.type === 'unknown' ? this.#options : attemptOf(delta.partId);
+    const isForeign = named.turn !== turn || named.attempt !== attempt;
+    this.#assert(isForeign ? 'wrong_attempt' : undefined, `write ${delta.type}`, { ...named });
   }
 
   #assert(refusal: Refusal | undefined, what: string, place: object): void {
@@ -140,6 +158,9 @@ export class DeltaWriter {
   }
 
   #emit(delta: Delta): void {
+    // Appends are checked where they are written: they are many, and a string or bytes can be little else.
+    const isAppend = delta.type === 'append_text' || delta.type === 'append_bytes';
+    if (!isAppend) this.#assertFits(delta);
     this.#deltas.push(delta);
     if (delta.type === 'commit_part' || delta.type === 'retract_part') {
       this.#open.delete(delta.partId);

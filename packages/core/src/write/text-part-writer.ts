@@ -31,7 +31,11 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
   #writePaired(text: string): void {
     const cut = endsInHalf(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
-    this.#write(text.slice(0, cut).toWellFormed());
+    const whole = text.slice(0, cut).toWellFormed();
+    // With the half that was held back a chunk may be one longer than chunks are.
+    const split = whole.length > this.limits.maxChunkLength ? 2 : 0;
+    this.#write(whole.slice(0, split));
+    this.#write(whole.slice(split));
   }
 
   #write(chunk: string): void {
