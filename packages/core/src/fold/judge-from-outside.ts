@@ -1,4 +1,4 @@
-import { refuseChunk, refuseJson, refuseNames, refusePart } from '../codec/check-content.ts';
+import { refuseChunk, refuseNames, refusePart } from '../codec/check-content.ts';
 import { attemptOf } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Delta, UnknownDelta } from '../protocol/delta.ts';
@@ -45,16 +45,15 @@ function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
       return refuseChunk(delta.chunk, 'text', delta.at, limits);
     case 'append_bytes':
       return refuseChunk(delta.chunk, 'bytes', delta.at, limits);
-    case 'replace_structured':
-      return refuseJson([delta.value], limits);
-    case 'set_metadata':
-      return refuseJson([delta.metadata], limits);
     case 'commit_part':
       if (delta.part !== undefined) return refusePart(delta.part, limits);
-      return refuseNames(delta, limits) ?? refuseJson([delta.providerState?.data], limits);
+      return refuseNames(delta, limits) ?? refuseNames(delta.providerState ?? {}, limits);
     case 'begin_part':
     case 'retract_part':
       return refuseNames(delta, limits);
+    case 'replace_structured':
+    case 'set_metadata':
+      return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { refuseJson, refuseNames } from '../codec/check-content.ts';
+import { refuseNames } from '../codec/check-content.ts';
 import type { ItemId, PartId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { BeginPart, Delta, PartEnd, RetractReason } from '../protocol/delta.ts';
@@ -8,25 +8,33 @@ import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { PartWriter, ReasoningEndOptions } from './part-writer.ts';
 import { wholePart } from './whole-part.ts';
 
+/** Where deltas go. */
+export interface Outlet {
+  /** Refuses a delta that no reader could read, or that is not of this attempt. */
+  check(delta: Delta): void;
+  /** Checks it, except for appends, and writes it. */
+  emit(delta: Delta): void;
+}
+
 /** What the writers of all kinds have in common: everything but how the part grows. */
 export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
   readonly partId: PartId;
   readonly kind: Kind;
   protected readonly limits: Limits;
-  protected readonly emit: (delta: Delta) => void;
+  readonly #outlet: Outlet;
   readonly #itemId: ItemId;
   #standing: 'open' | 'committed' | 'retracted' = 'open';
 
-  constructor(
-    begin: BeginPart & { readonly kind: Kind },
-    limits: Limits,
-    emit: (delta: Delta) => void,
-  ) {
+  constructor(begin: BeginPart & { readonly kind: Kind }, limits: Limits, outlet: Outlet) {
     this.partId = begin.partId;
     this.kind = begin.kind;
     this.limits = limits;
-    this.emit = emit;
+    this.#outlet = outlet;
     this.#itemId = begin.itemId;
+  }
+
+  protected emit(delta: Delta): void {
+    this.#outlet.emit(delta);
   }
 
   /** Writes what was held back, if anything, and gives the length to commit. */
@@ -38,19 +46,19 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
 
   metadata(metadata: Metadata): void {
     this.assertOpen('set the metadata of a part');
-    this.assert(refuseJson([metadata], this.limits), 'set the metadata of a part');
     this.emit({ type: 'set_metadata', partId: this.partId, metadata });
   }
 
   commit(end: ReasoningEndOptions = {}): void {
     this.assertOpen('commit a part');
-    const isMissigned = end.signature !== undefined && this.kind !== 'reasoning';
-    this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
-    this.assert(refuseNames(end, this.limits), 'commit a part');
-    this.assert(refuseJson([end.providerState?.data], this.limits), 'commit a part');
     const { partId } = this;
-    const length = this.finish();
-    this.#close('committed', { type: 'commit_part', partId, length, ...given(end) });
+    const last = given(end);
+    const isMissigned = last.signature !== undefined && this.kind !== 'reasoning';
+    this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
+    this.assert(refuseNames(last, this.limits), 'commit a part');
+    // Asked before what was held back is written, so that a refusal leaves it where it is.
+    this.#outlet.check({ type: 'commit_part', partId, length: 0, ...last });
+    this.#close('committed', { type: 'commit_part', partId, length: this.finish(), ...last });
   }
 
   replace(part: Part): void {
@@ -80,9 +88,10 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
 }
 
 /** The fields that were given, by name: a caller's object may have others, which must not become a delta's. */
-function given({ partial, signature, providerState }: ReasoningEndOptions): PartEnd {
+function given(end: ReasoningEndOptions): PartEnd {
+  const { partial, signature, providerState } = { ...end };
   return {
-    ...(partial && { partial }),
+    ...(partial !== undefined && { partial }),
     ...(signature !== undefined && { signature }),
     ...(providerState !== undefined && { providerState }),
   };

@@ -11,6 +11,7 @@ import { completeLimits, type Limits } from '../limits.ts';
 import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
 import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
+import type { Outlet } from './any-part-writer.ts';
 import { assertReadable } from './assert-readable.ts';
 import { BytesPartWriter } from './bytes-part-writer.ts';
 import type {
@@ -44,6 +45,10 @@ export class DeltaWriter {
   readonly #used = new Set<PartId>();
   readonly #open = new Map<PartId, OpenPartWriter>();
   readonly #retracted = new Set<PartId>();
+  readonly #outlet: Outlet = {
+    check: (delta) => this.#check(delta),
+    emit: (delta) => this.#emit(delta),
+  };
   #deltas: Delta[] = [];
 
   constructor(options: DeltaWriterOptions) {
@@ -128,7 +133,7 @@ export class DeltaWriter {
     Writer: new (
       begin: BeginPart & { readonly kind: Start['kind'] & PartKind },
       limits: Limits,
-      emit: (delta: Delta) => void,
+      outlet: Outlet,
     ) => W,
   ): W {
     const { kind } = start;
@@ -137,13 +142,13 @@ export class DeltaWriter {
     this.#assert(refuseNames(start, this.#limits), 'begin a part with so long a name', { kind });
     const { itemId } = this.#options;
     const begin = { type: 'begin_part', partId: this.#nextId(), itemId, ...start } as const;
-    const writer = new Writer(begin, this.#limits, (delta) => this.#emit(delta));
+    const writer = new Writer(begin, this.#limits, this.#outlet);
     this.#emit(begin);
     this.#open.set(begin.partId, writer);
     return writer;
   }
 
-  #assertFits(delta: Delta): void {
+  #check(delta: Delta): void {
     const { itemId, turn, attempt } = this.#options;
     assertReadable(delta, this.#limits, { itemId, turn, attempt });
     const named = delta.type === 'unknown' ? this.#options : attemptOf(delta.partId);
@@ -160,7 +165,7 @@ export class DeltaWriter {
   #emit(delta: Delta): void {
     // Appends are checked where they are written: they are many, and a string or bytes can be little else.
     const isAppend = delta.type === 'append_text' || delta.type === 'append_bytes';
-    if (!isAppend) this.#assertFits(delta);
+    if (!isAppend) this.#check(delta);
     this.#deltas.push(delta);
     if (delta.type === 'commit_part' || delta.type === 'retract_part') {
       this.#open.delete(delta.partId);

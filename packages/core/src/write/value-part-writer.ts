@@ -1,4 +1,3 @@
-import { refuseJson } from '../codec/check-content.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import { AnyPartWriter } from './any-part-writer.ts';
 import type { ValueWriter } from './part-writer.ts';
@@ -11,10 +10,8 @@ export class ValuePartWriter<Kind extends ValueWriter['kind']>
 
   set(value: JsonValue): void {
     this.assertOpen('set the value of a part');
-    const refusal = value === undefined ? 'not_json' : refuseJson([value], this.limits);
-    this.assert(refusal, 'set the value of a part');
-    this.#hasValue = true;
     this.emit({ type: 'replace_structured', partId: this.partId, value });
+    this.#hasValue = true;
   }
 
   protected override finish(): number {
