@@ -173,6 +173,28 @@ describe('law 1: the transcript is the fold of the log', () => {
       }),
     );
   });
+
+  test('and is the same when an attempt of a settled turn is superseded after all', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), (records, at) => {
+        const turns = finishedTurns(records);
+        const turn = turns[at % Math.max(1, turns.length)];
+        if (turn === undefined) return;
+        const late = {
+          ...(records[0] as LogRecord),
+          offset: records.length + 1,
+          turn,
+          attempt: 1 + (at % 2),
+          delta: undefined,
+          fact: { type: 'attempt_superseded', reason: 'late' },
+        } as LogRecord;
+        const settled = settleTurn(records, turn, foldAll(records));
+        const expected = referenceTranscript([...records, late]);
+        expect(transcript(foldAll([...settled, late]))).toEqual(expected);
+        expect(transcript(foldAll([...records, late]))).toEqual(expected);
+      }),
+    );
+  });
 });
 
 describe('law 3: applying any record again, or any overlap, changes nothing', () => {
