@@ -52,8 +52,18 @@ export const partId = (turn: number, attempt: number, name: string): PartId => {
   return checked('a part id', text, areWhole && isPartId(text));
 };
 
+/** One try at a turn's request. */
+export interface Attempt {
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+export function isSameAttempt(a: Attempt, b: Attempt): boolean {
+  return a.turn === b.turn && a.attempt === b.attempt;
+}
+
 /** The turn and attempt that a part id names. */
-export function attemptOf(id: PartId): { readonly turn: number; readonly attempt: number } {
+export function attemptOf(id: PartId): Attempt {
   const [turn, attempt] = id.split('.', 2).map(Number);
   return { turn: turn ?? 0, attempt: attempt ?? 0 };
 }

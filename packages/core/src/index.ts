@@ -14,7 +14,6 @@ export { livePart } from './fold/build-part.ts';
 export { type ByteRope, toBytes } from './fold/byte-rope.ts';
 export { type Folded, fold, foldBatch, type Gap, type OnStep } from './fold/fold.ts';
 export {
-  type Attempt,
   type AttemptUsage,
   emptyState,
   type FoldState,
@@ -31,6 +30,7 @@ export { settledItems, settleTurn } from './fold/settle-turn.ts';
 export { liveTranscript, toItem, totalUsage, transcript } from './fold/transcript.ts';
 export { validate } from './fold/validate.ts';
 export {
+  type Attempt,
   attemptOf,
   countingIds,
   type ExecutionId,

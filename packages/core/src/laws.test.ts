@@ -15,6 +15,7 @@ import type { Batch, LogRecord } from './protocol/record.ts';
 import { addUsage, noUsage } from './protocol/usage.ts';
 import { Choices } from './testing/choices.ts';
 import { deepFreeze } from './testing/deep-freeze.ts';
+import { foldAll } from './testing/fold-all.ts';
 import { randomLog, testSession } from './testing/random-log.ts';
 import { referenceTranscript } from './testing/reference-fold.ts';
 
@@ -28,12 +29,6 @@ const batchOf = (records: readonly LogRecord[], after: number, through: number):
   through,
   records: records.filter(({ offset }) => offset > after && offset <= through),
 });
-
-function foldAll(records: readonly LogRecord[], through = records.at(-1)?.offset ?? 0): FoldState {
-  const folded = foldBatch(empty, { after: 0, through, records });
-  expect(folded.outcome).toBe(through === 0 ? 'seen' : 'applied');
-  return folded.state;
-}
 
 /** What a state says, whatever pieces its lists and bytes are made of. */
 const said = (state: FoldState) => ({

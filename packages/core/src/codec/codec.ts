@@ -27,11 +27,9 @@ export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRec
 }
 
 /** What a writer elsewhere hands to the log: a record without what only the store can add. */
-export function encodeDraft({ turn, attempt, delta, fact }: DraftRecord): string {
-  const head = { turn, attempt };
-  return JSON.stringify(
-    delta === undefined ? { ...head, fact: wireFact(fact) } : { ...head, delta: wireDelta(delta) },
-  );
+export function encodeDraft(draft: DraftRecord): string {
+  const { turn, attempt } = draft;
+  return JSON.stringify({ turn, attempt, ...wireBody(draft) });
 }
 
 export function decodeDraft(text: string, limits: Partial<Limits> = {}): DraftRecord {
@@ -110,11 +108,13 @@ function decodeError(what: string, cause: Misfit): DecodeError {
 }
 
 // Names every field, so that a record has one text whoever made it, decoded or new.
-function wireRecord({ v, offset, time, turn, attempt, producer, delta, fact }: LogRecord): object {
-  const head = { v, offset, time, turn, attempt, producer };
-  return delta === undefined
-    ? { ...head, fact: wireFact(fact) }
-    : { ...head, delta: wireDelta(delta) };
+function wireRecord(record: LogRecord): object {
+  const { v, offset, time, turn, attempt, producer } = record;
+  return { v, offset, time, turn, attempt, producer, ...wireBody(record) };
+}
+
+function wireBody({ delta, fact }: DraftRecord): object {
+  return delta === undefined ? { fact: wireFact(fact) } : { delta: wireDelta(delta) };
 }
 
 function version<V extends number>(known: V): Decoder<V> {

@@ -1,11 +1,11 @@
-import { attemptOf, type ItemId, type PartId } from '../ids.ts';
+import { type Attempt, attemptOf, type ItemId, isSameAttempt, type PartId } from '../ids.ts';
 import type { Fact, Snapshot } from '../protocol/fact.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { Attempt, FoldState, ItemState } from './fold-state.ts';
+import type { FoldState, ItemState } from './fold-state.ts';
 import { findItem } from './lookup.ts';
 import { changeAll, push, replace, toArray } from './sequence.ts';
 
@@ -94,7 +94,7 @@ function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
 function noteUsage(state: FoldState, { turn, attempt }: Attempt, usage: Usage): FoldState {
   const last = state.usage.chunk.at(-1);
   const entry = { turn, attempt, usage };
-  const isAgain = last?.turn === turn && last.attempt === attempt;
+  const isAgain = last !== undefined && isSameAttempt(last, entry);
   return {
     ...state,
     usage: isAgain ? replace(state.usage, last, entry) : push(state.usage, entry),
@@ -107,7 +107,7 @@ const isOfTurn = (turn: number) => (item: ItemState) => item.turn === turn;
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
   // Attempt 0 is no try at anything: what belongs to it belongs to all.
   if (attempt === 0) return 'wrong_attempt';
-  const isIts = (tried: Attempt) => tried.turn === turn && tried.attempt === attempt;
+  const isIts = (tried: Attempt) => isSameAttempt(tried, { turn, attempt });
   const isItsPart = ({ id }: { readonly id: PartId }) => isIts(attemptOf(id));
   const ofTurn = toArray(state.items).filter(isOfTurn(turn));
   const itemIds = ofTurn.filter(isIts).map((item) => item.id);

@@ -1,4 +1,4 @@
-import type { ItemId, PartId, RunId, SessionId } from '../ids.ts';
+import type { Attempt, ItemId, PartId, RunId, SessionId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import type { BeginPart } from '../protocol/delta.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
@@ -62,12 +62,6 @@ export interface OpenPart {
   readonly bytes: ByteRope | undefined;
   readonly value: JsonValue | undefined;
   readonly metadata: Metadata | undefined;
-}
-
-/** One try at a turn's request. */
-export interface Attempt {
-  readonly turn: number;
-  readonly attempt: number;
 }
 
 /** The items are those that were started for it, whose ids are used as well. */

@@ -3,19 +3,15 @@ import { itemId, partId, runId } from '../ids.ts';
 import type { Delta } from '../protocol/delta.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import { noUsage } from '../protocol/usage.ts';
+import { foldAll } from '../testing/fold-all.ts';
 import { testSession } from '../testing/random-log.ts';
 import { item, TestLog } from '../testing/write-log.ts';
 import { fold, foldBatch } from './fold.ts';
-import { emptyState, type FoldState } from './fold-state.ts';
+import type { FoldState } from './fold-state.ts';
 import { Folder } from './folder.ts';
 import { toArray } from './sequence.ts';
 import { liveTranscript, transcript } from './transcript.ts';
 import { validate } from './validate.ts';
-
-function foldAll(records: readonly LogRecord[]): FoldState {
-  const through = records.at(-1)?.offset ?? 0;
-  return foldBatch(emptyState(testSession), { after: 0, through, records }).state;
-}
 
 function textLog(...chunks: readonly string[]): readonly LogRecord[] {
   const log = new TestLog();

@@ -33,21 +33,22 @@ export function batchOf(record: LogRecord): Batch {
  * after records that came later than its beginning.
  */
 export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Folded {
-  const { folded, steps } = foldSteps(state, batch);
-  if (onStep !== undefined) tell(steps, onStep);
+  const steps: Step[] = [];
+  const folded = foldSteps(state, batch, onStep && steps);
+  tell(folded, steps, onStep);
   return folded;
 }
 
-/** What a batch did, and by which steps: a list of the records that were new, each with the states around it. */
+/** Adds the records that were new to `steps`, where somebody wants them, each with the states around it. */
 export function foldSteps(
   state: FoldState,
   { after, through, records }: Batch,
-): { readonly folded: Folded; readonly steps: readonly Step[] } {
+  steps: Step[] | undefined,
+): Folded {
   // Asked this way round, NaN from a careless caller is nothing or a gap, never an advance.
-  if (!(through > state.through)) return { folded: { outcome: 'seen', state }, steps: [] };
+  if (!(through > state.through)) return { outcome: 'seen', state };
   if (!(after <= state.through)) return gapAt(state, after, 'gap');
   if (!Number.isSafeInteger(through)) return gapAt(state, through, 'out_of_order');
-  const steps: Step[] = [];
   let last = state.through;
   let before = state;
   for (const record of records) {
@@ -57,20 +58,22 @@ export function foldSteps(
     }
     const next = apply(before, record);
     if (typeof next === 'string') return gapAt(state, record.offset, next);
-    steps.push({ before, record, after: next });
+    steps?.push({ before, record, after: next });
     last = record.offset;
     before = next;
   }
-  return { folded: { outcome: 'applied', state: { ...before, through } }, steps };
+  return { outcome: 'applied', state: { ...before, through } };
 }
 
-interface Step {
+export interface Step {
   readonly before: FoldState;
   readonly record: LogRecord;
   readonly after: FoldState;
 }
 
-export function tell(steps: readonly Step[], onStep: OnStep): void {
+/** Nobody hears of a batch that was not taken. */
+export function tell(folded: Folded, steps: readonly Step[], onStep: OnStep | undefined): void {
+  if (folded.outcome !== 'applied' || onStep === undefined) return;
   for (const { before, record, after } of steps) onStep(before, record, after);
 }
 
@@ -78,7 +81,6 @@ function apply(state: FoldState, record: LogRecord): FoldState | Refusal {
   return record.delta === undefined ? applyFact(state, record) : applyDelta(state, record.delta);
 }
 
-function gapAt(state: FoldState, offset: number, code: Refusal) {
-  const folded: Folded = { outcome: 'gap', state, gap: { offset, code } };
-  return { folded, steps: [] };
+function gapAt(state: FoldState, offset: number, code: Refusal): Folded {
+  return { outcome: 'gap', state, gap: { offset, code } };
 }

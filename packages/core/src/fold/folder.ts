@@ -1,6 +1,6 @@
 import type { SessionId } from '../ids.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
-import { batchOf, type Folded, foldSteps, type OnStep, tell } from './fold.ts';
+import { batchOf, type Folded, foldSteps, type OnStep, type Step, tell } from './fold.ts';
 import { emptyState, type FoldState } from './fold-state.ts';
 
 /** Folds a log as it comes and holds the state: what `fold` gives, without passing states around. */
@@ -23,9 +23,10 @@ export class Folder {
 
   /** Listeners hear of a batch when the state has it, so that one that throws loses nothing. */
   addBatch(batch: Batch, onStep?: OnStep): Folded {
-    const { folded, steps } = foldSteps(this.#state, batch);
+    const steps: Step[] = [];
+    const folded = foldSteps(this.#state, batch, onStep && steps);
     this.#state = folded.state;
-    if (onStep !== undefined) tell(steps, onStep);
+    tell(folded, steps, onStep);
     return folded;
   }
 }

@@ -1,7 +1,7 @@
-import { attemptOf, type ItemId } from '../ids.ts';
+import { type Attempt, attemptOf, type ItemId } from '../ids.ts';
 import type { Fact } from '../protocol/fact.ts';
 import { applyFact } from './apply-fact.ts';
-import type { Attempt, FoldState } from './fold-state.ts';
+import type { FoldState } from './fold-state.ts';
 import type { Verdict } from './judge.ts';
 import { isSuperseded, takesPartsOf } from './judge-from-outside.ts';
 import { findItem } from './lookup.ts';

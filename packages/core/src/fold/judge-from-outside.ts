@@ -1,11 +1,11 @@
 import { refuseChunk, refuseNames, refusePart } from '../codec/check-content.ts';
-import { attemptOf } from '../ids.ts';
+import { type Attempt, attemptOf, isSameAttempt } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Delta, UnknownDelta } from '../protocol/delta.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { newBytes, newText } from './apply-delta.ts';
 import { sliceBytes } from './byte-rope.ts';
-import type { Attempt, FoldState, ItemState, OpenPart } from './fold-state.ts';
+import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
 import { judge, lengthOf, type Verdict } from './judge.ts';
 import { findItem, findItemOfPart, findOpen } from './lookup.ts';
 
@@ -15,18 +15,18 @@ type KnownDelta = Exclude<Delta, UnknownDelta>;
 export function judgeFromOutside(
   state: FoldState,
   delta: Delta,
-  { turn, attempt }: Attempt,
+  tried: Attempt,
   limits: Limits,
 ): Verdict {
   if (delta.type === 'unknown') return 'apply';
-  const named = attemptOf(delta.partId);
-  if (named.turn !== turn || named.attempt !== attempt) return 'wrong_attempt';
+  if (!isSameAttempt(attemptOf(delta.partId), tried)) return 'wrong_attempt';
   const part = findOpen(state, delta.partId);
   const verdict = part === undefined ? judgeClosed(state, delta) : judge(part, delta);
   if (verdict !== 'apply' && verdict !== 'nothing') return verdict;
   if (part !== undefined && isRewrite(part, delta)) return 'conflict';
   if (verdict === 'nothing') return 'nothing';
-  return refuseContent(delta, limits) ?? refuseEntry(state, part, delta, limits) ?? 'apply';
+  if (part !== undefined) return refuseContent(delta, limits) ?? 'apply';
+  return refuseContent(delta, limits) ?? refuseEntry(state, delta, tried, limits) ?? 'apply';
 }
 
 /** The rows of the table for parts that are not open. */
@@ -60,16 +60,15 @@ function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
 /** A part that enters needs an item that takes it, and room. */
 function refuseEntry(
   state: FoldState,
-  part: OpenPart | undefined,
   delta: KnownDelta,
+  tried: Attempt,
   limits: Limits,
 ): Refusal | undefined {
-  if (part !== undefined || !('itemId' in delta)) return undefined;
+  if (!('itemId' in delta)) return undefined;
   const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
   if (item.finished || item.redacted) return 'item_closed';
-  const named = attemptOf(delta.partId);
-  if (!takesPartsOf(item, named) || isSuperseded(state, named)) return 'wrong_attempt';
+  if (!takesPartsOf(item, tried) || isSuperseded(state, tried)) return 'wrong_attempt';
   const isFull =
     item.parts.length >= limits.maxParts ||
     (delta.type === 'begin_part' && state.open.length >= limits.maxOpenParts);
@@ -77,13 +76,13 @@ function refuseEntry(
 }
 
 /** An item belongs to a turn, and to one attempt at it or (0) to all. */
-export function takesPartsOf(item: ItemState, named: Attempt): boolean {
-  return item.turn === named.turn && (item.attempt === 0 || item.attempt === named.attempt);
+export function takesPartsOf(item: ItemState, tried: Attempt): boolean {
+  return item.turn === tried.turn && (item.attempt === 0 || item.attempt === tried.attempt);
 }
 
 /** What a superseded attempt still says must not come back onto the stage. */
-export function isSuperseded(state: FoldState, { turn, attempt }: Attempt): boolean {
-  return state.superseded.some((tried) => tried.turn === turn && tried.attempt === attempt);
+export function isSuperseded(state: FoldState, tried: Attempt): boolean {
+  return state.superseded.some((superseded) => isSameAttempt(superseded, tried));
 }
 
 /** Does an append say something else about a stretch that is already there? */

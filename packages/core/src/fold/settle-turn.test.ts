@@ -2,17 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { decodeRecord, encodeRecord } from '../codec/codec.ts';
 import { itemId, partId } from '../ids.ts';
 import type { LogRecord } from '../protocol/record.ts';
+import { foldAll } from '../testing/fold-all.ts';
 import { testSession } from '../testing/random-log.ts';
 import { item, TestLog } from '../testing/write-log.ts';
 import { foldBatch } from './fold.ts';
-import { emptyState, type FoldState } from './fold-state.ts';
+import { emptyState } from './fold-state.ts';
 import { settleTurn } from './settle-turn.ts';
 import { transcript } from './transcript.ts';
-
-function foldAll(records: readonly LogRecord[]): FoldState {
-  const through = records.at(-1)?.offset ?? 0;
-  return foldBatch(emptyState(testSession), { after: 0, through, records }).state;
-}
 
 const finish = (log: TestLog) =>
   log

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { foldBatch } from '../fold/fold.ts';
-import { emptyState } from '../fold/fold-state.ts';
 import { Folder } from '../fold/folder.ts';
 import { mergeBatch } from '../fold/merge.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { transcript } from '../fold/transcript.ts';
 import { executionId, toolCallId } from '../ids.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
+import { foldAll } from '../testing/fold-all.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
 import { rebuild } from '../testing/rebuild.ts';
 import { item, TestLog } from '../testing/write-log.ts';
@@ -31,8 +30,6 @@ const allOf = (records: readonly LogRecord[]): Batch => ({
   records,
 });
 
-const foldAll = (records: readonly LogRecord[]) =>
-  foldBatch(emptyState(testSession), allOf(records)).state;
 const transcriptOf = (records: readonly LogRecord[]) => transcript(foldAll(records));
 
 test('a turn that calls a tool is told as in the domain', () => {

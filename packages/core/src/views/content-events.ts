@@ -16,6 +16,7 @@ import type {
   UnknownDelta,
 } from '../protocol/delta.ts';
 import type { Part } from '../protocol/part.ts';
+import { partEnd } from '../protocol/part-end.ts';
 import type { AgentEvent, EventHead } from './agent-event.ts';
 
 /** What a delta means. One that adds nothing, because all of it was there, means nothing. */
@@ -136,12 +137,7 @@ function finished(
 /** What the commit adds to what was told; all of the part where that is not what was told. */
 function endOf(delta: CommitBuilt | CommitWhole, part: Part): PartEnd & { readonly part?: Part } {
   if (delta.part !== undefined) return { ...(part.partial && { partial: part.partial }), part };
-  const { partial, signature, providerState } = delta;
-  return {
-    ...(partial && { partial }),
-    ...(signature !== undefined && { signature }),
-    ...(providerState !== undefined && { providerState }),
-  };
+  return partEnd(delta);
 }
 
 function retracted(

@@ -1,9 +1,10 @@
 import { refuseNames } from '../codec/check-content.ts';
 import type { ItemId, PartId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
-import type { BeginPart, Delta, PartEnd, RetractReason } from '../protocol/delta.ts';
+import type { BeginPart, Delta, RetractReason } from '../protocol/delta.ts';
 import type { Metadata } from '../protocol/metadata.ts';
 import type { Part, PartKind } from '../protocol/part.ts';
+import { partEnd } from '../protocol/part-end.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { PartWriter, ReasoningEndOptions } from './part-writer.ts';
 import { wholePart } from './whole-part.ts';
@@ -12,7 +13,7 @@ import { wholePart } from './whole-part.ts';
 export interface Outlet {
   /** Refuses a delta that no reader could read, or that is not of this attempt. */
   check(delta: Delta): void;
-  /** Checks it, except for appends, and writes it. */
+  /** Writes a delta that is known to be sound. */
   emit(delta: Delta): void;
 }
 
@@ -37,6 +38,11 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
     this.#outlet.emit(delta);
   }
 
+  protected checkAndEmit(delta: Delta): void {
+    this.#outlet.check(delta);
+    this.#outlet.emit(delta);
+  }
+
   /** Writes what was held back, if anything, and gives the length to commit. */
   protected abstract finish(): number;
 
@@ -46,13 +52,13 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
 
   metadata(metadata: Metadata): void {
     this.assertOpen('set the metadata of a part');
-    this.emit({ type: 'set_metadata', partId: this.partId, metadata });
+    this.checkAndEmit({ type: 'set_metadata', partId: this.partId, metadata });
   }
 
   commit(end: ReasoningEndOptions = {}): void {
     this.assertOpen('commit a part');
     const { partId } = this;
-    const last = given(end);
+    const last = partEnd(end);
     const isMissigned = last.signature !== undefined && this.kind !== 'reasoning';
     this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
     this.assert(refuseNames(last, this.limits), 'commit a part');
@@ -63,18 +69,21 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
 
   replace(part: Part): void {
     this.assertOpen('replace a part');
-    this.#close('committed', wholePart(this.partId, this.#itemId, part, this.limits));
+    const { check } = this.#outlet;
+    const commit = wholePart(this.partId, this.#itemId, part, this.limits, check);
+    this.#close('committed', commit);
   }
 
   retract(reason: RetractReason): void {
     if (this.#standing === 'retracted') return;
-    this.#close('retracted', { type: 'retract_part', partId: this.partId, reason });
+    const retraction: Delta = { type: 'retract_part', partId: this.partId, reason };
+    this.#outlet.check(retraction);
+    this.#close('retracted', retraction);
   }
 
-  /** In this order: what is refused on its way out has not happened. */
   #close(standing: 'committed' | 'retracted', delta: Delta): void {
-    this.emit(delta);
     this.#standing = standing;
+    this.emit(delta);
   }
 
   protected assertOpen(what: string): void {
@@ -85,14 +94,4 @@ export abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter
     if (refusal === undefined) return;
     throw new ProtocolError(refusal, what, { partId: this.partId, kind: this.kind });
   }
-}
-
-/** The fields that were given, by name: a caller's object may have others, which must not become a delta's. */
-function given(end: ReasoningEndOptions): PartEnd {
-  const { partial, signature, providerState } = { ...end };
-  return {
-    ...(partial !== undefined && { partial }),
-    ...(signature !== undefined && { signature }),
-    ...(providerState !== undefined && { providerState }),
-  };
 }

@@ -287,6 +287,13 @@ describe('the writer', () => {
     expect(() => writer.text()).toThrow(expect.objectContaining({ code: 'too_large' }));
   });
 
+  test('counts no part that it refused', () => {
+    const writer = newWriter({ maxParts: 1 });
+    expect(() => writer.reasoning('bogus' as never)).toThrow();
+    expect(() => writer.whole({ kind: 'zz' } as never)).toThrow();
+    writer.text().append('fits');
+  });
+
   test('never writes a chunk over the limit, also with a half that was held back', () => {
     const writer = newWriter({ maxChunkLength: 4 });
     const text = writer.text();

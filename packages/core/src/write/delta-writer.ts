@@ -4,6 +4,7 @@ import {
   type ExecutionId,
   type Ids,
   type ItemId,
+  isSameAttempt,
   type PartId,
   type ToolCallId,
 } from '../ids.ts';
@@ -95,15 +96,19 @@ export class DeltaWriter {
   /** A part that came whole. */
   whole(part: Part): PartId {
     const partId = this.#nextId();
-    this.#emit(wholePart(partId, this.#options.itemId, part, this.#limits));
+    const { check } = this.#outlet;
+    this.#emit(wholePart(partId, this.#options.itemId, part, this.#limits, check));
     return partId;
   }
 
   /** Takes back a part that has no open writer here: it came whole, or another wrote it. */
   retract(partId: PartId, reason: RetractReason): void {
     const open = this.#open.get(partId);
-    if (open !== undefined) open.retract(reason);
-    else if (!this.#retracted.has(partId)) this.#emit({ type: 'retract_part', partId, reason });
+    if (open !== undefined) return open.retract(reason);
+    if (this.#retracted.has(partId)) return;
+    const retraction: Delta = { type: 'retract_part', partId, reason };
+    this.#check(retraction);
+    this.#emit(retraction);
   }
 
   /** The parts that are not committed or retracted yet: who ends the response decides on them. */
@@ -124,7 +129,6 @@ export class DeltaWriter {
     this.#assert(this.#used.has(partId) ? 'conflict' : undefined, 'use an id again', { partId });
     const isFull = this.#used.size >= this.#limits.maxParts;
     this.#assert(isFull ? 'too_large' : undefined, 'write one more part', { partId });
-    this.#used.add(partId);
     return partId;
   }
 
@@ -142,6 +146,7 @@ export class DeltaWriter {
     this.#assert(refuseNames(start, this.#limits), 'begin a part with so long a name', { kind });
     const { itemId } = this.#options;
     const begin = { type: 'begin_part', partId: this.#nextId(), itemId, ...start } as const;
+    this.#check(begin);
     const writer = new Writer(begin, this.#limits, this.#outlet);
     this.#emit(begin);
     this.#open.set(begin.partId, writer);
@@ -152,7 +157,7 @@ export class DeltaWriter {
     const { itemId, turn, attempt } = this.#options;
     assertReadable(delta, this.#limits, { itemId, turn, attempt });
     const named = delta.type === 'unknown' ? this.#options : attemptOf(delta.partId);
-    const isForeign = named.turn !== turn || named.attempt !== attempt;
+    const isForeign = !isSameAttempt(named, this.#options);
     this.#assert(isForeign ? 'wrong_attempt' : undefined, `write ${delta.type}`, { ...named });
   }
 
@@ -163,13 +168,20 @@ export class DeltaWriter {
   }
 
   #emit(delta: Delta): void {
-    // Appends are checked where they are written: they are many, and a string or bytes can be little else.
-    const isAppend = delta.type === 'append_text' || delta.type === 'append_bytes';
-    if (!isAppend) this.#check(delta);
     this.#deltas.push(delta);
-    if (delta.type === 'commit_part' || delta.type === 'retract_part') {
-      this.#open.delete(delta.partId);
+    switch (delta.type) {
+      case 'begin_part':
+        this.#used.add(delta.partId);
+        return;
+      case 'commit_part':
+        this.#used.add(delta.partId);
+        this.#open.delete(delta.partId);
+        return;
+      case 'retract_part':
+        this.#retracted.add(delta.partId);
+        this.#open.delete(delta.partId);
+        return;
+      default:
     }
-    if (delta.type === 'retract_part') this.#retracted.add(delta.partId);
   }
 }

@@ -10,7 +10,7 @@ export class ValuePartWriter<Kind extends ValueWriter['kind']>
 
   set(value: JsonValue): void {
     this.assertOpen('set the value of a part');
-    this.emit({ type: 'replace_structured', partId: this.partId, value });
+    this.checkAndEmit({ type: 'replace_structured', partId: this.partId, value });
     this.#hasValue = true;
   }
 

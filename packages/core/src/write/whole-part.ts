@@ -5,7 +5,6 @@ import type { CommitWhole } from '../protocol/delta.ts';
 import type { Part } from '../protocol/part.ts';
 import { ProtocolError } from '../protocol/protocol-error.ts';
 import { withDerived } from '../protocol/tool-call.ts';
-import { assertReadable } from './assert-readable.ts';
 
 /** The commit of a part in one piece, its text repaired as a stream's would be. */
 export function wholePart(
@@ -13,11 +12,11 @@ export function wholePart(
   itemId: ItemId,
   given: Part,
   limits: Limits,
+  check: (delta: CommitWhole) => void,
 ): CommitWhole {
-  const place = { partId, itemId };
-  assertReadable({ type: 'commit_part', partId, itemId, part: given }, limits, place);
+  check({ type: 'commit_part', partId, itemId, part: given });
   const part = withDerived(wellFormedPart(given));
   const refusal = refusePart(part, limits);
   if (refusal === undefined) return { type: 'commit_part', partId, itemId, part };
-  throw new ProtocolError(refusal, 'commit a part', { ...place, kind: part.kind });
+  throw new ProtocolError(refusal, 'commit a part', { partId, itemId, kind: part.kind });
 }

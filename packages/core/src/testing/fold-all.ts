@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+import { foldBatch } from '../fold/fold.ts';
+import { emptyState, type FoldState } from '../fold/fold-state.ts';
+import type { LogRecord } from '../protocol/record.ts';
+import { testSession } from './random-log.ts';
+
+/** The state of a whole log, from zero and in one batch, which must fit. */
+export function foldAll(
+  records: readonly LogRecord[],
+  through: number = records.at(-1)?.offset ?? 0,
+): FoldState {
+  const folded = foldBatch(emptyState(testSession), { after: 0, through, records });
+  expect(folded.outcome).toBe(through === 0 ? 'seen' : 'applied');
+  return folded.state;
+}
