@@ -56,6 +56,5 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function shown(value: unknown): string | number | undefined {
-  if (typeof value === 'string') return value.slice(0, 100);
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }

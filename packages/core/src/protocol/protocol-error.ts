@@ -39,16 +39,25 @@ const sayings: { readonly [Code in Refusal]: string } = {
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
 };
 
-// An id from outside may be of any length, and an error must not be.
+// An id or a type from outside may be of any length, and an error must not be.
 const maxShown = 100;
 
 /** A sequence that the protocol does not allow. What was refused changed nothing. */
 export class ProtocolError extends MillraceError<Refusal> {
-  constructor(code: Refusal, what: string, place: ErrorPlace, options?: ErrorOptions) {
-    const where = Object.entries(place)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => `${key} ${String(value).slice(0, maxShown)}`)
-      .join(', ');
-    super(code, `Cannot ${what} (${where}): ${sayings[code]}`, place, options);
+  constructor(code: Refusal, what: string, given: ErrorPlace, options?: ErrorOptions) {
+    const place = shortened(given);
+    const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);
+    const tried = what.slice(0, maxShown);
+    super(code, `Cannot ${tried} (${where.join(', ')}): ${sayings[code]}`, place, options);
   }
+}
+
+function shortened(place: ErrorPlace): ErrorPlace {
+  const given = Object.entries(place).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.slice(0, maxShown) : value,
+    ]),
+  );
 }
