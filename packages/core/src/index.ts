@@ -1,3 +1,4 @@
+export { fromBase64, toBase64 } from './codec/base64.ts';
 export {
   decodeBatch,
   decodeDraft,
@@ -49,6 +50,7 @@ export {
   toolCallId,
 } from './ids.ts';
 export { checkJson, type JsonProblem } from './json/check-json.ts';
+export { hasEscapedKey } from './json/escaped-keys.ts';
 export type { JsonArray, JsonObject, JsonValue } from './json/json-value.ts';
 export { parseJson } from './json/parse-json.ts';
 export {
