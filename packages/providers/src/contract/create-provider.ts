@@ -1,0 +1,12 @@
+import { complete } from './complete.ts';
+import type { Provider, Stream } from './provider.ts';
+
+/** A provider, of what streams. */
+export function createProvider(id: string, model: string, stream: Stream): Provider {
+  return {
+    id,
+    model,
+    stream,
+    complete: (request, options) => complete(stream, request, options),
+  };
+}

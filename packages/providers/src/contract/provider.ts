@@ -1,0 +1,53 @@
+import type { Attempt, Delta, Ids, ItemId, Stop, Usage } from '@millrace/core';
+import type { ProviderError } from '../errors/provider-error.ts';
+import type { CompleteOptions, Completion } from './complete.ts';
+import type { ModelRequest } from './model-request.ts';
+
+/** Turns a request into a stream of deltas. */
+export interface Provider {
+  /** Whose model it is, for instance `anthropic`: with `model` the owner of `providerState`. */
+  readonly id: string;
+  readonly model: string;
+  /**
+   * One attempt at the request. It never throws for what can happen on the way: an error, a time-out
+   * or an abort is its end. Nothing is sent before the first step is asked for.
+   */
+  readonly stream: Stream;
+  /** The same, folded: for whoever does not want to watch. */
+  complete(request: ModelRequest, options?: CompleteOptions): Promise<Completion>;
+}
+
+export type Stream = (request: ModelRequest, context: StreamContext) => AsyncIterable<StreamStep>;
+
+export interface StreamContext {
+  /** The assistant item that the caller started, and the attempt it belongs to. */
+  readonly item: StreamItem;
+  readonly ids: Ids;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface StreamItem extends Attempt {
+  readonly id: ItemId;
+}
+
+/** The deltas of one read from the network; the last step has the end, and is the only one that has. */
+export interface StreamStep {
+  readonly deltas: readonly Delta[];
+  /**
+   * By now every part is closed: committed, or, where the response was cut off, committed as partial
+   * and open tool calls retracted.
+   */
+  readonly end?: ResponseEnd;
+}
+
+export interface ResponseEnd {
+  /** `error` or `aborted` where `error` is set; else the provider's own. */
+  readonly stop: Stop;
+  /** What is known of it; reckoned, and marked so, where the provider did not say. */
+  readonly usage: Usage;
+  readonly error?: ProviderError;
+  /** The model that answered, where the provider says so. */
+  readonly model?: string;
+  /** The provider's id of the response, for its support. */
+  readonly responseId?: string;
+}

@@ -1,0 +1,72 @@
+import type { ProviderErrorKind } from './provider-error.ts';
+
+/** A kind, the texts that tell it, and the statuses that they may overrule. */
+export interface TellingTexts {
+  readonly kind: ProviderErrorKind;
+  readonly statuses: readonly (number | undefined)[];
+  readonly forms: readonly RegExp[];
+}
+
+/** A refusal of the request as it is, or an error inside of a stream, which has no status. */
+const refusals = [undefined, 400, 413, 422];
+
+/** More exact than the status: a 429 may be a quota, a 400 an overflow. The first that fits tells. */
+export const tellingTexts: readonly TellingTexts[] = [
+  {
+    kind: 'quota',
+    statuses: [undefined, 400, 403, 429],
+    forms: [
+      /insufficient_quota|credit_balance|spend_limit|billing_(?:error|hard_limit|not_active)/i,
+      /exceeded_current_quota|insufficient.{0,10}(?:balance|credit)|credit balance is too low/i,
+      /used all available credits|monthly spend(?:ing)? limit|limit: 0(?!\.?\d)/i,
+    ],
+  },
+  {
+    // Before overflows: to be told to send fewer tokens a minute is no question of length.
+    kind: 'rate_limit',
+    statuses: [undefined],
+    forms: [/throttling|resource_exhausted|rate.?limit/i],
+  },
+  {
+    kind: 'auth',
+    statuses: [400, 403],
+    forms: [/api_key_invalid|api key not valid|(?:incorrect|invalid) api.?key/i],
+  },
+  {
+    kind: 'context_overflow',
+    statuses: refusals,
+    forms: [
+      /context_length_exceeded|context_window_exceeded|request_too_large|exceed_context_size/i,
+      /(?:maximum|available|model'?s?) context|context (?:window|length|size|limit)/i,
+      /(?:prompt|input|request) is too (?:long|large)|maximum prompt length|prompt too long/i,
+      /too many (?:input )?tokens|token (?:count|limit).{0,40}exceed|exceed.{0,40}token limit/i,
+      /(?:prompt|input)(?: length)?.{0,20}exceeds? (?:the )?max|range of input length/i,
+      /reduce the length of the (?:messages|prompt|input)|tokens`?.{0,40}must be <=/i,
+    ],
+  },
+  {
+    kind: 'history_rejected',
+    statuses: refusals,
+    forms: [
+      /signature.{0,60}(?:invalid|missing|required|block)|(?:invalid|missing).{0,20}signature|thought_?signature/i,
+      /reasoning_content|without its required|`?(?:redacted_)?thinking`? blocks?/i,
+      /tool_(?:use|result|call_id)s?.{0,80}(?:without|missing|must|did not have|corresponding)/i,
+      /'?tool'? must be a response|no tool (?:output|call) found|toolResult blocks/i,
+      /function (?:call|response) (?:parts|turn)|number of function calls and responses/i,
+      /invalid_encrypted_content|encrypted content.{0,60}(?:could not|invalid)/i,
+    ],
+  },
+  {
+    kind: 'model_output_invalid',
+    statuses: refusals,
+    forms: [/tool_use_failed|malformed_function_call|malformed_(?:model_output|tool_use)/i],
+  },
+  {
+    kind: 'filtered',
+    statuses: [...refusals, 403],
+    forms: [
+      /content_filter|content_policy|content filtering policy|content management policy/i,
+      /responsible_?ai|moderation_blocked|(?:input|prompt) was flagged|our safety system/i,
+    ],
+  },
+];

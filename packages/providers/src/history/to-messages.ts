@@ -1,0 +1,164 @@
+import {
+  type Item,
+  type Part,
+  parseJson,
+  type ToolCallId,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import { isObject } from '../wire/fields.ts';
+import type { AssistantMessage, AssistantPart, Message, SaidPart, SentCall } from './message.ts';
+import { type Owner, ownPart } from './own-parts.ts';
+import { anyId, type IdRule, ToolCallIds } from './tool-call-ids.ts';
+import { wellFormed } from './well-formed.ts';
+
+export interface HistoryOptions extends Owner {
+  readonly ids?: IdRule | undefined;
+}
+
+/**
+ * The items of a request as messages that any provider can be given: calls have fitting ids and are
+ * followed by exactly one result each, whatever the history looks like; what another provider keeps
+ * in a part is gone, and so is what is empty.
+ */
+export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
+  const history = new History(options, new Set(request.cache?.upTo));
+  for (const item of request.items) history.add(item);
+  return history.messages();
+}
+
+/** A message of the assistant and the results of its calls, as far as they are known yet. */
+interface Exchange {
+  readonly message: AssistantMessage;
+  readonly calls: readonly AwaitedCall[];
+}
+
+interface AwaitedCall {
+  readonly call: SentCall;
+  readonly isValid: boolean;
+  result?: ToolResultPart;
+  isCachePoint: boolean;
+}
+
+class History {
+  readonly #options: HistoryOptions;
+  readonly #cachePoints: ReadonlySet<string>;
+  readonly #ids: ToolCallIds;
+  readonly #entries: (Message | Exchange)[] = [];
+  /** By the id that the history has; a later call of the same id takes the place of an earlier one. */
+  readonly #awaited = new Map<ToolCallId, AwaitedCall>();
+
+  constructor(options: HistoryOptions, cachePoints: ReadonlySet<string>) {
+    this.#options = options;
+    this.#cachePoints = cachePoints;
+    this.#ids = new ToolCallIds(options.ids ?? anyId);
+  }
+
+  add(item: Item): void {
+    const isCachePoint = this.#cachePoints.has(item.id);
+    switch (item.kind) {
+      case 'system':
+      case 'developer':
+        return this.#say(item.kind, item, isCachePoint);
+      case 'user':
+      case 'context':
+        return this.#say('user', item, isCachePoint);
+      case 'assistant':
+        return this.#answer(item, isCachePoint);
+      case 'tool':
+        return this.#resolve(item, isCachePoint);
+      case 'notification':
+        // For people: a model is not told.
+        return;
+    }
+  }
+
+  messages(): readonly Message[] {
+    return this.#entries.flatMap((entry) => ('role' in entry ? entry : exchanged(entry)));
+  }
+
+  #say(role: 'system' | 'developer' | 'user', item: Item, isCachePoint: boolean): void {
+    const parts = item.parts.flatMap((part) => this.#saidPart(part) ?? []);
+    if (parts.length > 0) this.#entries.push({ role, parts, isCachePoint });
+  }
+
+  #answer(item: Item, isCachePoint: boolean): void {
+    const calls: AwaitedCall[] = [];
+    const parts = item.parts.flatMap((part): AssistantPart | readonly AssistantPart[] => {
+      if (part.kind === 'tool_call') {
+        const awaited = this.#await(part);
+        calls.push(...awaited);
+        return awaited.map(({ call }) => call);
+      }
+      const own = part.kind === 'reasoning' || part.kind === 'custom';
+      return (own ? ownPart(part, this.#options) : this.#saidPart(part)) ?? [];
+    });
+    if (parts.length === 0) return;
+    this.#entries.push({ message: { role: 'assistant', parts, isCachePoint }, calls });
+  }
+
+  /** The call as it is sent; a call that was cut off is left out. */
+  #await(part: ToolCallPart): readonly AwaitedCall[] {
+    if (part.partial) return [];
+    const own = ownPart(part, this.#options) ?? part;
+    const input = inputOf(part);
+    const call: SentCall = {
+      ...own,
+      toolCallId: this.#ids.next(part.toolCallId),
+      // What is no JSON object would be refused, and with it every later request of the session.
+      arguments: input === undefined || part.arguments === '' ? '{}' : part.arguments,
+      input: input ?? {},
+    };
+    const awaited: AwaitedCall = { call, isValid: input !== undefined, isCachePoint: false };
+    this.#awaited.set(part.toolCallId, awaited);
+    return [awaited];
+  }
+
+  #resolve(item: Item, isCachePoint: boolean): void {
+    for (const part of item.parts) {
+      if (part.kind !== 'tool_result') continue;
+      const awaited = this.#awaited.get(part.toolCallId);
+      // A result without a call, or a second one, is refused by every provider.
+      if (awaited === undefined || awaited.result !== undefined) continue;
+      const { toolCallId, name } = awaited.call;
+      awaited.result = { ...part, toolCallId, name, text: part.text.toWellFormed() };
+      awaited.isCachePoint ||= isCachePoint;
+    }
+  }
+
+  #saidPart(part: Part): SaidPart | undefined {
+    const own = ownPart(part, this.#options);
+    switch (own?.kind) {
+      case 'text':
+        return own.text === '' && own.providerState === undefined ? undefined : wellFormed(own);
+      case 'structured':
+      case 'media':
+      case 'file':
+        return own;
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** The message with a result for each of its calls. */
+function exchanged({ message, calls }: Exchange): readonly Message[] {
+  if (calls.length === 0) return [message];
+  const results = calls.map(({ call, isValid, result }) => result ?? noResult(call, isValid));
+  const isCachePoint = calls.some((call) => call.isCachePoint);
+  return [message, { role: 'tool', results, isCachePoint }];
+}
+
+function noResult({ toolCallId, name }: SentCall, isValid: boolean): ToolResultPart {
+  const text = isValid
+    ? 'No result: the call was interrupted before it finished. Its effects are unknown.'
+    : 'The call was not run: its arguments were not a JSON object.';
+  return { kind: 'tool_result', toolCallId, name, text, isError: true };
+}
+
+function inputOf(part: ToolCallPart): SentCall['input'] | undefined {
+  if (isObject(part.input)) return part.input;
+  const parsed = parseJson(part.arguments === '' ? '{}' : part.arguments);
+  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+}

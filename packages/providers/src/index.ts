@@ -1,0 +1,38 @@
+export type { AnthropicOptions } from './anthropic/anthropic-options.ts';
+export { anthropic } from './anthropic/provider.ts';
+export { type CompleteOptions, type Completion, complete } from './contract/complete.ts';
+export { createProvider } from './contract/create-provider.ts';
+export { mapText } from './contract/map-text.ts';
+export type {
+  CacheHints,
+  ModelRequest,
+  OutputSchema,
+  ReasoningEffort,
+  ToolChoice,
+  ToolDefinition,
+} from './contract/model-request.ts';
+export type {
+  Provider,
+  ResponseEnd,
+  Stream,
+  StreamContext,
+  StreamItem,
+  StreamStep,
+} from './contract/provider.ts';
+export { type Wrapper, wrapProvider } from './contract/wrap-provider.ts';
+export {
+  ProviderError,
+  type ProviderErrorDetails,
+  type ProviderErrorKind,
+  type Retry,
+} from './errors/provider-error.ts';
+export { type GeminiOptions, gemini, type VertexOptions, vertex } from './gemini/provider.ts';
+export type { ChatDialect, EchoStyle, EffortStyle } from './openai-chat/dialect.ts';
+export type { ChatPreset } from './openai-chat/presets.ts';
+export { type ChatOptions, openaiChat } from './openai-chat/provider.ts';
+export type { ResponsesOptions } from './openai-responses/options.ts';
+export { openaiResponses } from './openai-responses/provider.ts';
+export { type Clock, systemClock } from './transport/clock.ts';
+export type { TimeoutOptions } from './transport/deadlines.ts';
+export type { TransportOptions } from './transport/transport-options.ts';
+export type { ApiOptions } from './wire/api-options.ts';

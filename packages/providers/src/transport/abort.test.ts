@@ -1,0 +1,330 @@
+import { execFile } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { countingIds } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
+import { called, finished, framed, said, used } from '../testing/chat-events.ts';
+import { holdBody } from '../testing/held-body.ts';
+import { openStream } from '../testing/open-stream.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { watchRejections } from '../testing/watch-rejections.ts';
+
+let server: ScriptedServer;
+let clock: VirtualClock;
+let controller: AbortController;
+beforeEach(async () => {
+  server = await startScriptedServer();
+  clock = new VirtualClock();
+  controller = new AbortController();
+});
+afterEach(async () => {
+  await server.close();
+  expect(clock.pending).toBe(0);
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+});
+watchRejections();
+
+const request = { items: [] };
+const aborted = { reason: 'aborted', cause: 'aborted' };
+
+const chat = (options: Partial<ChatOptions> = {}) =>
+  openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
+
+const completing = (provider = chat(), onStep = () => {}) =>
+  provider.complete(request, { ids: countingIds(), signal: controller.signal, onStep });
+
+/** Starts a request whose answer stalls, so that it takes room at the gate until it is aborted. */
+async function occupy(provider = chat()) {
+  server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+  const stream = openStream(provider);
+  await stream.next();
+  return stream;
+}
+
+/** The real one, which tells when the headers are there. */
+function tellingFetch() {
+  const answered = Promise.withResolvers<void>();
+  const fetcher: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    answered.resolve();
+    return response;
+  };
+  return { fetch: fetcher, answered: answered.promise };
+}
+
+/** One that does not mind signals, and answers when it is told to. */
+function deafFetch() {
+  const answer = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  const fetcher = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  return { fetch: fetcher, asked: asked.promise, answer };
+}
+
+/** An answer that says nothing. */
+function silence() {
+  const cancelled = Promise.withResolvers<void>();
+  const body = new ReadableStream({ cancel: () => cancelled.resolve() });
+  return { response: new Response(body), cancelled: cancelled.promise };
+}
+
+describe('an abort in the middle of a stream', () => {
+  test('closes the connection, keeps what was said as partial and takes open calls back', async () => {
+    const events = [said('Hello'), called('{"a":', 'add')];
+    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const reason = new Error('enough');
+    const steps: number[] = [];
+    const { item, stop, error, usage, text } = await chat().complete(request, {
+      ids: countingIds(),
+      signal: controller.signal,
+      onStep: ({ deltas }) => {
+        steps.push(deltas.length);
+        if (steps.length === 1) controller.abort(reason);
+      },
+    });
+    expect(stop).toEqual(aborted);
+    expect(text).toBe('Hello');
+    // The call ended the text, which is whole therefore.
+    expect(item.parts).toEqual([{ kind: 'text', text: 'Hello' }]);
+    expect(usage).toMatchObject({ output: 3, estimated: true });
+    expect(error).toMatchObject({ kind: 'aborted', retry: 'no', retryable: false });
+    expect(error?.cause).toBe(reason);
+    expect(steps).toHaveLength(2);
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+
+  test('keeps open text and reasoning as partial', async () => {
+    const reasoning = '{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}';
+    for (const [event, kind] of [
+      [said('Hello'), 'text'],
+      [reasoning, 'reasoning'],
+    ] as const) {
+      controller = new AbortController();
+      server.reply(streamReply([framed(event), { type: 'stall' }]));
+      const { item } = await completing(chat(), () => controller.abort());
+      expect(item.parts).toMatchObject([{ kind, partial: true }]);
+    }
+  });
+
+  test('is told by the next step, and that is the last one', async () => {
+    server.reply(streamReply([framed(called('{"a":', 'add')), { type: 'stall' }]));
+    const stream = openStream(chat(), controller.signal);
+    const first = await stream.next();
+    expect(first?.end).toBeUndefined();
+    controller.abort();
+    const rest = await stream.rest();
+    expect(rest).toHaveLength(1);
+    expect(rest[0]?.deltas).toMatchObject([{ type: 'retract_part', reason: 'aborted' }]);
+    expect(rest[0]?.end?.stop).toEqual(aborted);
+    expect(rest[0]?.end?.stop.raw).toBeUndefined();
+  });
+
+  test('may have any reason, also none that is an error', async () => {
+    for (const reason of [undefined, null, 'enough', 0, { code: 7 }, new Error('')]) {
+      controller = new AbortController();
+      server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+      const { stop, error } = await completing(chat(), () => controller.abort(reason));
+      expect(stop).toEqual(aborted);
+      // Without a reason the platform makes one.
+      if (reason !== undefined && reason !== null) expect(error?.cause).toBe(reason);
+    }
+  });
+
+  test('is no error of the provider, whose body had not come yet', async () => {
+    const headers = { 'x-should-retry': 'true', 'retry-after': '7' };
+    server.reply({ status: 500, headers, steps: ['{', { type: 'stall' }] });
+    const { fetch: fetcher, answered } = tellingFetch();
+    const ending = completing(chat({ fetch: fetcher }));
+    await answered;
+    controller.abort();
+    const { stop, error } = await ending;
+    expect(stop).toEqual(aborted);
+    expect(error?.retry).toBe('no');
+  });
+});
+
+describe('an abort before the answer', () => {
+  test('before the start sends nothing', async () => {
+    controller.abort('never mind');
+    const { stop, error, item, usage } = await completing();
+    expect(stop).toEqual(aborted);
+    expect(error?.cause).toBe('never mind');
+    expect(item.parts).toEqual([]);
+    expect(usage).toMatchObject({ input: 0, output: 0 });
+    expect(server.requests).toEqual([]);
+    expect(server.openConnections).toBe(0);
+  });
+
+  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+    const provider = chat({ maxConcurrentRequests: 1 });
+    const first = await occupy(provider);
+    const second = completing(provider);
+    server.reply(streamReply([framed(said('third'), finished())]));
+    const third = provider.complete(request, { ids: countingIds() });
+    controller.abort('gone');
+    expect((await second).stop).toEqual(aborted);
+    expect((await second).error?.cause).toBe('gone');
+    await first.leave();
+    expect((await third).text).toBe('third');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('while the headers are awaited closes the connection', async () => {
+    server.reply({ before: [{ type: 'stall' }], steps: [] });
+    const ending = completing();
+    const asked = await server.nextRequest();
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    expect(await asked.closed).toBe('client');
+  });
+
+  test('while the first byte is awaited closes the connection', async () => {
+    server.reply(streamReply([{ type: 'stall' }]));
+    const { fetch: fetcher, answered } = tellingFetch();
+    const ending = completing(chat({ fetch: fetcher }));
+    await answered;
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+});
+
+describe('an abort of a fetch that does not mind signals', () => {
+  test('ends a wait for the answer, and cancels the answer that comes after all', async () => {
+    const { fetch: fetcher, asked, answer } = deafFetch();
+    const ending = completing(chat({ fetch: fetcher }));
+    await asked;
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    const { response, cancelled } = silence();
+    answer.resolve(response);
+    await cancelled;
+  });
+
+  test('minds no answer that fails after all', async () => {
+    const { fetch: fetcher, asked, answer } = deafFetch();
+    const ending = completing(chat({ fetch: fetcher }));
+    await asked;
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    answer.reject(new TypeError('fetch failed'));
+  });
+
+  test('ends it also in the moment in which the answer comes', async () => {
+    const { fetch: fetcher, asked, answer } = deafFetch();
+    const ending = completing(chat({ fetch: fetcher }));
+    await asked;
+    const { response, cancelled } = silence();
+    answer.resolve(response);
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    await cancelled;
+  });
+
+  test('ends a read, and cancels the body', async () => {
+    const body = holdBody();
+    const ending = completing(chat({ fetch: body.fetch }));
+    await body.wanted();
+    body.send(framed(said('a')));
+    await body.wanted();
+    controller.abort();
+    expect((await ending).stop).toEqual(aborted);
+    expect((await ending).text).toBe('a');
+    expect(body.isCancelled).toBe(true);
+  });
+});
+
+describe('an abort after the terminal signal', () => {
+  test('leaves the answer complete, and closes the connection', async () => {
+    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    const { stop, error, item } = await completing(chat(), () => controller.abort());
+    expect(stop).toEqual({ reason: 'stop', raw: 'stop' });
+    expect(error).toBeUndefined();
+    expect(item.parts).toEqual([{ kind: 'text', text: 'a' }]);
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+
+  test('leaves its calls whole', async () => {
+    const events = [said('a'), called('{}', 'add'), finished('tool_calls')];
+    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const { stop, item } = await completing(chat(), () => controller.abort());
+    expect(stop.reason).toBe('tool_use');
+    expect(item.parts[1]).toMatchObject({ kind: 'tool_call', name: 'add', arguments: '{}' });
+  });
+
+  test('changes nothing after the last step', async () => {
+    server.reply(streamReply([framed(said('a'), finished(), used)]));
+    const stream = openStream(chat(), controller.signal);
+    await stream.rest();
+    controller.abort();
+    expect(await stream.next()).toBeUndefined();
+  });
+});
+
+describe('a consumer that leaves', () => {
+  test('closes the connection and gives its turn to the next', async () => {
+    const provider = chat({ maxConcurrentRequests: 1 });
+    const first = await occupy(provider);
+    const asked = await server.nextRequest();
+    server.reply(streamReply([framed(said('next'), finished())]));
+    const second = provider.complete(request, { ids: countingIds() });
+    await first.leave();
+    expect(await asked.closed).toBe('client');
+    expect((await second).text).toBe('next');
+    expect(await first.next()).toBeUndefined();
+  });
+
+  test('after the finish closes it too', async () => {
+    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    const stream = openStream(chat(), controller.signal);
+    await stream.next();
+    await stream.leave();
+    expect(await (await server.nextRequest()).closed).toBe('client');
+  });
+
+  test('before the first step sends nothing', async () => {
+    await openStream(chat(), controller.signal).leave();
+    expect(server.requests).toEqual([]);
+  });
+
+  test('with an error in its own loop gets that error', async () => {
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const ending = chat().complete(request, {
+      onStep: () => {
+        throw new RangeError('mine');
+      },
+    });
+    await expect(ending).rejects.toThrow('mine');
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+});
+
+test('nothing is sent before the first step is asked for', async () => {
+  const stream = openStream(chat());
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(server.openConnections).toBe(0);
+  server.reply(streamReply([framed(said('a'), finished())]));
+  expect(await stream.rest()).toHaveLength(2);
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each(['abort', 'leave'])(
+  'after an %s no handle stays: the process ends by itself',
+  async (way) => {
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const script = join(import.meta.dirname, '..', 'testing', 'abort-in-process.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--conditions=@millrace/source',
+      script,
+      server.url,
+      way,
+    ]);
+    expect(stdout.trim()).toBe(way === 'abort' ? 'aborted' : 'left');
+    expect(await server.requests[0]?.closed).toBe('client');
+  },
+);

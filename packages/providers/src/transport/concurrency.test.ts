@@ -1,0 +1,157 @@
+import { countingIds } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import {
+  errorReply,
+  newGate,
+  type ScriptedServer,
+  startScriptedServer,
+  streamReply,
+} from '../scripted-server/index.ts';
+import { finished, framed, said } from '../testing/chat-events.ts';
+import { fetchOf } from '../testing/fetch-of.ts';
+import { openStream } from '../testing/open-stream.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { watchRejections } from '../testing/watch-rejections.ts';
+
+let server: ScriptedServer;
+let clock: VirtualClock;
+beforeEach(async () => {
+  server = await startScriptedServer();
+  clock = new VirtualClock();
+});
+afterEach(async () => {
+  await server.close();
+  expect(clock.pending).toBe(0);
+});
+watchRejections();
+
+const chat = (options: Partial<ChatOptions> = {}) =>
+  openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
+
+const asked = (name: string) => ({ items: [], providerOptions: { user: name } });
+const names = () => server.requests.map(({ body }) => (body as { user: string }).user);
+
+describe('of requests that may be under way at once', () => {
+  test('no more than allowed are, and the others come in the order in which they asked', async () => {
+    const gates = Array.from({ length: 5 }, newGate);
+    for (const gate of gates) {
+      const answer = framed(said('a'), finished());
+      server.reply(streamReply([{ type: 'wait', for: gate }, answer]));
+    }
+    const provider = chat({ maxConcurrentRequests: 2 });
+    const all = ['1', '2', '3', '4', '5'].map((name) =>
+      provider.complete(asked(name), { ids: countingIds() }),
+    );
+    await server.nextRequest();
+    await server.nextRequest();
+    expect(names().sort()).toEqual(['1', '2']);
+    for (const next of [3, 4, 5]) {
+      gates[next - 3]?.open();
+      await server.nextRequest();
+      expect(names()).toHaveLength(next);
+      expect(names().slice(2)).toEqual(['3', '4', '5'].slice(0, next - 2));
+    }
+    for (const gate of gates) gate.open();
+    expect((await Promise.all(all)).map(({ text }) => text)).toEqual(['a', 'a', 'a', 'a', 'a']);
+  });
+
+  test.each<[string, (provider: ReturnType<typeof chat>) => Promise<unknown>]>([
+    [
+      'ends',
+      (provider) => {
+        server.reply(streamReply([framed(said('a'), finished())]));
+        return provider.complete(asked('first'));
+      },
+    ],
+    [
+      'fails',
+      (provider) => {
+        server.reply(errorReply('openai-chat', 500, { type: 'server_error', message: 'no' }));
+        return provider.complete(asked('first'));
+      },
+    ],
+    [
+      'is cut off',
+      (provider) => {
+        server.reply(streamReply([framed(said('a')), { type: 'cut' }]));
+        return provider.complete(asked('first'));
+      },
+    ],
+    [
+      'is aborted',
+      (provider) => {
+        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        const controller = new AbortController();
+        const onStep = () => controller.abort();
+        return provider.complete(asked('first'), { signal: controller.signal, onStep });
+      },
+    ],
+    [
+      'times out',
+      async (provider) => {
+        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        const stream = openStream(provider);
+        await stream.next();
+        const last = stream.next();
+        clock.advance(90_000);
+        await last;
+      },
+    ],
+    [
+      'is left by its consumer',
+      async (provider) => {
+        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        const stream = openStream(provider);
+        await stream.next();
+        await stream.leave();
+      },
+    ],
+  ])('one that %s makes room', async (_, first) => {
+    const provider = chat({ maxConcurrentRequests: 1 });
+    await first(provider);
+    server.reply(streamReply([framed(said('second'), finished())]));
+    expect((await provider.complete(asked('second'))).text).toBe('second');
+  });
+
+  test('one that could not even be made makes room', async () => {
+    const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
+    const provider = chat({ maxConcurrentRequests: 1 });
+    expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');
+    server.reply(streamReply([framed(said('second'), finished())]));
+    expect((await provider.complete(asked('second'))).text).toBe('second');
+  });
+
+  test('those of other providers do not count', async () => {
+    server.reply(
+      streamReply([framed(said('a')), { type: 'stall' }]),
+      streamReply([framed(said('b'), finished())]),
+    );
+    const stream = openStream(chat({ maxConcurrentRequests: 1 }));
+    await stream.next();
+    expect((await chat({ maxConcurrentRequests: 1 }).complete(asked('other'))).text).toBe('b');
+    await stream.leave();
+  });
+
+  test('hundreds that are aborted while they wait leave the others as they were', async () => {
+    const provider = chat({
+      maxConcurrentRequests: 1,
+      fetch: fetchOf([framed(said('a'), finished())]).fetch,
+    });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const first = openStream(provider);
+    await first.next();
+    const waiting = Array.from({ length: 300 }, (_, nth) =>
+      provider.complete(asked(`${nth}`), nth % 3 === 0 ? {} : { signal }),
+    );
+    controller.abort();
+    await first.leave();
+    const stops = (await Promise.all(waiting)).map(({ stop }) => stop.reason);
+    expect(stops).toEqual(stops.map((_, nth) => (nth % 3 === 0 ? 'stop' : 'aborted')));
+  });
+
+  test.each([0, -1, Number.NaN])('%d is refused, since nobody would ever come through', (max) => {
+    expect(() => chat({ maxConcurrentRequests: max })).toThrow(/Cannot let .* use 1 or more/);
+  });
+});

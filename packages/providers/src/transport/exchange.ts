@@ -1,0 +1,148 @@
+import type { HttpRequest } from '../wire/wire.ts';
+import type { Clock } from './clock.ts';
+import { Deadlines, type TimeoutOptions } from './deadlines.ts';
+import { Interrupted, type Interruption, NetworkFailure } from './interrupted.ts';
+import { requestInit } from './request-init.ts';
+
+export interface ExchangeOptions {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly timeouts: TimeoutOptions;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One request and its response, read by read, and everything that can stop it. */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #controller = new AbortController();
+  readonly #interrupted: Promise<never>;
+  readonly #deadlines: Deadlines;
+  #rejectInterrupted: (error: Interrupted) => void = () => {};
+  #interruption: Interruption | undefined;
+  #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /** How much longer an afterthought is waited for. From then on, whatever ends the body is its end. */
+  #lingerMs: number | undefined;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#interrupted = new Promise<never>((_, reject) => {
+      this.#rejectInterrupted = reject;
+    });
+    this.#interrupted.catch(() => {});
+    this.#deadlines = new Deadlines(options.clock, options.timeouts, (deadline, afterMs) =>
+      this.#interrupt({ by: 'deadline', deadline, afterMs }),
+    );
+    options.signal?.addEventListener('abort', this.#onAbort);
+    if (options.signal?.aborted) this.#onAbort();
+  }
+
+  /** Sends the request. Throws `Interrupted`, `NetworkFailure`, or a fault for what cannot be sent. */
+  async open(request: HttpRequest): Promise<Response> {
+    this.#assertGoing();
+    const init = requestInit(request, this.#controller.signal);
+    const fetching = this.#fetch(request.url, init);
+    try {
+      const response = await Promise.race([fetching, this.#interrupted]);
+      // It may have been stopped after the answer came and before this was told of it.
+      this.#assertGoing();
+      this.#body = response.body?.getReader();
+      return response;
+    } catch (error) {
+      // A fetch that does not mind the signal may still answer.
+      fetching.then((late) => late.body?.cancel()).catch(() => {});
+      throw this.#failure(error);
+    }
+  }
+
+  /** What came next; undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
+  async read(): Promise<Uint8Array | undefined> {
+    this.#deadlines.resume();
+    const stopWaiting = this.#waitAtMost(this.#lingerMs);
+    try {
+      const result = await this.#body?.read();
+      if (this.#lingerMs === undefined) this.#assertGoing();
+      this.#deadlines.sawLife();
+      if (!result?.done) return result?.value;
+      this.#body = undefined;
+      return undefined;
+    } catch (error) {
+      this.#body = undefined;
+      if (this.#lingerMs !== undefined) return undefined;
+      throw this.#failure(error);
+    } finally {
+      this.#deadlines.pause();
+      stopWaiting();
+    }
+  }
+
+  /** Nothing but an afterthought can come: reads on for so long at most. */
+  linger(ms: number): void {
+    this.#lingerMs = ms;
+  }
+
+  /** Lets go of everything; the connection is closed unless the body was read to its end. */
+  close(): void {
+    this.#deadlines.end();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#body === undefined) return;
+    this.#cancelBody();
+    this.#controller.abort();
+  }
+
+  readonly #onAbort = (): void => {
+    this.#interrupt({ by: 'signal', reason: this.#options.signal?.reason });
+  };
+
+  #interrupt(interruption: Interruption): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = interruption;
+    this.#deadlines.end();
+    this.#rejectInterrupted(new Interrupted(interruption));
+    this.#controller.abort();
+    this.#cancelBody();
+  }
+
+  #assertGoing(): void {
+    if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
+  }
+
+  /** Async, so that a fetch that throws at once is one that fails. */
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { fetch } = this.#options;
+    return fetch(url, init);
+  }
+
+  /** Only the time of reads counts: what came while nobody read must not be lost. */
+  #waitAtMost(ms: number | undefined): () => void {
+    if (ms === undefined) return () => {};
+    const { clock } = this.#options;
+    const startMs = clock.now();
+    if (ms <= 0) this.#cancelBody();
+    const cancel = clock.after(ms, () => this.#cancelBody());
+    return () => {
+      cancel();
+      this.#lingerMs = ms - (clock.now() - startMs);
+    };
+  }
+
+  /** Ends a read that is going on, also where fetch does not mind the signal. */
+  #cancelBody(): void {
+    this.#body?.cancel().catch(() => {});
+  }
+
+  #failure(error: unknown): Error {
+    if (error instanceof Interrupted) return error;
+    if (this.#interruption !== undefined) return new Interrupted(this.#interruption);
+    return new NetworkFailure(reasonOf(error), { cause: error });
+  }
+}
+
+/** Node's fetch says "fetch failed" or "terminated", and what happened in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : 'it gave no reason';
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // Where several addresses were tried, there is only the code.
+  const { code } = cause as { code?: unknown };
+  return cause.message || (typeof code === 'string' ? code : error.message);
+}

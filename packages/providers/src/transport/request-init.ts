@@ -1,0 +1,30 @@
+import type { HttpRequest } from '../wire/wire.ts';
+import { fault } from '../wire/wire-fault.ts';
+
+/** What fetch is told. Throws a fault for what can never be sent, so that nobody tries again. */
+export function requestInit(request: HttpRequest, signal: AbortSignal): RequestInit {
+  const { headers } = request;
+  // What fetch itself says would quote the value, which may be the key.
+  const bad = Object.entries(headers).find((header) => !isSendable(header));
+  if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
+  const body = textOf(request.body);
+  if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
+  // A redirect would carry the key to a host that nobody named.
+  return { method: 'POST', headers, body, redirect: 'manual', signal };
+}
+
+function isSendable(header: [name: string, value: string]): boolean {
+  try {
+    return [...new Headers([header])].length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function textOf(body: HttpRequest['body']): string | undefined {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return undefined;
+  }
+}

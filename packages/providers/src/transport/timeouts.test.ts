@@ -1,0 +1,226 @@
+import { countingIds } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
+import { called, finished, framed, said } from '../testing/chat-events.ts';
+import { holdBody } from '../testing/held-body.ts';
+import { openStream } from '../testing/open-stream.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { watchRejections } from '../testing/watch-rejections.ts';
+
+let server: ScriptedServer;
+let clock: VirtualClock;
+beforeEach(async () => {
+  server = await startScriptedServer();
+  clock = new VirtualClock();
+});
+afterEach(async () => {
+  await server.close();
+  expect(clock.pending).toBe(0);
+});
+watchRejections();
+
+const chat = (options: Partial<ChatOptions> = {}) =>
+  openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
+
+const timeouts = { firstByteTimeoutMs: 3000, idleTimeoutMs: 2000, totalTimeoutMs: 10_000 };
+
+describe('the first byte', () => {
+  test('may stay out before the headers', async () => {
+    server.reply({ before: [{ type: 'stall' }], steps: [] });
+    const stream = openStream(chat());
+    const last = stream.next();
+    const asked = await server.nextRequest();
+    clock.advance(179_999);
+    expect(asked.isClosed).toBe(false);
+    clock.advance(1);
+    const end = (await last)?.end;
+    expect(end?.stop).toEqual({ reason: 'error', cause: 'timeout' });
+    expect(end?.error?.kind).toBe('timeout');
+    expect(end?.error?.retryable).toBe(true);
+    expect(end?.error?.message).toContain('the first byte time-out of 180000 ms passed');
+    expect(await asked.closed).toBe('client');
+  });
+
+  test('may stay out after the headers', async () => {
+    server.reply(streamReply([{ type: 'stall' }]));
+    const answered = Promise.withResolvers<void>();
+    const fetcher: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      answered.resolve();
+      return response;
+    };
+    const last = openStream(chat({ fetch: fetcher, timeouts })).next();
+    await answered.promise;
+    clock.advance(2999);
+    clock.advance(1);
+    expect((await last)?.end?.error?.message).toContain('the first byte time-out of 3000 ms');
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+
+  test('is waited for also where fetch does not mind signals', async () => {
+    const asked = Promise.withResolvers<void>();
+    const fetcher = () => {
+      asked.resolve();
+      return new Promise<Response>(() => {});
+    };
+    const last = openStream(chat({ fetch: fetcher, timeouts })).next();
+    await asked.promise;
+    clock.advance(3000);
+    expect((await last)?.end?.error?.kind).toBe('timeout');
+  });
+});
+
+describe('an idle stream', () => {
+  test('passes, and leaves what was said as partial and calls taken back', async () => {
+    const events = [called('{"a":', 'add'), said('a')];
+    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const stream = openStream(chat());
+    await stream.next();
+    const last = stream.next();
+    clock.advance(89_999);
+    clock.advance(1);
+    const { deltas, end } = (await last) ?? {};
+    expect(deltas).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ type: 'retract_part', reason: 'cut' }),
+        expect.objectContaining({ type: 'commit_part', partial: true }),
+      ]),
+    );
+    expect(end?.error?.kind).toBe('timeout');
+    expect(end?.error?.message).toContain('the idle time-out of 90000 ms passed');
+    expect(await (await server.nextRequest()).closed).toBe('client');
+  });
+
+  test('is not one whose consumer takes its time', async () => {
+    server.reply(streamReply([framed(said('a')), framed(said('b')), framed(finished())]));
+    const stream = openStream(chat());
+    await stream.next();
+    clock.advance(1_000_000);
+    const rest = await stream.rest();
+    expect(rest.at(-1)?.end?.error).toBeUndefined();
+  });
+
+  test('is one again when the consumer is back', async () => {
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const stream = openStream(chat());
+    await stream.next();
+    clock.advance(200_000);
+    const last = stream.next();
+    clock.advance(89_999);
+    clock.advance(90_000);
+    expect((await last)?.end?.error?.message).toContain('the idle time-out');
+  });
+
+  test('is measured from the last byte, not from the first', async () => {
+    const body = holdBody();
+    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
+    for (let nth = 0; nth < 4; nth++) {
+      await body.wanted();
+      body.send(framed(said('a')));
+      await body.wanted();
+      clock.advance(1500);
+    }
+    clock.advance(500);
+    const { error, text } = await ending;
+    expect(error?.message).toContain('the idle time-out of 2000 ms passed');
+    expect(text).toBe('aaaa');
+  });
+});
+
+describe('the whole response', () => {
+  test('has a time-out of its own, however lively it is', async () => {
+    const body = holdBody();
+    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
+    for (let nth = 0; nth < 10; nth++) {
+      await body.wanted();
+      body.send(framed(said('a')));
+      await body.wanted();
+      clock.advance(1000);
+    }
+    const { error, text } = await ending;
+    expect(error?.kind).toBe('timeout');
+    expect(error?.message).toContain('the total time-out of 10000 ms passed');
+    expect(text).toHaveLength(10);
+    expect(body.isCancelled).toBe(true);
+  });
+
+  test('is complete if its finish came before', async () => {
+    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    const stream = openStream(chat({ timeouts }));
+    await stream.next();
+    const last = stream.next();
+    clock.advance(10_000);
+    expect((await last)?.end).toMatchObject({ stop: { reason: 'stop' } });
+  });
+
+  test('is not over while it waits for its turn', async () => {
+    const provider = chat({ timeouts, maxConcurrentRequests: 1 });
+    server.reply(
+      streamReply([framed(said('a')), { type: 'stall' }]),
+      streamReply([framed(said('b'), finished())]),
+    );
+    const first = openStream(provider);
+    await first.next();
+    const second = provider.complete({ items: [] }, { ids: countingIds() });
+    const last = first.next();
+    clock.advance(2000);
+    expect((await last)?.end?.error?.kind).toBe('timeout');
+    expect((await second).text).toBe('b');
+  });
+});
+
+describe('the body of an error', () => {
+  test('is waited for five seconds: the status is enough', async () => {
+    const body = holdBody({ status: 429 });
+    const last = openStream(chat({ fetch: body.fetch })).next();
+    await body.wanted();
+    clock.advance(4000);
+    body.send('{"error":');
+    await body.wanted();
+    clock.advance(999);
+    expect(body.isCancelled).toBe(false);
+    clock.advance(1);
+    expect((await last)?.end?.error).toMatchObject({ kind: 'rate_limit', status: 429 });
+    expect(body.isCancelled).toBe(true);
+  });
+
+  test('may break off: the status is enough', async () => {
+    const headers = { 'content-length': '1000' };
+    server.reply({ status: 401, headers, steps: ['{"error":', { type: 'cut' }] });
+    expect((await chat().complete({ items: [] })).error).toMatchObject({
+      kind: 'auth',
+      status: 401,
+    });
+  });
+});
+
+describe('the options', () => {
+  test('that are undefined are the usual ones', async () => {
+    const none = { idleTimeoutMs: undefined } as unknown as Partial<typeof timeouts>;
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const stream = openStream(chat({ timeouts: none }));
+    await stream.next();
+    const last = stream.next();
+    clock.advance(90_000);
+    expect((await last)?.end?.error?.message).toContain('90000 ms');
+  });
+
+  test('may be endless', async () => {
+    const endless = {
+      firstByteTimeoutMs: Infinity,
+      idleTimeoutMs: Infinity,
+      totalTimeoutMs: Infinity,
+    };
+    const body = holdBody();
+    const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: [] });
+    await body.wanted();
+    clock.advance(1e9);
+    body.send(framed(said('a')));
+    await body.wanted();
+    clock.advance(1e9);
+    body.send(framed(finished()));
+    body.end();
+    expect((await ending).text).toBe('a');
+  });
+});

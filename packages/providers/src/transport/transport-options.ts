@@ -1,0 +1,49 @@
+import type { Limits } from '@millrace/core';
+import { type Clock, systemClock } from './clock.ts';
+import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
+import { Gate } from './gate.ts';
+
+/** How requests travel: what every provider that speaks HTTP takes. */
+export interface TransportOptions {
+  /** Instead of the global one: for a proxy, for tests, for cassettes. */
+  readonly fetch?: typeof fetch | undefined;
+  readonly clock?: Clock | undefined;
+  readonly timeouts?: Partial<TimeoutOptions> | undefined;
+  /** Requests of this provider that may be under way at once; the others wait their turn. */
+  readonly maxConcurrentRequests?: number | undefined;
+  /** Of the data of one event, in UTF-16 units. Pictures come as one event. */
+  readonly maxEventLength?: number | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+}
+
+/** The same, complete, and shared by all requests of one provider. */
+export interface Transport {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly timeouts: TimeoutOptions;
+  readonly gate: Gate;
+  readonly maxEventLength: number;
+  readonly limits: Partial<Limits>;
+}
+
+const defaultMaxConcurrentRequests = 64;
+const defaultMaxEventLength = 32 * 2 ** 20;
+
+export function createTransport(options: TransportOptions): Transport {
+  const { clock = systemClock, timeouts = {}, limits = {} } = options;
+  return {
+    // Looked up at each call, so that a global that is replaced later counts.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    clock,
+    timeouts: completeTimeouts(timeouts),
+    gate: new Gate(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
+    maxEventLength: options.maxEventLength ?? defaultMaxEventLength,
+    limits,
+  };
+}
+
+/** `undefined` is as good as nothing. */
+function completeTimeouts(given: Partial<TimeoutOptions>): TimeoutOptions {
+  const set = Object.entries(given).filter(([, ms]) => ms !== undefined);
+  return { ...defaultTimeouts, ...Object.fromEntries(set) };
+}

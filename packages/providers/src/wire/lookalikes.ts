@@ -1,0 +1,97 @@
+/** What a message did that did nothing but append a text, and what to do with the text of another. */
+export interface LastAppend {
+  readonly text: string;
+  readonly append: (text: string) => void;
+}
+
+/** A message around the string in which those like it differ. */
+interface Lookalike {
+  readonly event: string | undefined;
+  /** Up to the quote that begins the string, and from the quote that ends it. */
+  readonly before: string;
+  readonly after: string;
+  readonly append: (text: string) => void;
+}
+
+/** As many as there are likely to be parts that stream in turns. */
+const maxKnown = 32;
+/** After so many that were of no use, the server is one whose messages all differ. */
+const maxUseless = 64;
+
+/**
+ * Most messages of a stream are equal but for one string, the text that they append. Such a message is
+ * known by what stands around the string, and need not be parsed: where the rest is the same, so is
+ * all that it means.
+ */
+export class Lookalikes {
+  readonly #known: Lookalike[] = [];
+  /** The one that fitted last. What streams in turns comes round again, so the next one is tried too. */
+  #last = 0;
+  #useless = 0;
+
+  /** Does what the message says, if it is like one before; false if it has to be parsed. */
+  tell(data: string, event: string | undefined): boolean {
+    const { length } = this.#known;
+    for (let step = 0; step < length; step++) {
+      const place = (this.#last + step) % length;
+      const one = this.#known[place];
+      if (one === undefined || one.event !== event) continue;
+      const text = textBetween(data, one.before, one.after);
+      if (text === undefined) continue;
+      this.#last = place;
+      this.#useless = 0;
+      one.append(text);
+      return true;
+    }
+    return false;
+  }
+
+  get wantsMore(): boolean {
+    return this.#known.length < maxKnown && this.#useless < maxUseless;
+  }
+
+  /** Remembers a message that was parsed, if it is certain where in it the text is. */
+  learn(data: string, event: string | undefined, { text, append }: LastAppend): void {
+    this.#useless++;
+    const literal = JSON.stringify(text);
+    const at = placeOfValue(data, literal);
+    if (at === undefined || text === '') return;
+    const before = data.slice(0, at + 1);
+    const after = data.slice(at + literal.length - 1);
+    this.#last = this.#known.length;
+    this.#known.push({ event, before, after, append });
+  }
+}
+
+/** Where the literal stands as the value of a key; undefined where it does not, or not only there. */
+function placeOfValue(data: string, literal: string): number | undefined {
+  const places = [`:${literal}`, `: ${literal}`].flatMap((value) => {
+    const first = data.indexOf(value);
+    if (first < 0) return [];
+    const isOnly = data.indexOf(value, first + 1) < 0;
+    return isOnly ? [first + value.length - literal.length] : [first, first];
+  });
+  return places.length === 1 ? places[0] : undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string
+const notPlain = /["\\\u0000-\u001f]/;
+
+/** The value of the string between two texts; undefined where there is no such string. */
+function textBetween(data: string, before: string, after: string): string | undefined {
+  const end = data.length - after.length;
+  // Slices are compared in one go, where startsWith and endsWith look at each character.
+  const isAlike = data.slice(0, before.length) === before && data.slice(end) === after;
+  if (end < before.length || !isAlike) return undefined;
+  const inside = data.slice(before.length, end);
+  return notPlain.test(inside) ? unescaped(inside) : inside;
+}
+
+function unescaped(inside: string): string | undefined {
+  try {
+    // A quote that is not escaped makes this two values, and so no JSON.
+    return JSON.parse(`"${inside}"`);
+  } catch {
+    return undefined;
+  }
+}
