@@ -1,0 +1,38 @@
+import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import type { StopWords } from '../wire/stop-of.ts';
+import { fault, type WireFault } from '../wire/wire-fault.ts';
+
+export const stopWords: StopWords = {
+  stop: 'stop',
+  end: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  stop_sequence: 'stop',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  model_context_window_exceeded: 'length',
+  content_filter: 'content_filter',
+  refusal: 'refusal',
+};
+
+/** Servers of this wire that fail late say so as a reason to stop. */
+const failures: Readonly<Record<string, ProviderErrorKind>> = {
+  error: 'server',
+  insufficient_system_resource: 'overloaded',
+};
+
+export function failureOf(finishReason: string): WireFault | undefined {
+  const kind = Object.hasOwn(failures, finishReason) ? failures[finishReason] : undefined;
+  return kind && fault(kind, `it stopped with ${finishReason}`, finishReason);
+}
+
+/** Names the wire whose stream this is, if it is not this one's. */
+export function otherWire(type: string): WireFault | undefined {
+  const isResponses = type.startsWith('response.');
+  if (!isResponses && type !== 'message_start') return undefined;
+  const name = isResponses ? 'OpenAI Responses' : 'Anthropic Messages';
+  return fault('protocol_error', `the address speaks ${name}, not Chat Completions`);
+}

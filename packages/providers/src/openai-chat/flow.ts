@@ -1,0 +1,117 @@
+import type { JsonObject, TextWriter } from '@millrace/core';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { countIn, textIn } from '../wire/fields.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { ReaderContext } from '../wire/wire.ts';
+import { ReasoningBlock, type ReasoningOwner } from './reasoning.ts';
+
+type Aside = 'refusal' | 'transcript';
+
+/**
+ * Text and reasoning as they follow each other. The wire has no blocks: where the kind changes, one
+ * ends and another begins.
+ */
+export class Flow {
+  readonly #context: ReaderContext;
+  readonly #owner: ReasoningOwner;
+  readonly #citations = new Citations();
+  #text: TextBlock | undefined;
+  #reasoning: ReasoningBlock | undefined;
+  /** Blocks whose details may still get a signature. */
+  readonly #unsigned: ReasoningBlock[] = [];
+  readonly #blockOfDetail = new Map<string, ReasoningBlock>();
+  /** Said beside the answer: what a model refuses with, or the words of what it speaks. */
+  readonly #asides = new Map<Aside, TextWriter>();
+  #hadText = false;
+
+  readonly #onOpen: () => void;
+
+  /** `onOpen` is called before a part begins. */
+  constructor(context: ReaderContext, owner: ReasoningOwner, onOpen: () => void) {
+    this.#context = context;
+    this.#owner = owner;
+    this.#onOpen = onOpen;
+  }
+
+  get wasRefused(): boolean {
+    return this.#asides.has('refusal');
+  }
+
+  text(chunk: string): void {
+    if (this.#text === undefined) {
+      this.#makeRoom();
+      this.#text = new TextBlock(this.#context.writer, this.#context.request);
+      this.#hadText = true;
+      if (!this.#citations.isEmpty) this.#text.metadata(this.#citations.metadata);
+    }
+    this.#text.append(chunk);
+  }
+
+  reasoning(field: string, chunk: string): void {
+    this.#openReasoning(field, false).append(chunk);
+  }
+
+  aside(kind: Aside, chunk: string): void {
+    let part = this.#asides.get(kind);
+    if (part === undefined) {
+      this.#makeRoom();
+      part = this.#context.writer.text();
+      part.metadata({ [kind]: true });
+      this.#asides.set(kind, part);
+    }
+    part.append(chunk);
+  }
+
+  /** One of OpenRouter's `reasoning_details`; its text counts where the delta has no reasoning beside. */
+  detail(detail: JsonObject, isTextCounted: boolean): void {
+    const type = textIn(detail, 'type') ?? '';
+    const key = `${type} ${countIn(detail, 'index') ?? ''}`;
+    const text = textIn(detail, 'text') ?? textIn(detail, 'summary');
+    const known = this.#blockOfDetail.get(key);
+    const isLate = known !== undefined && text === undefined;
+    const block = isLate ? known : this.#openReasoning('reasoning', type.endsWith('summary'));
+    if (isTextCounted && text !== undefined) block.append(text);
+    this.#blockOfDetail.set(key, block);
+    block.addDetail(key, detail);
+  }
+
+  cite(citation: Citation): void {
+    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+  }
+
+  /** What streams now is not continued: something else has begun. */
+  breakOff(): void {
+    this.#text?.commit();
+    this.#text = undefined;
+    if (this.#reasoning?.hasDetails) this.#unsigned.push(this.#reasoning);
+    else this.#reasoning?.commit();
+    this.#reasoning = undefined;
+  }
+
+  end(): void {
+    const isUncited = !this.#hadText && !this.#citations.isEmpty;
+    this.breakOff();
+    for (const block of this.#unsigned) block.commit();
+    for (const part of this.#asides.values()) part.commit();
+    if (isUncited)
+      this.#context.writer.whole({
+        kind: 'custom',
+        name: 'citations',
+        value: this.#citations.metadata,
+      });
+  }
+
+  #makeRoom(): void {
+    this.breakOff();
+    this.#onOpen();
+  }
+
+  #openReasoning(field: string, isSummary: boolean): ReasoningBlock {
+    if (this.#reasoning !== undefined) return this.#reasoning;
+    this.#makeRoom();
+    const { writer } = this.#context;
+    const form = isSummary ? 'summary' : 'full';
+    this.#reasoning = new ReasoningBlock(writer, this.#owner, field, form);
+    return this.#reasoning;
+  }
+}

@@ -1,0 +1,142 @@
+import { anyId } from '../history/tool-call-ids.ts';
+import { unknownEndpoint } from '../wire/endpoint.ts';
+import type { ChatDialect } from './dialect.ts';
+
+/** What is true of most: where a server is not known, this is tried. */
+const compatible: ChatDialect = {
+  ...unknownEndpoint,
+  id: 'openai-compatible',
+  url: '{base}/chat/completions',
+  asksForUsage: true,
+  maxTokensField: 'max_tokens',
+  hasDeveloperRole: false,
+  reasoningEffort: 'effort',
+  echoReasoning: 'field',
+  ids: anyId,
+  emptyContent: null,
+  namesToolResults: false,
+  bridgesToolResults: false,
+  wantsToolsWithCalls: false,
+  strictTools: false,
+  outputFormat: 'json_schema',
+  hasPromptCacheKey: false,
+};
+
+const openai: ChatDialect = {
+  ...compatible,
+  id: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  keyVariables: ['OPENAI_API_KEY'],
+  needsKey: true,
+  maxTokensField: 'max_completion_tokens',
+  hasDeveloperRole: true,
+  echoReasoning: 'none',
+  strictTools: true,
+  hasPromptCacheKey: true,
+};
+
+/** Servers that people run themselves: no key, and empty text where others want null. */
+const local: ChatDialect = { ...compatible, emptyContent: '' };
+
+export type ChatPreset =
+  | 'compatible'
+  | 'openai'
+  | 'openrouter'
+  | 'azure'
+  | 'groq'
+  | 'mistral'
+  | 'deepseek'
+  | 'xai'
+  | 'together'
+  | 'ollama'
+  | 'vllm'
+  | 'llama.cpp'
+  | 'lm-studio'
+  | 'litellm';
+
+export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
+  compatible,
+  openai,
+  openrouter: {
+    ...compatible,
+    id: 'openrouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariables: ['OPENROUTER_API_KEY'],
+    needsKey: true,
+    reasoningEffort: 'reasoning_object',
+    echoReasoning: 'details',
+  },
+  azure: {
+    ...openai,
+    id: 'azure',
+    baseUrl: 'https://YOUR-RESOURCE.openai.azure.com/openai',
+    url: '{base}/deployments/{model}/chat/completions?api-version={apiVersion}',
+    apiVersion: '2025-04-01-preview',
+    keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    keyHeader: 'api-key',
+  },
+  groq: {
+    ...compatible,
+    id: 'groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    keyVariables: ['GROQ_API_KEY'],
+    needsKey: true,
+    asksForUsage: false,
+    maxTokensField: 'max_completion_tokens',
+  },
+  mistral: {
+    ...compatible,
+    id: 'mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariables: ['MISTRAL_API_KEY'],
+    needsKey: true,
+    asksForUsage: false,
+    ids: { form: /^[A-Za-z0-9]{9}$/, length: 9 },
+    emptyContent: '',
+    namesToolResults: true,
+    echoReasoning: 'none',
+  },
+  deepseek: {
+    ...compatible,
+    id: 'deepseek',
+    baseUrl: 'https://api.deepseek.com',
+    keyVariables: ['DEEPSEEK_API_KEY'],
+    needsKey: true,
+    reasoningEffort: 'thinking_type',
+    echoReasoning: 'field_always',
+    emptyContent: '',
+    outputFormat: 'json_object',
+  },
+  xai: {
+    ...compatible,
+    id: 'xai',
+    baseUrl: 'https://api.x.ai/v1',
+    keyVariables: ['XAI_API_KEY'],
+    needsKey: true,
+    maxTokensField: 'max_completion_tokens',
+    echoReasoning: 'none',
+  },
+  together: {
+    ...compatible,
+    id: 'together',
+    baseUrl: 'https://api.together.xyz/v1',
+    keyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
+    needsKey: true,
+  },
+  ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  vllm: {
+    ...local,
+    id: 'vllm',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    keyVariables: ['VLLM_API_KEY'],
+  },
+  'llama.cpp': { ...local, id: 'llama.cpp', baseUrl: 'http://127.0.0.1:8080/v1' },
+  'lm-studio': { ...local, id: 'lm-studio', baseUrl: 'http://127.0.0.1:1234/v1' },
+  litellm: {
+    ...compatible,
+    id: 'litellm',
+    baseUrl: 'http://127.0.0.1:4000/v1',
+    keyVariables: ['LITELLM_API_KEY'],
+    wantsToolsWithCalls: true,
+  },
+};

@@ -1,0 +1,35 @@
+import type { Provider } from '../contract/provider.ts';
+import type { ApiOptions } from '../wire/api-options.ts';
+import { wireProvider } from '../wire/wire-provider.ts';
+import type { ChatDialect } from './dialect.ts';
+import { type ChatPreset, presets } from './presets.ts';
+import { chatRequest } from './request.ts';
+import { ChatReader } from './stream.ts';
+
+export interface ChatOptions extends ApiOptions {
+  /** Whose server it is: OpenAI's unless told, and `compatible` where only a base URL is given. */
+  readonly preset?: ChatPreset | undefined;
+  /** Where the server differs from its preset. */
+  readonly dialect?: Partial<ChatDialect> | undefined;
+}
+
+/**
+ * A model behind the Chat Completions API, OpenAI's or anybody's.
+ *
+ * @example
+ * const provider = openaiChat({ preset: 'ollama', model: 'qwen3' });
+ * const { text } = await provider.complete({ items });
+ */
+export function openaiChat(options: ChatOptions): Provider {
+  const { preset = options.baseUrl === undefined ? 'openai' : 'compatible' } = options;
+  const dialect: ChatDialect = { ...presets[preset], ...options.dialect };
+  const owner = { provider: dialect.id, model: options.model };
+  return wireProvider(
+    {
+      ...owner,
+      http: (request) => chatRequest(request, options, dialect),
+      reader: (context) => new ChatReader(context, owner),
+    },
+    options,
+  );
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from '@millrace/core';
+import type {
+  ModelRequest,
+  OutputSchema,
+  ReasoningEffort,
+  ToolChoice,
+  ToolDefinition,
+} from '../contract/model-request.ts';
+import type { Message } from '../history/message.ts';
+import { toMessages } from '../history/to-messages.ts';
+import type { ApiOptions } from '../wire/api-options.ts';
+import { httpTo } from '../wire/endpoint.ts';
+import type { HttpRequest } from '../wire/wire.ts';
+import type { ChatDialect } from './dialect.ts';
+import { chatMessages } from './messages.ts';
+
+export function chatRequest(
+  request: ModelRequest,
+  options: ApiOptions,
+  dialect: ChatDialect,
+): HttpRequest {
+  return httpTo(dialect, options, chatBody(request, options.model, dialect));
+}
+
+function chatBody(request: ModelRequest, model: string, dialect: ChatDialect): JsonObject {
+  const messages = toMessages(request, { provider: dialect.id, model, ids: dialect.ids });
+  const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  return {
+    model,
+    messages: chatMessages(messages, dialect),
+    stream: true,
+    ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
+    ...toolFields(request, messages, dialect),
+    ...(maxOutputTokens === undefined ? {} : { [dialect.maxTokensField]: maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(stopSequences === undefined ? {} : { stop: stopSequences }),
+    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
+    ...(output === undefined ? {} : { response_format: outputFormat(output, dialect) }),
+    ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
+    ...request.providerOptions,
+  };
+}
+
+function toolFields(
+  { tools = [], toolChoice }: ModelRequest,
+  messages: readonly Message[],
+  dialect: ChatDialect,
+): JsonObject {
+  const hasCalls = messages.some(({ role }) => role === 'tool');
+  if (tools.length === 0) return dialect.wantsToolsWithCalls && hasCalls ? { tools: [] } : {};
+  return {
+    tools: tools.map((tool) => toolField(tool, dialect)),
+    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
+  };
+}
+
+function toolField(tool: ToolDefinition, dialect: ChatDialect): JsonObject {
+  const { name, description, inputSchema, strict } = tool;
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: inputSchema,
+      ...(strict === undefined || !dialect.strictTools ? {} : { strict }),
+    },
+  };
+}
+
+function choiceField(choice: ToolChoice): JsonObject | string {
+  return typeof choice === 'string'
+    ? choice
+    : { type: 'function', function: { name: choice.name } };
+}
+
+function outputFormat(
+  { name, schema, strict = true }: OutputSchema,
+  dialect: ChatDialect,
+): JsonObject {
+  if (dialect.outputFormat === 'json_object') return { type: 'json_object' };
+  return { type: 'json_schema', json_schema: { name, schema, strict } };
+}
+
+function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {
+  const isOn = effort !== 'none';
+  switch (reasoningEffort) {
+    case 'effort':
+      return { reasoning_effort: effort === 'max' ? 'xhigh' : effort };
+    case 'reasoning_object':
+      return {
+        reasoning: isOn ? { effort: effort === 'max' ? 'xhigh' : effort } : { enabled: false },
+      };
+    case 'thinking_type':
+      return { thinking: { type: isOn ? 'enabled' : 'disabled' } };
+    case 'enable_thinking':
+      return { enable_thinking: isOn };
+    case 'none':
+      return {};
+  }
+}

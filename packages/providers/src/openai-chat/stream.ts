@@ -1,0 +1,184 @@
+import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import type { LastAppend } from '../wire/lookalikes.ts';
+import { stopOf } from '../wire/stop-of.ts';
+import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { failureOf, otherWire, stopWords } from './errors.ts';
+import { Flow } from './flow.ts';
+import { AudioBlock, writeImage } from './media.ts';
+import { type ReasoningOwner, reasoningIn } from './reasoning.ts';
+import { type SoleAppend, soleAppend } from './sole-append.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { readUsage } from './usage.ts';
+
+/** Reads `chat.completion.chunk`s. */
+export class ChatReader implements WireReader {
+  readonly #context: ReaderContext;
+  readonly #flow: Flow;
+  readonly #calls: ToolCalls;
+  #audio: AudioBlock | undefined;
+  #finishReason: string | undefined;
+  /** The last that came: some servers say it once, some again and again. */
+  #usage: JsonObject | undefined;
+  #model: string | undefined;
+  #responseId: string | undefined;
+  #lastChunk: JsonObject | undefined;
+
+  constructor(context: ReaderContext, owner: ReasoningOwner) {
+    this.#context = context;
+    this.#calls = new ToolCalls({ ...context, ...owner });
+    this.#flow = new Flow(context, owner, () => this.#calls.takePlaces());
+  }
+
+  get progress(): 'reading' | 'done' {
+    return this.#finishReason === undefined ? 'reading' : 'done';
+  }
+
+  get about(): AboutResponse {
+    const usage: Usage | undefined = this.#usage && readUsage(this.#usage);
+    return { usage, model: this.#model, responseId: this.#responseId };
+  }
+
+  get lastAppend(): LastAppend | undefined {
+    const sole = this.#lastChunk && soleAppend(this.#lastChunk);
+    return sole && { text: sole.text, append: (text) => this.#append({ ...sole, text }) };
+  }
+
+  message(chunk: JsonObject): void {
+    this.#lastChunk = chunk;
+    const { choices } = chunk;
+    if (!Array.isArray(choices)) this.#withoutChoices(chunk);
+    this.#responseId ??= textIn(chunk, 'id');
+    this.#model ??= textIn(chunk, 'model');
+    this.#noteUsage(chunk['usage'] ?? objectIn(chunk, 'x_groq')?.['usage']);
+    for (const choice of arrayIn(chunk, 'choices')) {
+      if (isObject(choice) && (choice['index'] ?? 0) === 0) this.#choice(choice);
+    }
+    if (chunk['citations'] !== undefined) this.#citations(chunk);
+  }
+
+  #citations(chunk: JsonObject): void {
+    for (const url of arrayIn(chunk, 'citations')) {
+      if (typeof url === 'string') this.#flow.cite({ url, raw: url });
+    }
+  }
+
+  whole(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['choices'])) {
+      throw fault('protocol_error', 'the answer is neither a stream nor a completion');
+    }
+    this.message(body);
+  }
+
+  finish(): Stop {
+    const raw = this.#finishReason ?? '';
+    const failure = failureOf(raw);
+    if (failure !== undefined) throw failure;
+    this.#flow.end();
+    this.#audio?.commit();
+    this.#calls.commit();
+    const stop = stopOf(raw, stopWords, this.#calls.count > 0);
+    return this.#flow.wasRefused && stop.reason === 'stop' ? { ...stop, reason: 'refusal' } : stop;
+  }
+
+  #append(sole: SoleAppend): void {
+    if (sole.to === 'arguments') {
+      this.#flow.breakOff();
+      this.#calls.append(sole.index, sole.text);
+    } else if (sole.text !== '') {
+      if (sole.to === 'text') this.#flow.text(sole.text);
+      else this.#flow.reasoning(sole.field, sole.text);
+    }
+  }
+
+  #withoutChoices(chunk: JsonObject): void {
+    const other = otherWire(textIn(chunk, 'type') ?? '');
+    if (other !== undefined) throw other;
+  }
+
+  #noteUsage(usage: JsonValue | undefined): void {
+    if (isObject(usage)) this.#usage = usage;
+  }
+
+  #choice(choice: JsonObject): void {
+    const delta = objectIn(choice, 'delta') ?? objectIn(choice, 'message');
+    if (delta !== undefined) this.#delta(delta);
+    this.#noteUsage(choice['usage']);
+    this.#finishReason ??= textIn(choice, 'finish_reason');
+  }
+
+  #delta(delta: JsonObject): void {
+    this.#reasoning(delta);
+    const { content, tool_calls: calls } = delta;
+    if (typeof content === 'string') {
+      if (content !== '') this.#flow.text(content);
+    } else if (Array.isArray(content)) this.#contentParts(objectsIn(delta, 'content'));
+    if (Array.isArray(calls)) this.#toolCalls(calls);
+    this.#seldom(delta);
+  }
+
+  #reasoning(delta: JsonObject): void {
+    const reasoning = reasoningIn(delta);
+    if (reasoning !== undefined) this.#flow.reasoning(reasoning.field, reasoning.text);
+    if (delta['reasoning_details'] === undefined) return;
+    for (const detail of objectsIn(delta, 'reasoning_details')) {
+      this.#flow.detail(detail, reasoning === undefined);
+    }
+  }
+
+  #toolCalls(entries: JsonArray): void {
+    if (entries.length === 0) return;
+    this.#flow.breakOff();
+    this.#calls.add(entries);
+  }
+
+  /** Mistral's content is a list when there is more than text in it. */
+  #contentParts(parts: readonly JsonObject[]): void {
+    for (const part of parts) {
+      switch (part['type']) {
+        case 'text':
+          this.#flow.text(textIn(part, 'text') ?? '');
+          break;
+        case 'thinking':
+          for (const thought of objectsIn(part, 'thinking')) {
+            this.#flow.reasoning('thinking', textIn(thought, 'text') ?? '');
+          }
+          break;
+        case 'reference':
+          this.#flow.cite({ raw: part });
+          break;
+        case 'image_url':
+          writeImage(this.#context.writer, part);
+      }
+    }
+  }
+
+  #seldom(delta: JsonObject): void {
+    const refusal = textIn(delta, 'refusal');
+    if (refusal !== undefined) this.#flow.aside('refusal', refusal);
+    const legacyCall = objectIn(delta, 'function_call');
+    if (legacyCall !== undefined) this.#toolCalls([{ index: 0, function: legacyCall }]);
+    const audio = objectIn(delta, 'audio');
+    if (audio !== undefined) this.#sound(audio);
+    for (const image of objectsIn(delta, 'images')) writeImage(this.#context.writer, image);
+    for (const annotation of objectsIn(delta, 'annotations')) this.#cite(annotation);
+  }
+
+  #sound(audio: JsonObject): void {
+    const transcript = textIn(audio, 'transcript');
+    if (transcript !== undefined) this.#flow.aside('transcript', transcript);
+    const data = textIn(audio, 'data');
+    if (data === undefined) return;
+    const options = objectIn(this.#context.request.providerOptions, 'audio');
+    const format = textIn(options, 'format') ?? 'pcm16';
+    this.#audio ??= new AudioBlock(this.#context.writer, `audio/${format}`);
+    this.#audio.append(data);
+  }
+
+  #cite(annotation: JsonObject): void {
+    const cited = objectIn(annotation, 'url_citation');
+    if (cited === undefined) return;
+    this.#flow.cite({ url: textIn(cited, 'url'), title: textIn(cited, 'title'), raw: annotation });
+  }
+}
