@@ -1,0 +1,34 @@
+import type { JsonObject, Stop } from '@millrace/core';
+import { textIn } from '../wire/fields.ts';
+import { type StopWords, stopOf } from '../wire/stop-of.ts';
+
+const stopWords: StopWords = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool_use',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  sensitive: 'content_filter',
+  refusal: 'refusal',
+  pause_turn: 'pause',
+};
+
+/** What a message says about its end, and what came in it. */
+export interface MessageEnd {
+  readonly reason: string | undefined;
+  readonly details: JsonObject | undefined;
+  readonly hasClientCalls: boolean;
+  /** Came as the input of the tool that takes it. */
+  readonly hasOutput: boolean;
+}
+
+export function stopOfMessage({ reason, details, hasClientCalls, hasOutput }: MessageEnd): Stop {
+  if (reason === undefined) return { reason: 'unknown', cause: 'no_stop_reason' };
+  const isOutput = reason === 'tool_use' && hasOutput && !hasClientCalls;
+  const stop: Stop = isOutput
+    ? { reason: 'stop', raw: reason }
+    : stopOf(reason, stopWords, hasClientCalls);
+  // What kind of thing it is that the provider does not do.
+  const cause = textIn(details, 'category');
+  return cause === undefined ? stop : { ...stop, cause };
+}

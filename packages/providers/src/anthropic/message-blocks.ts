@@ -1,0 +1,71 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { fault } from '../wire/wire-fault.ts';
+import { beginBlock } from './begin-block.ts';
+import type { BlockContext, OpenBlock } from './open-block.ts';
+import { OpenOutput } from './open-output.ts';
+import { OpenToolUse } from './open-tool-use.ts';
+
+/** Mostly a number. Whatever it is, it is a key and never a place. */
+type Index = JsonValue | undefined;
+
+/** The blocks of one message, each by its index. */
+export class MessageBlocks {
+  readonly #context: BlockContext;
+  readonly #open = new Map<Index, OpenBlock>();
+  readonly #starts = new Map<Index, JsonObject>();
+  /** Whole, but not closed: what they need is told at the end. */
+  readonly #waiting: OpenToolUse[] = [];
+  isEmpty = true;
+  hasClientCalls = false;
+  hasOutput = false;
+
+  constructor(context: BlockContext) {
+    this.#context = context;
+  }
+
+  start(index: Index, block: JsonObject | undefined): void {
+    if (block === undefined || this.#isRepeat(index, block)) return;
+    this.stop(index);
+    for (const open of this.#open.values()) open.begin?.();
+    const begun = beginBlock(block, this.#context);
+    this.#open.set(index, begun);
+    this.#starts.set(index, block);
+    this.isEmpty = false;
+    this.hasClientCalls ||= begun instanceof OpenToolUse;
+    this.hasOutput ||= begun instanceof OpenOutput;
+  }
+
+  grow(index: Index, delta: JsonObject): void {
+    const block = this.#open.get(index);
+    if (block !== undefined) return block.delta(delta);
+    this.start(index, unstarted(delta));
+    this.#open.get(index)?.delta(delta);
+  }
+
+  stop(index: Index): void {
+    const block = this.#open.get(index);
+    this.#open.delete(index);
+    if (block instanceof OpenToolUse && block.isProgrammatic) this.#waiting.push(block);
+    else block?.close();
+  }
+
+  /** The message is whole, and so is whatever has not been stopped. */
+  stopAll(container: JsonObject | undefined): void {
+    for (const index of [...this.#open.keys()]) this.stop(index);
+    for (const call of this.#waiting) call.close(container);
+  }
+
+  /** What proxies send twice starts once: a call must not become two. */
+  #isRepeat(index: Index, block: JsonObject): boolean {
+    if (!this.#open.has(index)) return false;
+    return JSON.stringify(this.#starts.get(index)) === JSON.stringify(block);
+  }
+}
+
+/** The start that a proxy left out, so that nothing that was said is lost. */
+function unstarted({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
+  if (type === 'text_delta') return { type: 'text' };
+  if (type === 'thinking_delta') return { type: 'thinking' };
+  if (type !== 'input_json_delta' || fragment === '') return undefined;
+  throw fault('protocol_error', 'arguments came for a tool call that was not started');
+}

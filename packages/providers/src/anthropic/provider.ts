@@ -1,0 +1,33 @@
+import type { Provider } from '../contract/provider.ts';
+import type { Wire } from '../wire/wire.ts';
+import { wireProvider } from '../wire/wire-provider.ts';
+import type { AnthropicOptions } from './anthropic-options.ts';
+import { outputToolName } from './output-tool.ts';
+import { anthropicRequest, providerId } from './request.ts';
+import { AnthropicReader } from './stream.ts';
+
+/**
+ * Claude, or whoever else speaks Anthropic's Messages API. The key is `apiKey`, or else the
+ * environment's `ANTHROPIC_API_KEY`.
+ *
+ * @example
+ * const provider = anthropic({ model: 'claude-sonnet-4-5' });
+ */
+export function anthropic(options: AnthropicOptions): Provider {
+  return wireProvider(anthropicWire(options), options);
+}
+
+function anthropicWire(options: AnthropicOptions): Wire {
+  const { model } = options;
+  return {
+    provider: providerId,
+    model,
+    http: (request) => anthropicRequest(request, options),
+    reader: (context) =>
+      new AnthropicReader(context, {
+        provider: providerId,
+        model,
+        outputTool: outputToolName(context.request, options),
+      }),
+  };
+}

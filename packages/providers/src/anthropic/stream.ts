@@ -1,0 +1,142 @@
+import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import type { LastAppend } from '../wire/lookalikes.ts';
+import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { containerName } from './container.ts';
+import { stopOfMessage } from './errors.ts';
+import { MessageBlocks } from './message-blocks.ts';
+import type { BlockContext } from './open-block.ts';
+import { soleAppend } from './sole-append.ts';
+import { AnthropicUsage } from './usage.ts';
+
+export interface AnthropicReaderOptions {
+  readonly provider: string;
+  readonly model: string;
+  readonly outputTool: string | undefined;
+}
+
+/** Reads one message: its start, its blocks, its delta with the stop reason, its stop. */
+export class AnthropicReader implements WireReader {
+  progress: 'reading' | 'over' = 'reading';
+  readonly #context: BlockContext;
+  readonly #blocks: MessageBlocks;
+  readonly #usage = new AnthropicUsage();
+  #about: Omit<AboutResponse, 'usage'> | undefined;
+  #lastMessage: JsonObject = {};
+  #reason: string | undefined;
+  #details: JsonObject | undefined;
+  #container: JsonObject | undefined;
+
+  constructor({ writer, ids, request }: ReaderContext, options: AnthropicReaderOptions) {
+    const { provider, model, outputTool } = options;
+    this.#context = {
+      writer,
+      ids,
+      request,
+      outputTool,
+      textRequest: outputTool === undefined ? request : { items: [] },
+      usedIds: new Set(),
+      state: (data) => ({ provider, model, data }),
+    };
+    this.#blocks = new MessageBlocks(this.#context);
+  }
+
+  get about(): AboutResponse {
+    return { ...this.#about, usage: this.#usage.total };
+  }
+
+  get lastAppend(): LastAppend | undefined {
+    const { index } = this.#lastMessage;
+    const sole = soleAppend(this.#lastMessage);
+    return (
+      sole && { text: sole.text, append: (text) => this.#blocks.grow(index, sole.deltaOf(text)) }
+    );
+  }
+
+  message(data: JsonObject): void {
+    if (this.progress === 'over') return;
+    this.#lastMessage = data;
+    switch (data['type']) {
+      case 'content_block_delta':
+        return this.#blocks.grow(data['index'], objectIn(data, 'delta') ?? {});
+      case 'content_block_start':
+        return this.#blocks.start(data['index'], objectIn(data, 'content_block'));
+      case 'content_block_stop':
+        return this.#blocks.stop(data['index']);
+      case 'message_start':
+        return this.#start(objectIn(data, 'message') ?? {});
+      case 'message_delta':
+        this.#usage.add(objectIn(data, 'usage'), true);
+        return this.#end(objectIn(data, 'delta'));
+      case 'message_stop':
+        this.progress = 'over';
+        return;
+      default:
+        if (Array.isArray(data['choices'])) throw wrongApi();
+    }
+  }
+
+  whole(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApi();
+    this.#start(body);
+    this.progress = 'over';
+  }
+
+  finish(): Stop {
+    this.#blocks.stopAll(this.#container);
+    const { hasClientCalls, hasOutput } = this.#blocks;
+    const [reason, details] = [this.#reason, this.#details];
+    const stop = stopOfMessage({ reason, details, hasClientCalls, hasOutput });
+    if (stop.reason === 'refusal') this.#explain();
+    if (stop.reason === 'pause') this.#keepContainer();
+    return stop;
+  }
+
+  #start(message: JsonObject): void {
+    const responseId = textIn(message, 'id');
+    if (this.#about !== undefined) return this.#startAgain(responseId, this.#about.responseId);
+    this.#about = { model: textIn(message, 'model'), responseId };
+    this.#end(message);
+    this.#usage.add(objectIn(message, 'usage'), this.#reason !== undefined);
+    for (const block of objectsIn(message, 'content')) {
+      this.#blocks.start('whole', block);
+      this.#blocks.stop('whole');
+    }
+  }
+
+  /** Proxies repeat a start; the start of another message means that two were spliced. */
+  #startAgain(id: string | undefined, known: string | undefined): void {
+    const isSame = id === known && id !== undefined;
+    const isUnclear = id === undefined || known === undefined;
+    if (isSame || (isUnclear && this.#blocks.isEmpty)) return;
+    throw fault('protocol_error', 'another message starts inside of this one');
+  }
+
+  /** What the message, or a delta of it, says about its end. */
+  #end(fields: JsonObject | undefined): void {
+    this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
+    this.#details = objectIn(fields, 'stop_details') ?? this.#details;
+    this.#container = objectIn(fields, 'container') ?? this.#container;
+  }
+
+  /** A refusal may be all that there is: what the provider says about it is what a person can read. */
+  #explain(): void {
+    const text = textIn(this.#details, 'explanation');
+    if (text === undefined) return;
+    const providerState = this.#context.state({ stop_details: this.#details ?? {} });
+    this.#context.writer.whole({ kind: 'text', text, metadata: { refusal: true }, providerState });
+  }
+
+  /** The next request goes on in it. */
+  #keepContainer(): void {
+    if (this.#container === undefined) return;
+    const providerState = this.#context.state({});
+    const part = { kind: 'custom', name: containerName, value: this.#container } as const;
+    this.#context.writer.whole({ ...part, providerState });
+  }
+}
+
+function wrongApi() {
+  return fault('protocol_error', 'the answer is not that of the Messages API');
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import type { AnthropicOptions } from './anthropic-options.ts';
+
+export interface ToolFields {
+  readonly tools?: readonly JsonObject[];
+  readonly tool_choice?: JsonObject;
+}
+
+/** The tools of a request, the provider's own, and the one that takes the output. */
+export function toolFields(
+  request: ModelRequest,
+  options: AnthropicOptions,
+  outputTool: string | undefined,
+): ToolFields {
+  const { tools = [], toolChoice } = request;
+  const hosted = options.hostedTools ?? [];
+  const given = [...tools.map((tool) => toolField(tool, options)), ...hosted];
+  if (outputTool !== undefined && request.output !== undefined) {
+    const taker = {
+      name: outputTool,
+      description: 'Takes the answer. Call it with the whole of it.',
+      input_schema: objectSchema(request.output.schema),
+    };
+    const isOnly = given.length === 0 || toolChoice === 'none';
+    const choice = isOnly ? { name: outputTool } : outputChoice(toolChoice);
+    return { tools: [...given, taker], tool_choice: { ...choiceField(choice), ...oneAtATime } };
+  }
+  if (given.length === 0) return {};
+  return {
+    tools: given,
+    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
+  };
+}
+
+/** An answer beside calls would be one that does not know their results. */
+const oneAtATime = { disable_parallel_tool_use: true };
+
+/** Some tool is called in any case: one of theirs, or the one that takes the answer. */
+function outputChoice(asked: ToolChoice | undefined): ToolChoice {
+  return typeof asked === 'object' ? asked : 'required';
+}
+
+function toolField(
+  { name, description, inputSchema, strict }: ToolDefinition,
+  { eagerInputStreaming }: AnthropicOptions,
+): JsonObject {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    input_schema: objectSchema(inputSchema),
+    ...(strict === true ? { strict } : {}),
+    ...(eagerInputStreaming === true ? { eager_input_streaming: true } : {}),
+  };
+}
+
+/** A schema that says nothing of its type is refused. */
+function objectSchema(schema: JsonObject): JsonObject {
+  return { type: 'object', ...schema };
+}
+
+function choiceField(choice: ToolChoice): JsonObject {
+  switch (choice) {
+    case 'auto':
+    case 'none':
+      return { type: choice };
+    case 'required':
+      return { type: 'any' };
+    default:
+      return { type: 'tool', name: choice.name };
+  }
+}

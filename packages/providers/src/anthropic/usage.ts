@@ -1,0 +1,62 @@
+import { type JsonObject, noUsage, type Usage } from '@millrace/core';
+import { countIn, objectIn, objectsIn } from '../wire/fields.ts';
+
+const counts = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+] as const;
+
+type Counts = Partial<Record<(typeof counts)[number], number>>;
+
+/** What the provider says is used, again and again: each count is the last that was one. */
+export class AnthropicUsage {
+  #counts: Counts | undefined;
+  #reasoning = 0;
+  #compactions: readonly Counts[] = [];
+  #isFinal = false;
+
+  /** `isFinal`: nothing is written after it. */
+  add(usage: JsonObject | undefined, isFinal: boolean): void {
+    if (usage === undefined) return;
+    const said = countsIn(usage);
+    this.#counts = { ...this.#counts, ...said };
+    this.#isFinal ||= isFinal && said.output_tokens !== undefined;
+    const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
+    this.#reasoning = thinking ?? this.#reasoning;
+    if (!Array.isArray(usage['iterations'])) return;
+    // All but these are in the totals, or are another model's and billed as such.
+    this.#compactions = objectsIn(usage, 'iterations')
+      .filter(({ type }) => type === 'compaction')
+      .map(countsIn);
+  }
+
+  /** Undefined as long as nothing was said. */
+  get total(): Usage | undefined {
+    if (this.#counts === undefined) return undefined;
+    const all = [this.#counts, ...this.#compactions];
+    const sum = (name: keyof Counts) => all.reduce((total, one) => total + (one[name] ?? 0), 0);
+    const cacheRead = sum('cache_read_input_tokens');
+    const cacheWrite = sum('cache_creation_input_tokens');
+    return {
+      ...noUsage,
+      // Here the input does not include what went through the cache.
+      input: sum('input_tokens') + cacheRead + cacheWrite,
+      output: sum('output_tokens'),
+      cacheRead,
+      cacheWrite,
+      reasoning: this.#reasoning,
+      estimated: !this.#isFinal,
+    };
+  }
+}
+
+function countsIn(usage: JsonObject): Counts {
+  return Object.fromEntries(
+    counts.flatMap((name) => {
+      const count = countIn(usage, name);
+      return count === undefined ? [] : [[name, count]];
+    }),
+  );
+}

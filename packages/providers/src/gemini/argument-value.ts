@@ -1,0 +1,113 @@
+import { defaultLimits, type JsonObject, type JsonValue } from '@millrace/core';
+import type { PathStep } from './json-path.ts';
+
+type Node = string | number | boolean | null | Container;
+type Container = Node[] | Fields;
+interface Fields {
+  [key: string]: Node;
+}
+
+export type Leaf = string | number | boolean | null;
+
+/** Positions of an array that may be skipped at once: those of empty elements, which no path names. */
+const maxGap = 1024;
+
+/** Arguments that come path by path. */
+export class ArgumentValue {
+  #root: Fields = emptyFields();
+  /** Characters that may yet come. */
+  #left = defaultLimits.maxTextLength;
+
+  /** Begins with these instead. */
+  give(args: JsonObject): void {
+    this.#root = fieldsOf(args);
+  }
+
+  has(path: readonly PathStep[]): boolean {
+    let node: Node | undefined = this.#root;
+    for (const step of path) {
+      node = isContainer(node) ? read(node, step) : undefined;
+      if (node === undefined) return false;
+    }
+    return true;
+  }
+
+  /** Text is added to text, all else replaces. False where it contradicts what came, or is too much. */
+  put(path: readonly PathStep[], leaf: Leaf): boolean {
+    const last = path.at(-1);
+    if (last === undefined) return false;
+    let node: Container = this.#root;
+    for (let depth = 0; depth < path.length - 1; depth++) {
+      const inner = enter(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
+      if (inner === undefined) return false;
+      node = inner;
+    }
+    const known = read(node, last);
+    if (isContainer(known) || !this.#pay(known === undefined ? path : [], leaf)) return false;
+    const isMore = typeof known === 'string' && typeof leaf === 'string';
+    return write(node, last, isMore ? known + leaf : leaf);
+  }
+
+  #pay(steps: readonly PathStep[], leaf: Leaf): boolean {
+    for (const step of steps) this.#left -= 1 + (typeof step === 'string' ? step.length : 0);
+    this.#left -= typeof leaf === 'string' ? leaf.length : 1;
+    return this.#left >= 0;
+  }
+
+  get json(): string {
+    return JSON.stringify(this.#root, (_, value: unknown) =>
+      typeof value === 'string' ? value.toWellFormed() : value,
+    );
+  }
+}
+
+/** Without a prototype, so that `__proto__` is a key like any other. */
+function emptyFields(): Fields {
+  return Object.create(null);
+}
+
+function isContainer(node: Node | undefined): node is Container {
+  return typeof node === 'object' && node !== null;
+}
+
+function read(node: Container, step: PathStep): Node | undefined {
+  if (Array.isArray(node)) return typeof step === 'number' ? node[step] : undefined;
+  return typeof step === 'string' ? node[step] : undefined;
+}
+
+function write(node: Container, step: PathStep, value: Node): boolean {
+  if (Array.isArray(node)) {
+    if (typeof step !== 'number' || step - node.length > maxGap) return false;
+    while (node.length < step) node.push(null);
+    node[step] = value;
+    return true;
+  }
+  if (typeof step !== 'string') return false;
+  node[step] = value;
+  return true;
+}
+
+/** The container there, which is made where there is nothing yet. */
+function enter(node: Container, step: PathStep, isArray: boolean): Container | undefined {
+  const known = read(node, step);
+  if (isContainer(known)) return known;
+  if (known !== undefined && known !== null) return undefined;
+  const made = isArray ? [] : emptyFields();
+  return write(node, step, made) ? made : undefined;
+}
+
+function nodeOf(value: JsonValue): Node {
+  if (typeof value !== 'object' || value === null) return value;
+  return isList(value) ? value.map(nodeOf) : fieldsOf(value);
+}
+
+function fieldsOf(object: JsonObject): Fields {
+  const fields = emptyFields();
+  for (const [key, value] of Object.entries(object)) fields[key] = nodeOf(value);
+  return fields;
+}
+
+/** Array.isArray, which does not narrow a readonly array by itself. */
+function isList(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

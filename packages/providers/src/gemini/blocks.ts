@@ -1,0 +1,133 @@
+import type { BytesWriter, JsonObject, ReasoningWriter } from '@millrace/core';
+import type { Owner } from '../history/own-parts.ts';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { textIn } from '../wire/fields.ts';
+import type { ReaderContext } from '../wire/wire.ts';
+import { AnswerText } from './answer-text.ts';
+import { bytesOf } from './inline-data.ts';
+import { partState } from './part-state.ts';
+
+/** Far below what one append may hold. */
+const maxSliceBytes = 2 ** 20;
+
+/** Everything but calls: one part is open at a time, and another kind of content begins another. */
+export class Blocks {
+  readonly #context: ReaderContext;
+  readonly #owner: Owner;
+  readonly #citations = new Citations();
+  /** Citations came while no text was open. */
+  #isUncited = false;
+  #text: AnswerText | undefined;
+  #thought: ReasoningWriter | undefined;
+  #sound: { readonly mimeType: string; readonly part: BytesWriter } | undefined;
+
+  constructor(context: ReaderContext, owner: Owner) {
+    this.#context = context;
+    this.#owner = owner;
+  }
+
+  text(text: string, signature: string | undefined): void {
+    if (signature !== undefined) this.#signedText(text, signature);
+    else if (text !== '') this.#answer().append(text);
+  }
+
+  thought(text: string, signature: string | undefined): void {
+    if (signature !== undefined) {
+      this.close();
+      const part = this.#context.writer.reasoning('summary');
+      part.append(text);
+      part.commit({ providerState: partState(this.#owner, { thoughtSignature: signature }) });
+    } else if (text !== '') {
+      if (this.#thought === undefined) this.close();
+      this.#thought ??= this.#context.writer.reasoning('summary');
+      this.#thought.append(text);
+    }
+  }
+
+  /** A picture, or a piece of sound, which goes on in the next part. */
+  media(data: JsonObject, signature: string | undefined, isThought: boolean): void {
+    const mimeType = textIn(data, 'mimeType') ?? 'application/octet-stream';
+    const bytes = bytesOf(textIn(data, 'data') ?? '');
+    if (signature === undefined && !isThought && mimeType.startsWith('audio/')) {
+      return this.#hear(mimeType, bytes);
+    }
+    this.close();
+    const part = this.#context.writer.media(mimeType);
+    append(part, bytes);
+    if (isThought) part.metadata({ thought: true });
+    const thought = isThought ? true : undefined;
+    part.commit({
+      providerState: partState(this.#owner, { thoughtSignature: signature, thought }),
+    });
+  }
+
+  /** What a hosted tool left, or what nobody knows: kept as it came. */
+  custom(name: string, part: JsonObject): void {
+    this.close();
+    const { provider, model } = this.#owner;
+    const thoughtSignature = textIn(part, 'thoughtSignature');
+    const data = thoughtSignature === undefined ? {} : { thoughtSignature };
+    const providerState = { provider, model, data };
+    this.#context.writer.whole({ kind: 'custom', name, value: part, providerState });
+  }
+
+  cite(citations: readonly Citation[]): void {
+    const news = citations.filter((citation) => this.#citations.add(citation));
+    if (news.length === 0) return;
+    if (this.#text === undefined) this.#isUncited = true;
+    else this.#text.metadata(this.#citations.metadata);
+  }
+
+  close(): void {
+    this.#text?.end();
+    this.#thought?.commit();
+    this.#sound?.part.commit();
+    this.#text = undefined;
+    this.#thought = undefined;
+    this.#sound = undefined;
+  }
+
+  /** The response is over: citations that no text could take stand by themselves. */
+  end(): void {
+    this.close();
+    if (!this.#isUncited) return;
+    const value = this.#citations.metadata;
+    this.#context.writer.whole({ kind: 'custom', name: 'groundingMetadata', value });
+  }
+
+  #answer(): AnswerText {
+    if (this.#text !== undefined) return this.#text;
+    this.close();
+    this.#text = new AnswerText(this.#context, this.#owner);
+    if (this.#isUncited) this.#text.metadata(this.#citations.metadata);
+    this.#isUncited = false;
+    return this.#text;
+  }
+
+  #signedText(text: string, thoughtSignature: string): void {
+    if (text !== '' && this.#context.request.output !== undefined) {
+      return this.#answer().appendSigned(text, thoughtSignature);
+    }
+    this.close();
+    const providerState = partState(this.#owner, { thoughtSignature });
+    if (text === '') return this.#context.writer.text().commit({ providerState });
+    const part = this.#answer();
+    part.append(text);
+    part.commit({ providerState });
+    this.#text = undefined;
+  }
+
+  #hear(mimeType: string, bytes: Uint8Array): void {
+    if (this.#sound?.mimeType !== mimeType) {
+      this.close();
+      this.#sound = { mimeType, part: this.#context.writer.media(mimeType) };
+    }
+    append(this.#sound.part, bytes);
+  }
+}
+
+function append(part: BytesWriter, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += maxSliceBytes) {
+    part.append(bytes.subarray(at, at + maxSliceBytes));
+  }
+}

@@ -1,0 +1,40 @@
+import type { StopWords } from '../wire/stop-of.ts';
+import { fault, type WireFault } from '../wire/wire-fault.ts';
+
+export const stopWords: StopWords = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+};
+
+/** Texts of the provider can hold what the model wrote, of any length. */
+const maxShown = 500;
+
+export function clip(text: string): string {
+  return (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text).toWellFormed();
+}
+
+/** A finish reason that means failure, as the failure; the provider's message says what was wrong. */
+export function failureOf(
+  finishReason: string,
+  message: string | undefined,
+): WireFault | undefined {
+  const reason = clip(message ?? `it stopped with ${finishReason}`);
+  switch (finishReason) {
+    case 'MALFORMED_FUNCTION_CALL':
+    case 'UNEXPECTED_TOOL_CALL':
+      return fault('model_output_invalid', reason, finishReason);
+    case 'IMAGE_OTHER':
+    case 'NO_IMAGE':
+      return fault('server', reason, finishReason);
+    default:
+      return undefined;
+  }
+}

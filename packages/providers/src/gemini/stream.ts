@@ -1,0 +1,126 @@
+import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import { complaintOf } from '../errors/complaint.ts';
+import type { Owner } from '../history/own-parts.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { stopOf } from '../wire/stop-of.ts';
+import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import { fault, WireFault } from '../wire/wire-fault.ts';
+import { Blocks } from './blocks.ts';
+import { clip, failureOf, stopWords } from './errors.ts';
+import { citationsIn } from './grounding.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { UsageTally } from './usage.ts';
+
+export interface GeminiReaderOptions extends Owner {
+  readonly keepsGivenIds: boolean;
+}
+
+/** Reads `GenerateContentResponse`s, each of which has the next parts. */
+export class GeminiReader implements WireReader {
+  readonly #blocks: Blocks;
+  readonly #calls: ToolCalls;
+  readonly #usage = new UsageTally();
+  #isUsageFinal = false;
+  #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
+  /** The prompt was refused, so no candidate will come. */
+  #block: { readonly raw: string; readonly message: string | undefined } | undefined;
+  /** What came with the finish reason: it may come again. */
+  #finishing: JsonObject | undefined;
+  #model: string | undefined;
+  #responseId: string | undefined;
+
+  constructor(context: ReaderContext, options: GeminiReaderOptions) {
+    this.#blocks = new Blocks(context, options);
+    this.#calls = new ToolCalls({ ...context, ...options });
+  }
+
+  get progress(): 'reading' | 'done' {
+    return this.#finish === undefined && this.#block === undefined ? 'reading' : 'done';
+  }
+
+  get about(): AboutResponse {
+    const usage = this.#usage.usage(this.#isUsageFinal);
+    return { usage, model: this.#model, responseId: this.#responseId };
+  }
+
+  message(response: JsonObject): void {
+    this.#responseId ??= textIn(response, 'responseId');
+    this.#model ??= textIn(response, 'modelVersion');
+    // Several candidates come in any order; the one to read has index 0, or none.
+    const candidate = objectsIn(response, 'candidates').find(({ index }) => (index ?? 0) === 0);
+    if (candidate !== undefined && !this.#isRepeat(candidate)) this.#candidate(candidate);
+    const feedback = objectIn(response, 'promptFeedback');
+    const blockReason = textIn(feedback, 'blockReason');
+    if (blockReason !== undefined) {
+      this.#block = { raw: blockReason, message: textIn(feedback, 'blockReasonMessage') };
+    }
+    const usage = objectIn(response, 'usageMetadata');
+    if (usage !== undefined && this.#usage.add(usage))
+      this.#isUsageFinal = this.progress === 'done';
+  }
+
+  /** A body without `alt=sse` is one array of what would have been events. */
+  whole(body: JsonValue): void {
+    for (const response of Array.isArray(body) ? body : [body]) {
+      const complaint = complaintOf(response);
+      if (complaint !== undefined) throw new WireFault(complaint);
+      if (!isObject(response)) throw fault('protocol_error', 'the answer is not a response');
+      this.message(response);
+    }
+  }
+
+  finish(): Stop {
+    const { raw, message } = this.#finish ?? this.#block ?? { raw: '', message: undefined };
+    this.#blocks.end();
+    this.#calls.close(raw === 'STOP');
+    const failure = failureOf(raw, message);
+    if (failure !== undefined) throw failure;
+    const stop: Stop =
+      this.#finish === undefined
+        ? { reason: 'content_filter', raw }
+        : stopOf(raw, stopWords, this.#calls.count > 0);
+    return message === undefined ? stop : { ...stop, cause: clip(message) };
+  }
+
+  #isRepeat(candidate: JsonObject): boolean {
+    if (this.#finishing === undefined) return false;
+    return JSON.stringify(candidate) === JSON.stringify(this.#finishing);
+  }
+
+  #candidate(candidate: JsonObject): void {
+    const isCited =
+      candidate['groundingMetadata'] !== undefined || candidate['citationMetadata'] !== undefined;
+    if (isCited) this.#blocks.cite(citationsIn(candidate));
+    this.#calls.nextEvent();
+    for (const part of objectsIn(objectIn(candidate, 'content'), 'parts')) this.#part(part);
+    const raw = textIn(candidate, 'finishReason');
+    if (raw === undefined) return;
+    this.#finish = { raw, message: textIn(candidate, 'finishMessage') };
+    this.#finishing = candidate;
+  }
+
+  #part(part: JsonObject): void {
+    const { text } = part;
+    const signature = textIn(part, 'thoughtSignature');
+    const isThought = part['thought'] === true;
+    const call = objectIn(part, 'functionCall');
+    if (typeof text === 'string' && call === undefined) {
+      if (isThought) this.#blocks.thought(text, signature);
+      else this.#blocks.text(text, signature);
+    } else if (call !== undefined) {
+      if (typeof text === 'string') this.#blocks.text(text, undefined);
+      this.#blocks.close();
+      this.#calls.add(call, signature);
+    } else this.#otherPart(part, signature, isThought);
+  }
+
+  #otherPart(part: JsonObject, signature: string | undefined, isThought: boolean): void {
+    const data = objectIn(part, 'inlineData');
+    if (data !== undefined) return this.#blocks.media(data, signature, isThought);
+    const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
+    if (name !== undefined) return this.#blocks.custom(name, part);
+    // A signature alone: the text that it is on is empty, and was left out.
+    if (isThought) this.#blocks.thought('', signature);
+    else this.#blocks.text('', signature);
+  }
+}

@@ -1,0 +1,54 @@
+import type { JsonObject } from '@millrace/core';
+import type { ReasoningEffort } from '../contract/model-request.ts';
+import { generationOf, nameOf } from './model-generation.ts';
+
+/** How much a model shall think, in the words of its generation; undefined where it cannot be told. */
+export function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | undefined {
+  const generation = generationOf(model);
+  if (generation < 2.5) return undefined;
+  const amount =
+    generation < 3
+      ? { thinkingBudget: budgetOf(model, effort) }
+      : { thinkingLevel: levelOf(model, effort) };
+  return effort === 'none' ? amount : { ...amount, includeThoughts: true };
+}
+
+/** Tokens. 0 is off, which Pro cannot be: its least is 128. */
+function budgetOf(model: string, effort: ReasoningEffort): number {
+  const isPro = nameOf(model).includes('-pro');
+  switch (effort) {
+    case 'none':
+      return isPro ? 128 : 0;
+    case 'minimal':
+      return 512;
+    case 'low':
+      return 2048;
+    case 'medium':
+      return 8192;
+    case 'high':
+      return 16_384;
+    case 'max':
+      return isPro ? 32_768 : 24_576;
+  }
+}
+
+/** Thinking cannot be off any more; the least there is differs from model to model. */
+function levelOf(model: string, effort: ReasoningEffort): string {
+  switch (effort) {
+    case 'none':
+    case 'minimal':
+      return takesMinimal(model) ? 'minimal' : 'low';
+    case 'low':
+    case 'medium':
+    case 'high':
+      return effort;
+    case 'max':
+      return 'high';
+  }
+}
+
+/** The Flash models up to 3.6, and Flash-Lite; the others answer with an error. */
+function takesMinimal(model: string): boolean {
+  const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(nameOf(model)) ?? [];
+  return version !== undefined && (isLite !== undefined || Number(version) < 3.7);
+}

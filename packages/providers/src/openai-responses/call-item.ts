@@ -1,0 +1,151 @@
+import { type JsonObject, type PartId, type ToolCallId, toolCallId } from '@millrace/core';
+import { isObject, textIn } from '../wire/fields.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { JsonInput, PlainInput } from './call-input.ts';
+import { type ItemContext, type Origin, OutputItem } from './output-item.ts';
+import { isParallelWrapper, unwrapCalls } from './parallel-calls.ts';
+import { StreamedText } from './streamed-text.ts';
+
+export type CallType = 'function_call' | 'custom_tool_call';
+
+/** A call that the client answers: of a function, or of a tool that takes plain text. */
+export class CallItem extends OutputItem {
+  readonly type: CallType;
+  readonly #input: StreamedText<JsonInput> = new StreamedText(() => this.#begin());
+  /** Of the calls that a wrapper stands for. */
+  #unwrapped: readonly PartId[] = [];
+  /** That it has taken. */
+  #callIds: ToolCallId[] = [];
+  #isCut = false;
+
+  constructor(context: ItemContext, origin: Origin, type: CallType) {
+    super(context, origin);
+    this.type = type;
+  }
+
+  /** Is there a call that may run? */
+  get isCallable(): boolean {
+    const isWritten = this.#input.sink !== undefined || this.#unwrapped.length > 0;
+    return this.isClosed && !this.#isCut && isWritten;
+  }
+
+  override open(item: JsonObject): void {
+    super.open(item);
+    if (!this.isClosed) this.#input.start();
+  }
+
+  append(chunk: string): void {
+    if (!this.isClosed) this.#input.append(chunk);
+  }
+
+  settle(whole: string): void {
+    if (!this.isClosed && !this.#isNoNews(whole)) this.#input.settle(whole);
+  }
+
+  override agrees(item: JsonObject): boolean {
+    const whole = inputOf(item, this.type);
+    const isSameEnd = isIncomplete(item) === this.#isCut;
+    return isSameEnd && (this.#isNoNews(whole) || this.#input.agrees(whole));
+  }
+
+  override close(item: JsonObject): void {
+    this.settle(inputOf(item, this.type));
+    super.close(item);
+  }
+
+  override retract(): void {
+    this.#input.retract('withdrawn');
+    for (const partId of this.#unwrapped) this.context.writer.retract(partId, 'withdrawn');
+    this.#unwrapped = [];
+    // So that they are free for what takes its place.
+    for (const id of this.#callIds) this.context.callIds.delete(id);
+    this.#callIds = [];
+  }
+
+  override end(isResponseWhole: boolean): void {
+    super.end(isResponseWhole);
+    // For people to see; what is partial never runs. Until here it was open, to go with the response.
+    if (this.#isCut) this.#input.commit({ partial: true });
+  }
+
+  protected override finish(): void {
+    this.#isCut = isIncomplete(this.fields);
+    if (this.#isWrapper && (this.#isCut || this.#unwrap())) return;
+    this.#input.start();
+    if (this.#isCut) return;
+    if (this.#input.sink === undefined) throw fault('protocol_error', 'a tool call has no name');
+    this.#input.commit({ providerState: this.state(this.#ownFields) });
+  }
+
+  protected override giveUp(isResponseWhole: boolean): void {
+    // Only its end says that the input is all there.
+    if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
+    this.#isCut = true;
+  }
+
+  /** The part, once there is nothing left to wait for. */
+  #begin(): JsonInput | undefined {
+    const name = textIn(this.fields, 'name');
+    const isEarly = textIn(this.fields, 'call_id') === undefined || this.#isWrapper;
+    if (name === undefined || (isEarly && !this.isClosed)) return undefined;
+    const id = this.#takeId(textIn(this.fields, 'call_id') ?? '');
+    const part = this.context.writer.toolCall(id, name);
+    const call = { kind: 'tool_call', toolCallId: id, name } as const;
+    return this.type === 'function_call' ? new JsonInput(part, call) : new PlainInput(part, call);
+  }
+
+  get #isWrapper(): boolean {
+    const name = textIn(this.fields, 'name') ?? '';
+    return isParallelWrapper(name, (other) => this.context.isDeclared(other));
+  }
+
+  #unwrap(): boolean {
+    const calls = unwrapCalls(this.#input.text);
+    if (calls === undefined) return false;
+    const said = textIn(this.fields, 'call_id');
+    const providerState = this.state({ type: this.type });
+    this.#unwrapped = calls.map((call, index) => {
+      const id = this.#takeId(said === undefined ? '' : `${said}_${index}`);
+      const part = { kind: 'tool_call', toolCallId: id, ...call, providerState } as const;
+      return this.context.writer.whole(part);
+    });
+    return true;
+  }
+
+  /** The provider's id, unless it is none or an earlier call has it. */
+  #takeId(said: string): ToolCallId {
+    const { callIds, ids } = this.context;
+    const isFree = isUsable(said) && !callIds.has(said);
+    const id = isFree ? toolCallId(said) : ids.toolCall();
+    callIds.add(id);
+    this.#callIds.push(id);
+    return id;
+  }
+
+  /** What the provider keeps in the item besides the call itself: its id, who called. */
+  get #ownFields(): JsonObject {
+    const { call_id, name, arguments: _arguments, input, status, ...own } = this.fields;
+    return { ...own, type: this.type };
+  }
+
+  /** Some servers end an item with `{}` after they have said the arguments. */
+  #isNoNews(whole: string): boolean {
+    return whole === '{}' && this.type === 'function_call' && this.#input.text !== '';
+  }
+}
+
+const maxIdLength = 1024;
+
+function isUsable(id: string): boolean {
+  return id.length <= maxIdLength && /^\P{Cc}+$/u.test(id) && id.isWellFormed();
+}
+
+function isIncomplete(item: JsonObject): boolean {
+  return item['status'] === 'incomplete';
+}
+
+function inputOf(item: JsonObject, type: CallType): string {
+  const input = item[type === 'function_call' ? 'arguments' : 'input'];
+  if (typeof input === 'string') return input;
+  return isObject(input) ? JSON.stringify(input) : '';
+}

@@ -1,0 +1,44 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { complaintOf } from '../errors/complaint.ts';
+import { isObject, objectIn, textIn } from '../wire/fields.ts';
+import type { StopWords } from '../wire/stop-of.ts';
+import { fault, WireFault } from '../wire/wire-fault.ts';
+
+/** A response that is complete says `completed`; one that is not, why. */
+export const stopWords: StopWords = {
+  completed: 'stop',
+  max_output_tokens: 'length',
+  content_filter: 'content_filter',
+};
+
+/** The word for why a response ended. */
+export function rawStopOf(status: string, response: JsonObject): string {
+  if (status !== 'incomplete') return status;
+  return textIn(objectIn(response, 'incomplete_details'), 'reason') ?? status;
+}
+
+/** What a failed response says of itself. An `error` event that comes before it says the same. */
+export function failureOf(response: JsonObject): WireFault {
+  const complaint = complaintOf({ error: response['error'] ?? null });
+  return new WireFault(complaint ?? { message: 'the response failed without a reason', words: [] });
+}
+
+/** Of an event without a type: there is none on this wire. */
+export function strangeEvent(event: JsonObject): WireFault {
+  return isChat(event) ? wrongApi() : fault('protocol_error', 'an event has no type');
+}
+
+/** Of an answer in one piece that is no response. */
+export function strangeAnswer(body: JsonValue): WireFault {
+  const isObjectOfChat = isObject(body) && isChat(body);
+  return isObjectOfChat ? wrongApi() : fault('protocol_error', 'the answer is no response object');
+}
+
+function isChat(message: JsonObject): boolean {
+  return Array.isArray(message['choices']);
+}
+
+function wrongApi(): WireFault {
+  const message = 'the address speaks Chat Completions, not Responses; use openaiChat for it';
+  return fault('protocol_error', message);
+}

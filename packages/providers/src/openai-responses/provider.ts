@@ -1,0 +1,29 @@
+import type { Provider } from '../contract/provider.ts';
+import { textIn } from '../wire/fields.ts';
+import { wireProvider } from '../wire/wire-provider.ts';
+import type { ResponsesOptions } from './options.ts';
+import { presets, type ResponsesDialect } from './presets.ts';
+import { responsesRequest } from './request.ts';
+import { ResponsesReader } from './stream.ts';
+
+/**
+ * A model behind the Responses API, OpenAI's or anybody's.
+ *
+ * @example
+ * const provider = openaiResponses({ model: 'gpt-5.1' });
+ * const { text } = await provider.complete({ items, reasoning: 'low' });
+ */
+export function openaiResponses(options: ResponsesOptions): Provider {
+  const { preset = options.baseUrl === undefined ? 'openai' : 'compatible' } = options;
+  const dialect: ResponsesDialect = { ...presets[preset], ...options.dialect };
+  const owner = { provider: dialect.id, model: options.model };
+  const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
+  return wireProvider(
+    {
+      ...owner,
+      http: (request) => responsesRequest(request, options, dialect),
+      reader: (context) => new ResponsesReader(context, owner, extraNames),
+    },
+    options,
+  );
+}

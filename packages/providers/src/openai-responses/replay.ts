@@ -1,0 +1,93 @@
+import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
+import { contentOf } from '../history/content-of.ts';
+import type { AssistantMessage, AssistantPart, SentCall } from '../history/message.ts';
+import { arrayIn, isObject, objectIn, textIn } from '../wire/fields.ts';
+import { attachment } from './content.ts';
+import { type KeepOptions, keepTogether, type SentItem } from './keep-together.ts';
+
+/** What an assistant said, as the items that it came in; what is not from here, without ids. */
+export function replay(message: AssistantMessage, options: KeepOptions): readonly JsonObject[] {
+  return keepTogether(message.parts.reduce(addPart, []), options);
+}
+
+function addPart(items: readonly SentItem[], part: AssistantPart): readonly SentItem[] {
+  const state = stateOf(part);
+  const origin = objectIn(state, 'origin');
+  switch (part.kind) {
+    case 'text':
+    case 'structured':
+      return addContent(items, saidContent(part), state);
+    case 'reasoning':
+      // The state is the item as it was; some servers leave out the summary, which is required.
+      return [...items, { item: { ...state, summary: arrayIn(state, 'summary') } }];
+    case 'tool_call':
+      return [...items, { item: callItem(part, state), origin }];
+    case 'custom':
+      return isObject(part.value) ? [...items, { item: part.value, origin }] : items;
+    case 'media':
+    case 'file':
+      return addPicture(items, part, state);
+  }
+}
+
+/** The bytes of a picture go back into the call that made it. */
+function addPicture(
+  items: readonly SentItem[],
+  part: MediaPart | FilePart,
+  state: JsonObject,
+): readonly SentItem[] {
+  if (part.partial) return items;
+  const content = contentOf(part);
+  if (state['type'] !== 'image_generation_call' || content.type === 'url') {
+    // An assistant's message has no pictures: what another model made is shown as the user's.
+    return [{ item: { role: 'user', content: [attachment(part)] } }, ...items];
+  }
+  const isCall = ({ item }: SentItem) =>
+    item['type'] === state['type'] && textIn(item, 'id') === textIn(state, 'id');
+  const withResult = { result: content.data };
+  return items.map((sent) =>
+    isCall(sent) ? { ...sent, item: { ...sent.item, ...withResult } } : sent,
+  );
+}
+
+function stateOf({ providerState }: AssistantPart): JsonObject {
+  return isObject(providerState?.data) ? providerState.data : {};
+}
+
+function saidContent(part: AssistantPart & { readonly kind: 'text' | 'structured' }): JsonObject {
+  if (part.kind === 'structured') {
+    return { type: 'output_text', text: JSON.stringify(part.value) };
+  }
+  const { text, metadata } = part;
+  const isRefusal = metadata?.['refusal'] === true;
+  return isRefusal ? { type: 'refusal', refusal: text } : { type: 'output_text', text };
+}
+
+/** Adds to the message that it is a part of, if that is the last item. */
+function addContent(
+  items: readonly SentItem[],
+  content: JsonObject,
+  state: JsonObject,
+): readonly SentItem[] {
+  const last = items.at(-1);
+  const same = (key: string) => textIn(last?.item, key) === textIn(state, key);
+  if (last?.item['type'] === 'message' && same('id') && same('phase')) {
+    const item = { ...last.item, content: [...arrayIn(last.item, 'content'), content] };
+    return [...items.slice(0, -1), { ...last, item }];
+  }
+  const { origin: _origin, ...own } = state;
+  const item = { ...own, type: 'message', role: 'assistant', content: [content] };
+  return [...items, { item, origin: objectIn(state, 'origin') }];
+}
+
+function callItem(call: SentCall, state: JsonObject): JsonObject {
+  const { origin: _origin, ...own } = state;
+  const named = { call_id: call.toolCallId, name: call.name };
+  if (isCustom(call)) return { ...own, ...named, input: textIn(call.input, 'input') ?? '' };
+  return { ...own, type: 'function_call', ...named, arguments: call.arguments };
+}
+
+/** Is it a call of a tool that takes plain text? */
+export function isCustom(call: SentCall): boolean {
+  return stateOf(call)['type'] === 'custom_tool_call';
+}

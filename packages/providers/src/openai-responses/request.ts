@@ -1,0 +1,86 @@
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import { toMessages } from '../history/to-messages.ts';
+import { httpTo } from '../wire/endpoint.ts';
+import type { HttpRequest } from '../wire/wire.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { inputItems } from './input.ts';
+import type { ResponsesOptions } from './options.ts';
+import type { ResponsesDialect } from './presets.ts';
+import { toolFields } from './tools.ts';
+
+export function responsesRequest(
+  request: ModelRequest,
+  options: ResponsesOptions,
+  dialect: ResponsesDialect,
+): HttpRequest {
+  return httpTo(dialect, options, bodyFor(request, options, dialect));
+}
+
+function bodyFor(
+  request: ModelRequest,
+  options: ResponsesOptions,
+  { id, plainReasoning }: ResponsesDialect,
+): JsonObject {
+  const { model } = options;
+  const { maxOutputTokens, temperature, topP, cache, providerOptions } = request;
+  if (request.stopSequences?.length) {
+    throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
+  }
+  const store = providerOptions?.['store'] ?? options.store ?? false;
+  const messages = toMessages(request, { provider: id, model });
+  return {
+    model,
+    input: inputItems(messages, { isStored: store !== false, plainReasoning }),
+    stream: true,
+    store,
+    ...reasoningFields(request, options, store !== false),
+    ...outputFields(request),
+    ...toolFields(request, options),
+    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
+    ...(cache?.longLived ? { prompt_cache_retention: '24h' } : {}),
+    ...providerOptions,
+  };
+}
+
+const efforts: { readonly [Effort in ReasoningEffort]: string } = {
+  none: 'none',
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  max: 'xhigh',
+};
+
+function reasoningFields(
+  { reasoning }: ModelRequest,
+  { model, reasoningSummary, encryptedReasoning }: ResponsesOptions,
+  isStored: boolean,
+): JsonObject {
+  const isAsked = reasoning !== undefined && reasoning !== 'none';
+  // Without a summary nothing is seen of the reasoning.
+  const summary = reasoningSummary ?? (isAsked ? 'auto' : 'none');
+  const settings = {
+    ...(reasoning === undefined ? {} : { effort: efforts[reasoning] }),
+    ...(summary === 'none' ? {} : { summary }),
+  };
+  const isSealed = encryptedReasoning ?? (!isStored && (isAsked || !isWithoutReasoning(model)));
+  return {
+    ...(Object.keys(settings).length === 0 ? {} : { reasoning: settings }),
+    ...(isSealed ? { include: ['reasoning.encrypted_content'] } : {}),
+  };
+}
+
+/** OpenAI's models that do not reason refuse to be asked for it. */
+function isWithoutReasoning(model: string): boolean {
+  return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
+}
+
+function outputFields({ output }: ModelRequest): JsonObject {
+  if (output === undefined) return {};
+  const { name, schema, strict = true } = output;
+  return { text: { format: { type: 'json_schema', name, schema, strict } } };
+}

@@ -1,0 +1,1196 @@
+import { countingIds, type Delta, type JsonObject, type Part } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Completion } from '../contract/complete.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
+import { fetchOf, sseOf } from '../testing/fetch-of.ts';
+import type { ResponsesOptions } from './options.ts';
+import { openaiResponses } from './provider.ts';
+
+const ask: ModelRequest = { items: [] };
+
+interface Heard extends Completion {
+  readonly deltas: readonly Delta[];
+}
+
+async function hear(
+  chunks: readonly (string | Uint8Array)[],
+  request: ModelRequest = ask,
+  options: Partial<ResponsesOptions> = {},
+): Promise<Heard> {
+  const { fetch } = fetchOf(chunks);
+  const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'key', fetch, ...options });
+  const deltas: Delta[] = [];
+  const completion = await provider.complete(request, {
+    ids: countingIds(),
+    onStep: (step) => deltas.push(...step.deltas),
+  });
+  return { ...completion, deltas };
+}
+
+const listen = (events: readonly object[], request?: ModelRequest): Promise<Heard> =>
+  hear([sseOf(events)], request);
+
+const created = { type: 'response.created', response: { id: 'resp_1', model: 'gpt-5.1-x' } };
+const added = (output_index: number, item: object) => ({
+  type: 'response.output_item.added',
+  output_index,
+  item,
+});
+const done = (output_index: number, item: object) => ({
+  type: 'response.output_item.done',
+  output_index,
+  item,
+});
+const completed = (output: readonly object[] = [], more: object = {}) => ({
+  type: 'response.completed',
+  response: { id: 'resp_1', status: 'completed', output, ...more },
+});
+const text = (output_index: number, delta: string, content_index = 0) => ({
+  type: 'response.output_text.delta',
+  output_index,
+  content_index,
+  delta,
+});
+const argumentsDelta = (output_index: number, delta: string) => ({
+  type: 'response.function_call_arguments.delta',
+  output_index,
+  delta,
+});
+const summary = (output_index: number, summary_index: number, delta: string) => ({
+  type: 'response.reasoning_summary_text.delta',
+  output_index,
+  summary_index,
+  delta,
+});
+const message = (said: string, more: object = {}) => ({
+  type: 'message',
+  id: 'msg_1',
+  status: 'completed',
+  role: 'assistant',
+  content: [{ type: 'output_text', annotations: [], text: said }],
+  ...more,
+});
+const call = (args: string, more: object = {}) => ({
+  type: 'function_call',
+  id: 'fc_1',
+  call_id: 'call_1',
+  name: 'get_tide',
+  arguments: args,
+  status: 'completed',
+  ...more,
+});
+const callStart = (more: object = {}) => call('', { status: 'in_progress', ...more });
+
+const brest = '{"port":"Brest"}';
+const state = (data: JsonObject) => ({ provider: 'openai-responses', model: 'gpt-5.1', data });
+
+const callsIn = (parts: readonly Part[]) =>
+  parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
+const isRetracted = (deltas: readonly Delta[]) =>
+  deltas.some(({ type }) => type === 'retract_part');
+const isCall = (delta: Delta) => delta.type === 'begin_part' && delta.kind === 'tool_call';
+
+describe('text', () => {
+  test('streams delta by delta, and keeps the id of its message', async () => {
+    const heard = await listen([
+      created,
+      added(0, message('', { content: [] })),
+      text(0, 'The tide'),
+      text(0, ' is out.'),
+      done(0, message('The tide is out.')),
+      completed([message('The tide is out.')]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      {
+        kind: 'text',
+        text: 'The tide is out.',
+        providerState: state({ type: 'message', id: 'msg_1' }),
+      },
+    ]);
+    expect(heard.stop).toEqual({ reason: 'stop', raw: 'completed' });
+    expect(heard.deltas.filter(({ type }) => type === 'append_text')).toHaveLength(2);
+    expect([heard.model, heard.responseId]).toEqual(['gpt-5.1-x', 'resp_1']);
+  });
+
+  test('fact: a message has a phase, commentary or final answer', async () => {
+    const heard = await listen([
+      text(0, 'Let me see.'),
+      done(0, message('Let me see.', { phase: 'commentary' })),
+      text(1, 'Six.'),
+      done(1, message('Six.', { id: 'msg_2', phase: 'final_answer' })),
+      completed(),
+    ]);
+    expect(heard.item.parts.map(({ providerState }) => providerState?.data)).toEqual([
+      { type: 'message', id: 'msg_1', phase: 'commentary' },
+      { type: 'message', id: 'msg_2', phase: 'final_answer' },
+    ]);
+  });
+
+  test('of two content indexes is two parts', async () => {
+    const heard = await listen([text(0, 'a'), text(0, 'b', 1), text(0, 'A'), completed()]);
+    expect(heard.item.parts).toMatchObject([{ text: 'aA' }, { text: 'b' }]);
+  });
+
+  test('fact: annotations are citations, each once', async () => {
+    const cite = (url: string) => ({
+      type: 'response.output_text.annotation.added',
+      output_index: 0,
+      content_index: 0,
+      annotation: { type: 'url_citation', url, title: 'T', start_index: 0 },
+    });
+    const events = [text(0, 'Six.'), cite('https://a.example'), cite('https://a.example')];
+    const { item } = await listen([...events, completed()]);
+    const raw = { type: 'url_citation', url: 'https://a.example', title: 'T', start_index: 0 };
+    const known = { url: 'https://a.example', title: 'T', raw };
+    expect(item.parts[0]?.metadata).toEqual({ citations: [known] });
+  });
+
+  test('that is cited before it comes, or twice, is cited once', async () => {
+    const annotation = { type: 'url_citation', url: 'https://a.example' };
+    const cite = { type: 'response.output_text.annotation.added', output_index: 0, annotation };
+    const content = [{ type: 'output_text', text: 'Six.', annotations: [annotation] }];
+    const ends = [done(0, message('', { content })), completed([message('', { content })])];
+    const { item, deltas } = await listen([cite, text(0, 'Six.'), cite, ...ends]);
+    const known = { url: 'https://a.example', raw: annotation };
+    expect(item.parts).toMatchObject([{ text: 'Six.', metadata: { citations: [known] } }]);
+    expect(deltas.filter(({ type }) => type === 'set_metadata')).toHaveLength(1);
+    const early = await listen([cite, text(0, 'Six.'), completed()]);
+    expect(early.item.parts).toMatchObject([{ metadata: { citations: [known] } }]);
+  });
+
+  test('gets the citations that only the end of its item names', async () => {
+    const raw = { type: 'file_citation', file_id: 'file_1', filename: 'tides.pdf' };
+    const content = [{ type: 'output_text', text: 'Six.', annotations: [raw] }];
+    const { item } = await listen([
+      text(0, 'Six.'),
+      done(0, message('', { content })),
+      completed(),
+    ]);
+    expect(item.parts[0]?.metadata).toEqual({ citations: [{ title: 'tides.pdf', raw }] });
+  });
+
+  test('that was asked for by a schema ends as a structured part', async () => {
+    const output = { name: 'tide', schema: { type: 'object' } };
+    const events = [text(0, '{"hour"'), text(0, ':6}'), done(0, message('{"hour":6}'))];
+    const { item } = await listen([...events, completed()], { items: [], output });
+    expect(item.parts).toMatchObject([{ kind: 'structured', name: 'tide', value: { hour: 6 } }]);
+  });
+
+  test('that is empty is no part', async () => {
+    const { item } = await listen([added(0, message('')), done(0, message('')), completed()]);
+    expect(item.parts).toEqual([]);
+  });
+
+  test('fact: a refusal is a text that says so, and the reason to stop', async () => {
+    const refusal = { type: 'response.refusal.delta', output_index: 0, content_index: 0 };
+    const content = [{ type: 'refusal', refusal: 'I cannot.' }];
+    const heard = await listen([
+      text(0, ''),
+      { ...refusal, delta: 'I can' },
+      { ...refusal, delta: 'not.' },
+      { ...refusal, type: 'response.refusal.done', refusal: 'I cannot.' },
+      done(0, message('', { content })),
+      completed([message('', { content })]),
+    ]);
+    expect(heard.item.parts).toMatchObject([
+      { kind: 'text', text: 'I cannot.', metadata: { refusal: true } },
+    ]);
+    expect(heard.stop).toEqual({ reason: 'refusal', raw: 'completed' });
+  });
+});
+
+describe('tool calls', () => {
+  test('fact: the public id is the call id, and the id of the item goes into the state', async () => {
+    const heard = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, '{"port"'),
+      argumentsDelta(0, ':"Brest"}'),
+      { type: 'response.function_call_arguments.done', output_index: 0, arguments: brest },
+      done(0, call(brest)),
+      completed([call(brest)]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      {
+        kind: 'tool_call',
+        toolCallId: 'call_1',
+        name: 'get_tide',
+        arguments: brest,
+        input: { port: 'Brest' },
+        providerState: state({ type: 'function_call', id: 'fc_1' }),
+      },
+    ]);
+    expect(heard.stop).toEqual({ reason: 'tool_use', raw: 'completed' });
+  });
+
+  test('that is announced is begun at once, before its arguments come', async () => {
+    const heard = await listen([added(0, callStart())]);
+    expect(heard.deltas.some(isCall)).toBe(true);
+  });
+
+  test('keep what else the provider has in the item, for instance who called', async () => {
+    const caller = { type: 'program', caller_id: 'call_p' };
+    const { item } = await listen([done(0, call(brest, { caller })), completed()]);
+    expect(item.parts[0]?.providerState?.data).toEqual({
+      type: 'function_call',
+      id: 'fc_1',
+      caller,
+    });
+  });
+
+  test('may say in_progress in the end: only incomplete ones are not whole', async () => {
+    const { stop } = await listen([done(0, call(brest, { status: 'in_progress' })), completed()]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('fact: the input of a custom tool is plain text, and JSON by the end', async () => {
+    const custom = (input: string) => ({
+      type: 'custom_tool_call',
+      id: 'ctc_1',
+      call_id: 'call_1',
+      name: 'sql',
+      input,
+    });
+    const piece = { type: 'response.custom_tool_call_input.delta', output_index: 0 };
+    const input = 'SELECT "a"\n\\ FROM 🐟';
+    const events = [
+      added(0, custom('')),
+      { ...piece, delta: 'SELECT "a"\n' },
+      { ...piece, delta: '\\ FROM \ud83d' },
+      { ...piece, delta: '\udc1f' },
+      done(0, custom(input)),
+      completed([custom(input)]),
+    ];
+    const { item, stop } = await listen(events);
+    expect(item.parts).toEqual([
+      {
+        kind: 'tool_call',
+        toolCallId: 'call_1',
+        name: 'sql',
+        arguments: JSON.stringify({ input }),
+        input: { input },
+        providerState: state({ type: 'custom_tool_call', id: 'ctc_1' }),
+      },
+    ]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('of custom tools have valid JSON for any text, split anywhere', async () => {
+    const piece = { type: 'response.custom_tool_call_input.delta', output_index: 0 };
+    const item = { type: 'custom_tool_call', call_id: 'c', name: 'sql' };
+    const strings = fc.array(fc.string({ unit: 'binary' }), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(strings, fc.nat(), async (pieces, seed) => {
+        const whole = pieces.join('');
+        const at = whole.length === 0 ? 0 : seed % whole.length;
+        const split = [whole.slice(0, at), whole.slice(at)];
+        const heard = await listen([
+          added(0, item),
+          ...split.map((delta) => ({ ...piece, delta })),
+          done(0, { ...item, input: '' }),
+          completed(),
+        ]);
+        expect(callsIn(heard.item.parts)[0]?.input).toEqual({ input: whole.toWellFormed() });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('fact: custom input that contradicts its end is replaced, as JSON', async () => {
+    const item = { type: 'custom_tool_call', call_id: 'c', name: 'sql' };
+    const piece = { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'ab' };
+    const heard = await listen([
+      added(0, item),
+      piece,
+      done(0, { ...item, input: 'x"y' }),
+      completed(),
+    ]);
+    expect(callsIn(heard.item.parts)).toMatchObject([{ input: { input: 'x"y' } }]);
+  });
+
+  test('without a usable id, or with that of another call, get one of ours', async () => {
+    const { item } = await listen([
+      done(0, call(brest, { call_id: '' })),
+      done(1, call(brest, { id: 'fc_2', call_id: 'a\nb' })),
+      done(2, call(brest, { id: 'fc_3', call_id: 'x'.repeat(2000) })),
+      done(3, call(brest, { id: 'fc_4', call_id: 'call_9' })),
+      done(4, call(brest, { id: 'fc_5', call_id: 'call_9' })),
+      done(5, call(brest, { id: 'fc_6', call_id: '🐟'.repeat(1000) })),
+      done(6, call('{"tool_uses":[{"recipient_name":"a"}]}', { name: 'parallel', call_id: null })),
+      completed(),
+    ]);
+    expect(callsIn(item.parts).map(({ toolCallId }) => toolCallId)).toEqual([
+      'call1',
+      'call2',
+      'call3',
+      'call_9',
+      'call4',
+      'call5',
+      'call6',
+    ]);
+  });
+
+  test('keep what their start said and their end says empty', async () => {
+    const nothing = { name: '', call_id: null, id: '' };
+    const { item } = await listen([
+      added(0, callStart()),
+      done(0, call(brest, nothing)),
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([
+      { name: 'get_tide', toolCallId: 'call_1', providerState: { data: { id: 'fc_1' } } },
+    ]);
+  });
+
+  test('without a name are an error', async () => {
+    const { error, item } = await listen([done(0, call(brest, { name: '' })), completed()]);
+    expect(error).toMatchObject({ code: 'protocol_error' });
+    expect(error?.message).toContain('a tool call has no name');
+    expect(item.parts).toEqual([]);
+  });
+
+  test('whose name and id come only in the end keep the arguments that came before', async () => {
+    const heard = await listen([argumentsDelta(0, '{"port":'), done(0, call(brest)), completed()]);
+    expect(callsIn(heard.item.parts)).toMatchObject([{ name: 'get_tide', arguments: brest }]);
+  });
+});
+
+describe('reasoning', () => {
+  const sealed = {
+    type: 'reasoning',
+    id: 'rs_1',
+    summary: [
+      { type: 'summary_text', text: 'First.' },
+      { type: 'summary_text', text: 'Second.' },
+    ],
+    encrypted_content: 'sealed-by-done',
+    content: null,
+  };
+
+  test('fact: each summary is a part, and the first has the whole item as the end says it', async () => {
+    const heard = await listen([
+      added(0, { ...sealed, summary: [], encrypted_content: 'early' }),
+      summary(0, 0, 'First.'),
+      summary(0, 1, 'Second.'),
+      done(0, sealed),
+      completed([sealed]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      { kind: 'reasoning', form: 'summary', text: 'First.', providerState: state(sealed) },
+      { kind: 'reasoning', form: 'summary', text: 'Second.' },
+    ]);
+  });
+
+  test('stays open until its item ends, so that the state can be with the first part', async () => {
+    const { deltas } = await listen([
+      summary(0, 0, 'First.'),
+      {
+        type: 'response.reasoning_summary_text.done',
+        output_index: 0,
+        summary_index: 0,
+        text: 'First.',
+      },
+      summary(0, 1, 'Second.'),
+    ]);
+    const ends = deltas.filter(({ type }) => type === 'commit_part');
+    // The stream was cut: both are kept as partial, and neither has a state.
+    expect(ends).toEqual(ends.map((end) => ({ ...end, partial: true })));
+    expect(ends).toHaveLength(2);
+  });
+
+  test('fact: open models reason in full, inside content parts', async () => {
+    const piece = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 };
+    const content = [{ type: 'reasoning_text', text: 'Hmm, so.' }];
+    const item = { type: 'reasoning', id: 'rs_1', summary: [], content };
+    const heard = await listen([
+      added(0, { ...item, content: [] }),
+      { ...piece, delta: 'Hmm' },
+      { ...piece, delta: ', so.' },
+      { ...piece, type: 'response.content_part.done', part: content[0] },
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      { kind: 'reasoning', form: 'full', text: 'Hmm, so.', providerState: state(item) },
+    ]);
+  });
+
+  test('that shows nothing is a part all the same, because it has to go back', async () => {
+    const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+    const heard = await listen([added(0, item), done(0, item), completed([item])]);
+    expect(heard.item.parts).toEqual([
+      { kind: 'reasoning', form: 'redacted', text: '', providerState: state(item) },
+    ]);
+  });
+
+  test('trap: encrypted content differs in added and done; done counts', async () => {
+    const early = { ...sealed, summary: [], encrypted_content: 'early' };
+    const late = { ...sealed, encrypted_content: 'sealed-again' };
+    const heard = await listen([added(0, early), done(0, sealed), completed([late])]);
+    expect(heard.item.parts[0]?.providerState?.data).toMatchObject({
+      encrypted_content: 'sealed-by-done',
+    });
+    // What the end of the response says differs in each response, and is no reason to begin anew.
+    expect(isRetracted(heard.deltas)).toBe(false);
+  });
+
+  test('trap: encrypted content that only the final output has is the one that goes back', async () => {
+    const { encrypted_content: _sealed, ...open } = sealed;
+    const heard = await listen([done(0, open), done(1, message('Six.')), completed([sealed])]);
+    const states = heard.item.parts.map(({ providerState }) => providerState?.data);
+    expect(states).toContainEqual(sealed);
+    expect(states).not.toContainEqual(open);
+  });
+
+  test('is remembered by what came out of it', async () => {
+    const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+    const { item: answer } = await listen([
+      done(0, item),
+      done(1, call(brest)),
+      done(2, call(brest, { id: 'fc_2', call_id: 'call_2' })),
+      completed(),
+    ]);
+    expect(callsIn(answer.parts).map(({ providerState }) => providerState?.data)).toMatchObject([
+      { id: 'fc_1', origin: { reasoning: 'rs_1', isNext: true } },
+      { id: 'fc_2', origin: { reasoning: 'rs_1', isNext: false } },
+    ]);
+  });
+});
+
+describe('hosted tools', () => {
+  const search = {
+    type: 'web_search_call',
+    id: 'ws_1',
+    status: 'completed',
+    action: { query: 'q' },
+  };
+
+  test('are custom parts with the whole item of its end, and no calls of ours', async () => {
+    const heard = await listen([
+      added(0, { type: 'web_search_call', id: 'ws_1', status: 'in_progress' }),
+      { type: 'response.web_search_call.searching', output_index: 0 },
+      done(0, search),
+      completed([search]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      {
+        kind: 'custom',
+        name: 'web_search_call',
+        value: search,
+        providerState: state({ type: 'web_search_call', id: 'ws_1' }),
+      },
+    ]);
+    expect(heard.stop.reason).toBe('stop');
+  });
+
+  test('show how far they are', async () => {
+    const { deltas } = await listen([
+      added(0, { type: 'web_search_call', status: 'in_progress' }),
+      { type: 'response.web_search_call.searching', output_index: 0 },
+    ]);
+    const values = deltas.flatMap((delta) =>
+      delta.type === 'replace_structured' ? delta.value : [],
+    );
+    expect(values).toMatchObject([{ status: 'in_progress' }, { status: 'searching' }]);
+  });
+
+  test.each([
+    'file_search_call',
+    'code_interpreter_call',
+    'mcp_call',
+    'mcp_list_tools',
+    'mcp_approval_request',
+    'shell_call',
+    'apply_patch_call',
+    'computer_call',
+    'tool_search_call',
+    'program',
+    'compaction',
+    'something_new',
+  ])('of type %s are kept', async (type) => {
+    const item = { type, id: 'x_1', encrypted_content: 'sealed', arguments: '{}' };
+    const streamed = await listen([
+      added(0, { type, id: 'x_1' }),
+      { type: `response.${type}_code.delta`, output_index: 0, delta: 'x' },
+      done(0, item),
+      completed([item]),
+    ]);
+    expect(streamed.item.parts).toMatchObject([{ kind: 'custom', name: type, value: item }]);
+    const late = await listen([completed([item])]);
+    expect(late.item.parts).toEqual(streamed.item.parts);
+  });
+
+  test('fact: pictures are sketched, and their bytes are a part of their own', async () => {
+    const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed' };
+    const result = { ...item, output_format: 'webp', result: 'AQID' };
+    const sketch = (partial_image_b64: string) => ({
+      type: 'response.image_generation_call.partial_image',
+      output_index: 0,
+      partial_image_b64,
+      output_format: 'webp',
+    });
+    const heard = await listen([
+      added(0, { ...item, status: 'in_progress' }),
+      sketch('AQ'),
+      sketch('AQI='),
+      done(0, result),
+      completed([result]),
+    ]);
+    expect(heard.item.parts).toEqual([
+      {
+        kind: 'custom',
+        name: 'image_generation_call',
+        value: { ...item, output_format: 'webp' },
+        providerState: state({ type: 'image_generation_call', id: 'ig_1' }),
+      },
+      {
+        kind: 'media',
+        mimeType: 'image/webp',
+        source: { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) },
+        providerState: state({ type: 'image_generation_call', id: 'ig_1' }),
+      },
+    ]);
+    const cut = await listen([added(0, item), sketch('AQ'), sketch('AQI=')]);
+    const bytes = Uint8Array.of(1, 2);
+    expect(cut.item.parts).toEqual([
+      { kind: 'media', mimeType: 'image/webp', source: { type: 'bytes', bytes }, partial: true },
+    ]);
+  });
+
+  test('have pictures of any size that the limits allow, and write their bytes once', async () => {
+    const result = 'A'.repeat(9 * 2 ** 20);
+    const item = { type: 'image_generation_call', id: 'ig_1', result };
+    const heard = await listen([added(0, item), done(0, item), completed([item])]);
+    expect(heard.error).toBeUndefined();
+    expect(heard.item.parts).toMatchObject([{ value: { id: 'ig_1' } }, { kind: 'media' }]);
+    const { value } = { value: undefined, ...heard.item.parts[0] };
+    expect(value).not.toHaveProperty('result');
+  });
+
+  test('whose picture only the final output has get it from there', async () => {
+    const item = { type: 'image_generation_call', id: 'ig_1' };
+    const heard = await listen([done(0, item), completed([{ ...item, result: 'AQID' }])]);
+    expect(heard.item.parts).toMatchObject([{ kind: 'custom' }, { mimeType: 'image/png' }]);
+  });
+
+  test('that are under way when a response is cut short leave nothing', async () => {
+    const started = added(0, { type: 'web_search_call', status: 'in_progress' });
+    const heard = await listen([started, { type: 'response.incomplete', response: {} }]);
+    expect(heard.item.parts).toEqual([]);
+    expect(isRetracted(heard.deltas)).toBe(true);
+  });
+
+  test('without an end of their own are kept when the response has one', async () => {
+    const item = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
+    const heard = await listen([added(0, item), completed()]);
+    expect(heard.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
+  });
+
+  test('whose picture cannot be read keep it as it came', async () => {
+    const item = { type: 'image_generation_call', id: 'ig_1', result: 'AB...CD' };
+    const heard = await listen([done(0, item), completed([item])]);
+    expect(heard.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
+    expect(heard.stop.reason).toBe('stop');
+  });
+});
+
+describe('traps', () => {
+  test('trap: item_id changes on every event, so items are told apart by output_index', async () => {
+    let count = 0;
+    const rotate = (event: object) => ({ ...event, item_id: `id-${count++}` });
+    const { item, stop } = await listen(
+      [
+        added(0, callStart({ id: 'id-a' })),
+        added(1, callStart({ id: 'id-b', call_id: 'call_2', name: 'get_wind' })),
+        argumentsDelta(0, '{"port"'),
+        argumentsDelta(1, '{"area"'),
+        argumentsDelta(0, ':"Brest"}'),
+        argumentsDelta(1, ':"Biscay"}'),
+        done(0, call(brest, { id: 'id-c' })),
+        done(1, call('{"area":"Biscay"}', { id: 'id-d', call_id: 'call_2', name: 'get_wind' })),
+        completed([
+          call(brest, { id: 'id-e', call_id: 'call_1' }),
+          call('{"area":"Biscay"}', { id: 'id-f', call_id: 'call_2', name: 'get_wind' }),
+        ]),
+      ].map(rotate),
+    );
+    expect(callsIn(item.parts)).toMatchObject([
+      { toolCallId: 'call_1', name: 'get_tide', arguments: brest },
+      { toolCallId: 'call_2', name: 'get_wind', arguments: '{"area":"Biscay"}' },
+    ]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('trap: ids of messages rotate up to the final output, and nothing is written twice', async () => {
+    const { item, deltas } = await listen([
+      added(0, message('', { id: 'a', content: [] })),
+      text(0, 'Six.'),
+      done(0, message('Six.', { id: 'b' })),
+      completed([message('Six.', { id: 'c' })]),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }]);
+    expect(isRetracted(deltas)).toBe(false);
+  });
+
+  test('trap: arguments only in arguments.done', async () => {
+    const whole = { type: 'response.function_call_arguments.done', output_index: 0 };
+    const { item } = await listen([
+      added(0, callStart()),
+      { ...whole, arguments: brest },
+      done(0, call(brest)),
+      completed(),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([{ arguments: brest }]);
+  });
+
+  test('trap: arguments in arguments.done, and {} in the end of the item', async () => {
+    const whole = { type: 'response.function_call_arguments.done', output_index: 0 };
+    const { item } = await listen([
+      added(0, callStart()),
+      { ...whole, arguments: brest },
+      done(0, call('{}')),
+      completed([call('{}')]),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([{ arguments: brest }]);
+  });
+
+  test('trap: arguments only in the final output', async () => {
+    const { item, stop } = await listen([
+      added(0, callStart()),
+      done(0, callStart()),
+      completed([call(brest)]),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([{ toolCallId: 'call_1', arguments: brest }]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('trap: text only in the final output', async () => {
+    const { item } = await listen([created, completed([message('Six.')])]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }]);
+  });
+
+  test('trap: the final output may be empty; what streamed stays', async () => {
+    const { item, stop } = await listen([text(0, 'Six.'), done(1, call(brest)), completed([])]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('trap: a call that streamed but never ended is a truncated stream, although completed came', async () => {
+    const { error, item } = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, brest),
+      completed([]),
+    ]);
+    expect(error).toMatchObject({ code: 'truncated_stream', retryable: true });
+    expect(item.parts).toEqual([]);
+  });
+
+  test('trap: the same, but the final output has the whole call', async () => {
+    const { item, stop, deltas } = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, '{"po'),
+      completed([call(brest)]),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([{ arguments: brest }]);
+    expect(isRetracted(deltas)).toBe(false);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('trap: incomplete calls must not run', async () => {
+    const cut = call('{"port":"Br', { status: 'incomplete' });
+    const { item, stop } = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, '{"port":"Br'),
+      done(0, cut),
+      completed([cut]),
+    ]);
+    // People see what was meant; no value is made of it, and so nothing can run.
+    expect(item.parts).toEqual([
+      {
+        kind: 'tool_call',
+        toolCallId: 'call_1',
+        name: 'get_tide',
+        arguments: '{"port":"Br',
+        partial: true,
+      },
+    ]);
+    expect(stop).toEqual({ reason: 'stop', raw: 'completed' });
+  });
+
+  test('trap: the final output can take back that a call was complete, and say that it is', async () => {
+    const cut = call(brest, { status: 'incomplete' });
+    const half = await listen([done(0, call(brest)), completed([cut])]);
+    expect(half.item.parts).toMatchObject([{ toolCallId: 'call_1', partial: true }]);
+    expect(half.item.parts[0]).not.toHaveProperty('input');
+    expect(half.stop.reason).toBe('stop');
+    const whole = await listen([done(0, cut), completed([call(brest)])]);
+    expect(whole.item.parts).toMatchObject([{ toolCallId: 'call_1', input: { port: 'Brest' } }]);
+    expect(whole.item.parts).toHaveLength(1);
+    expect(whole.stop.reason).toBe('tool_use');
+  });
+
+  test('trap: the call that an incomplete response was at is partial, ended or not', async () => {
+    const started = [added(0, callStart()), argumentsDelta(0, '{"port":"Br')];
+    const incomplete = (output: readonly object[]) => ({
+      type: 'response.incomplete',
+      response: { incomplete_details: { reason: 'max_output_tokens' }, output },
+    });
+    const half = call('{"port":"Br', { status: 'in_progress' });
+    const streams = [
+      [...started, incomplete([])],
+      [...started, incomplete([half])],
+      [...started, done(0, half), incomplete([half])],
+    ];
+    for (const events of streams) {
+      const { item, stop, error } = await listen(events);
+      expect(item.parts).toMatchObject([{ arguments: '{"port":"Br', partial: true }]);
+      expect(item.parts).toHaveLength(1);
+      expect(stop).toEqual({ reason: 'length', raw: 'max_output_tokens' });
+      expect(error).toBeUndefined();
+    }
+  });
+
+  test('trap: only the missing end of a text is written', async () => {
+    const { item, deltas } = await listen([
+      text(0, 'Got'),
+      text(0, ' it'),
+      { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Got it: six' },
+      done(0, message('Got it: six feet')),
+      completed([message('Got it: six feet')]),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'Got it: six feet' }]);
+    const chunks = deltas.flatMap((delta) => (delta.type === 'append_text' ? delta.chunk : []));
+    expect(chunks).toEqual(['Got', ' it', ': six', ' feet']);
+  });
+
+  test('trap: what contradicts the end of an item is replaced in its place', async () => {
+    const { item, deltas } = await listen([
+      text(0, 'Sevn'),
+      text(1, 'last'),
+      summary(2, 0, 'Mmh'),
+      added(3, callStart()),
+      argumentsDelta(3, '{"port":"Nantes"}'),
+      done(0, message('Seven')),
+      done(1, message('last', { id: 'msg_2' })),
+      done(2, { type: 'reasoning', id: 'rs_1', summary: [{ text: 'Hm' }] }),
+      done(3, call(brest)),
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([
+      { text: 'Seven' },
+      { text: 'last' },
+      { kind: 'reasoning', text: 'Hm' },
+      { arguments: brest, toolCallId: 'call_1' },
+    ]);
+    expect(isRetracted(deltas)).toBe(false);
+  });
+
+  test('trap: what contradicts the final output is written anew, and all after it', async () => {
+    const { item, stop } = await listen([
+      done(0, message('Six.')),
+      done(1, call(brest)),
+      completed([message('Seven.'), call(brest)]),
+    ]);
+    expect(item.parts).toMatchObject([
+      { text: 'Seven.' },
+      { toolCallId: 'call_1', arguments: brest },
+    ]);
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('trap: an item that only the final output has stands where that has it', async () => {
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+    const { item } = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, brest),
+      done(0, call(brest)),
+      completed([reasoning, call(brest)]),
+    ]);
+    expect(item.parts).toMatchObject([
+      { kind: 'reasoning', providerState: state(reasoning) },
+      { kind: 'tool_call', toolCallId: 'call_1' },
+    ]);
+    expect(item.parts[1]?.providerState?.data).toMatchObject({
+      origin: { reasoning: 'rs_1', isNext: true },
+    });
+  });
+
+  test('trap: items without ids are not taken for each other', async () => {
+    const { id: _id, ...bare } = message('');
+    const of = (said: string) => ({ ...bare, content: [{ type: 'output_text', text: said }] });
+    const { item, deltas } = await listen([
+      done(0, of('a')),
+      done(1, of('b')),
+      completed([of('a'), of('b')]),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'a' }, { text: 'b' }]);
+    expect(isRetracted(deltas)).toBe(false);
+  });
+
+  test('trap: the final output may leave out items that ended; they stay', async () => {
+    const search = { type: 'web_search_call', id: 'ws_1' };
+    const events = [done(0, message('a')), done(1, search), done(2, message('b', { id: 'msg_2' }))];
+    const { item } = await listen([
+      ...events,
+      completed([message('a'), message('b', { id: 'msg_2' })]),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'a' }, { kind: 'custom' }, { text: 'b' }]);
+  });
+
+  test('trap: the undeclared wrapper parallel is the calls inside it', async () => {
+    const uses = [
+      { recipient_name: 'functions.get_tide', parameters: { port: 'Brest' } },
+      { recipient_name: 'get_wind', parameters: { area: 'Biscay' } },
+    ];
+    for (const name of ['parallel', 'multi_tool_use.parallel']) {
+      const wrapper = call(JSON.stringify({ tool_uses: uses }), { name });
+      const { item, stop, deltas } = await listen([
+        added(0, { ...wrapper, arguments: '' }),
+        argumentsDelta(0, wrapper.arguments),
+        done(0, wrapper),
+        completed([wrapper]),
+      ]);
+      expect(callsIn(item.parts)).toMatchObject([
+        { toolCallId: 'call_1_0', name: 'get_tide', input: { port: 'Brest' } },
+        { toolCallId: 'call_1_1', name: 'get_wind', input: { area: 'Biscay' } },
+      ]);
+      expect(stop.reason).toBe('tool_use');
+      expect(deltas.some(isCall)).toBe(false);
+    }
+  });
+
+  test('trap: a declared tool of that name is an ordinary tool', async () => {
+    const wrapper = call('{"tool_uses":[{"recipient_name":"a"}]}', { name: 'parallel' });
+    const tools = [{ name: 'parallel', inputSchema: {} }];
+    const { item } = await listen([done(0, wrapper), completed()], { items: [], tools });
+    expect(callsIn(item.parts)).toMatchObject([{ name: 'parallel', toolCallId: 'call_1' }]);
+    const other = await hear([sseOf([done(0, wrapper), completed()])], ask, {
+      extraTools: [{ type: 'custom', name: 'parallel' }],
+    });
+    expect(callsIn(other.item.parts)).toMatchObject([{ name: 'parallel' }]);
+  });
+
+  test('trap: what looks like the wrapper and is not stays a call', async () => {
+    const odd = ['{}', '{"tool_uses":[]}', '{"tool_uses":[{"parameters":{}}]}', '{"tool', ''];
+    for (const args of odd) {
+      const wrapper = call(args, { name: 'parallel' });
+      const { item } = await listen([done(0, wrapper), completed()]);
+      expect(callsIn(item.parts)).toMatchObject([{ name: 'parallel', arguments: args }]);
+    }
+  });
+
+  test('trap: a stream without a terminal event is truncated, and its call does not count', async () => {
+    const { error, stop } = await listen([text(0, 'Six'), done(1, call(brest))]);
+    expect(error).toMatchObject({ code: 'truncated_stream' });
+    expect(stop.reason).toBe('error');
+  });
+
+  test('trap: a second response that begins inside of the first is refused', async () => {
+    const { error } = await listen([
+      created,
+      text(0, 'a'),
+      { type: 'response.created', response: { id: 'resp_2' } },
+    ]);
+    expect(error).toMatchObject({ code: 'protocol_error' });
+  });
+
+  test('the same start again, and events after the end, change nothing', async () => {
+    const { item, error } = await listen([
+      created,
+      created,
+      text(0, 'Six.'),
+      completed([message('Six.')]),
+      completed([message('Six.')]),
+      text(0, 'Seven.'),
+      text(1, 'Eight.'),
+      { type: 'response.created', response: { id: 'resp_2' } },
+      { no: 'type' },
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }]);
+    expect(error).toBeUndefined();
+  });
+});
+
+describe('edge cases', () => {
+  test('E2: indexes start anywhere and have gaps', async () => {
+    const { item } = await listen([
+      text(7, 'a'),
+      done(7, message('a')),
+      done(12, call(brest)),
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'a' }, { arguments: brest }]);
+  });
+
+  test('E3: all items at index 0 are items of their own', async () => {
+    const second = { id: 'fc_2', call_id: 'call_2', name: 'get_wind' };
+    const { item, deltas } = await listen([
+      added(0, callStart()),
+      argumentsDelta(0, brest),
+      done(0, call(brest)),
+      added(0, callStart(second)),
+      argumentsDelta(0, '{"area":1}'),
+      done(0, call('{"area":1}', second)),
+      completed([call(brest), call('{"area":1}', second)]),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([
+      { toolCallId: 'call_1', arguments: brest },
+      { toolCallId: 'call_2', arguments: '{"area":1}' },
+    ]);
+    expect(deltas.filter(isCall)).toHaveLength(2);
+  });
+
+  test('E3: items of other types that are open at one index end as what they are', async () => {
+    const { item, deltas } = await listen([
+      added(0, message('', { content: [] })),
+      text(0, 'Si'),
+      added(0, callStart()),
+      argumentsDelta(0, brest),
+      done(0, message('Six.')),
+      done(0, call(brest)),
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+    expect(item.parts).toHaveLength(2);
+    expect(isRetracted(deltas)).toBe(false);
+  });
+
+  test('E13: an item that ends again, otherwise, is the last; one of another id is another', async () => {
+    const again = await listen([done(0, message('Six.')), done(0, message('Seven.')), completed()]);
+    expect(again.item.parts).toMatchObject([{ text: 'Seven.' }]);
+    expect(again.item.parts).toHaveLength(1);
+    const other = message('Seven.', { id: 'msg_2' });
+    const two = await listen([done(0, message('Six.')), done(0, other), completed()]);
+    expect(two.item.parts).toMatchObject([{ text: 'Six.' }, { text: 'Seven.' }]);
+    const same = await listen([done(0, message('Six.')), done(0, message('Six.')), completed()]);
+    expect(same.item.parts).toHaveLength(1);
+  });
+
+  test('E1: without any index, pieces belong to the latest item', async () => {
+    const bare = (event: { readonly output_index: number }) => {
+      const { output_index: _index, ...rest } = event;
+      return rest;
+    };
+    const events = [
+      added(0, message('', { content: [] })),
+      text(0, 'Six.'),
+      done(0, message('Six.')),
+      added(1, callStart()),
+      argumentsDelta(1, brest),
+      done(1, call(brest)),
+    ];
+    const { item } = await listen([...events.map(bare), completed()]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+  });
+
+  test('E11: empty arguments stay empty, which means {}', async () => {
+    const { item } = await listen([added(0, callStart()), done(0, call('')), completed()]);
+    expect(callsIn(item.parts)).toMatchObject([{ arguments: '', input: {} }]);
+  });
+
+  test('E14: arguments as an object are its JSON', async () => {
+    const item = call('', { arguments: { port: 'Brest' } });
+    const heard = await listen([done(0, item), completed()]);
+    expect(callsIn(heard.item.parts)).toMatchObject([{ arguments: brest }]);
+  });
+
+  test('E17: the same call twice is two calls', async () => {
+    const again = { id: 'fc_2', call_id: 'call_2' };
+    const { item } = await listen([
+      done(0, call(brest)),
+      done(1, call(brest, again)),
+      completed([call(brest), call(brest, again)]),
+    ]);
+    expect(callsIn(item.parts)).toHaveLength(2);
+  });
+
+  test('E19: equal deltas in a row are kept', async () => {
+    const { item } = await listen([text(0, 'ha'), text(0, 'ha'), text(0, 'ha'), completed()]);
+    expect(item.parts).toMatchObject([{ text: 'hahaha' }]);
+  });
+
+  test('E22: unknown events and fields, obfuscation and logprobs are passed over', async () => {
+    const { item } = await listen([
+      { type: 'response.weather.report', sky: 'grey' },
+      { type: 'keepalive' },
+      { ...text(0, 'Six.'), obfuscation: 'xyz', logprobs: [{ token: 'Six' }] },
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }]);
+  });
+
+  test('E23: reasoning between texts stays where it is', async () => {
+    const { item } = await listen([
+      summary(0, 0, 'a'),
+      text(1, 'b'),
+      summary(2, 0, 'c'),
+      text(3, 'd'),
+      completed(),
+    ]);
+    expect(item.parts.map((part) => ('text' in part ? part.text : ''))).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+    ]);
+  });
+
+  test('E24: only reasoning, and then the limit, is an answer', async () => {
+    const { item, stop, error } = await listen([
+      summary(0, 0, 'Hm'),
+      {
+        type: 'response.incomplete',
+        response: { incomplete_details: { reason: 'max_output_tokens' } },
+      },
+    ]);
+    expect(item.parts).toMatchObject([{ kind: 'reasoning', text: 'Hm' }]);
+    expect([stop.reason, error]).toEqual(['length', undefined]);
+  });
+
+  test('E25: cut in a call, the call is gone', async () => {
+    const { item, error } = await listen([added(0, callStart()), argumentsDelta(0, '{"po')]);
+    expect(item.parts).toEqual([]);
+    expect(error).toMatchObject({ code: 'truncated_stream' });
+  });
+
+  test('E26: arguments that are no JSON are kept for the loop to judge', async () => {
+    const { item, stop } = await listen([done(0, call('{"port":')), completed()]);
+    const [part] = callsIn(item.parts);
+    expect(part?.arguments).toBe('{"port":');
+    expect(part).not.toHaveProperty('input');
+    expect(stop.reason).toBe('tool_use');
+  });
+
+  test('E27: a surrogate pair in two deltas is one character', async () => {
+    const { item } = await listen([
+      text(0, 'a\ud83d'),
+      text(0, '\udc1fb'),
+      added(1, callStart()),
+      argumentsDelta(1, '"\ud83d'),
+      argumentsDelta(1, '\udc1f"'),
+      done(1, call('"🐟"')),
+      completed(),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'a🐟b' }, { arguments: '"🐟"' }]);
+  });
+
+  test('E29: __proto__ in arguments is data', async () => {
+    const args = '{"__proto__":{"admin":true}}';
+    const { item } = await listen([done(0, call(args)), completed()]);
+    const [part] = callsIn(item.parts);
+    expect(Object.keys(part?.input ?? {})).toEqual(['__proto__']);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+  });
+
+  test('shapes that cannot be are no crash', async () => {
+    const odd: fc.Arbitrary<object> = fc.record({
+      type: fc.constantFrom(
+        'response.output_item.added',
+        'response.output_item.done',
+        'response.output_text.delta',
+        'response.output_text.done',
+        'response.output_text.annotation.added',
+        'response.content_part.done',
+        'response.function_call_arguments.delta',
+        'response.function_call_arguments.done',
+        'response.custom_tool_call_input.delta',
+        'response.reasoning_summary_text.delta',
+        'response.reasoning_summary_part.done',
+        'response.image_generation_call.partial_image',
+        'response.web_search_call.searching',
+        'response.in_progress',
+      ),
+      output_index: fc.oneof(fc.nat(2), fc.jsonValue({ maxDepth: 1 })),
+      content_index: fc.jsonValue({ maxDepth: 1 }),
+      delta: fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 1 })),
+      text: fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 1 })),
+      part: fc.jsonValue({ maxDepth: 2 }),
+      annotation: fc.jsonValue({ maxDepth: 2 }),
+      item: fc.oneof(
+        fc.jsonValue({ maxDepth: 2 }),
+        fc.record({
+          type: fc.constantFrom(
+            'message',
+            'reasoning',
+            'function_call',
+            'image_generation_call',
+            7,
+          ),
+          id: fc.jsonValue({ maxDepth: 1 }),
+          name: fc.constantFrom('a', null, 3),
+          content: fc.jsonValue({ maxDepth: 3 }),
+          summary: fc.jsonValue({ maxDepth: 3 }),
+          arguments: fc.jsonValue({ maxDepth: 2 }),
+          status: fc.constantFrom('completed', 'incomplete', null),
+        }),
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(odd, { maxLength: 12 }), fc.boolean(), async (events, isEnded) => {
+        const { error, stop } = await listen([...events, ...(isEnded ? [completed()] : [])]);
+        const reasons = ['a tool call has no name', 'a tool call has no end', 'last event'];
+        if (error !== undefined && events.length > 0) {
+          expect(reasons.some((reason) => error.message.includes(reason))).toBe(true);
+        }
+        expect(stop.reason === 'error').toBe(error !== undefined);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('any stream', () => {
+  const events = [
+    created,
+    added(0, { type: 'reasoning', id: 'rs_1', summary: [] }),
+    summary(0, 0, 'Hm 🐟'),
+    done(0, {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ text: 'Hm 🐟' }],
+      encrypted_content: 'e',
+    }),
+    added(1, message('', { content: [] })),
+    text(1, 'Six €'),
+    text(1, ' feet'),
+    done(1, message('Six € feet')),
+    added(2, callStart()),
+    argumentsDelta(2, brest),
+    done(2, call(brest)),
+    completed([], { usage: { input_tokens: 3, output_tokens: 4 } }),
+  ];
+  const bytes = new TextEncoder().encode(sseOf(events));
+
+  test('gives the same parts however its bytes are split', async () => {
+    const whole = await hear([bytes]);
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 6 }), async (cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+        const chunks = at.slice(1).map((end, index) => bytes.slice(at[index], end));
+        const { item, stop, usage } = await hear(chunks);
+        expect({ item, stop, usage }).toEqual({
+          item: whole.item,
+          stop: whole.stop,
+          usage: whole.usage,
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each(events.map((_, count) => count))('cut after %i events is truncated', async (count) => {
+    const { error, stop } = await listen(events.slice(0, count));
+    expect(error).toMatchObject({ code: 'truncated_stream' });
+    expect(stop.reason).toBe('error');
+  });
+
+  test('that comes in one piece is the same answer', async () => {
+    const output = [message('Six.'), call(brest)];
+    const whole = JSON.stringify({ object: 'response', id: 'resp_1', status: 'completed', output });
+    const { fetch } = fetchOf([whole], { headers: { 'content-type': 'application/json' } });
+    const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'key', fetch });
+    const heard = await provider.complete(ask, { ids: countingIds() });
+    expect(heard.item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+    expect(heard.stop.reason).toBe('tool_use');
+  });
+});

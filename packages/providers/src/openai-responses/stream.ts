@@ -1,0 +1,126 @@
+import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import type { Owner } from '../history/own-parts.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { stopOf } from '../wire/stop-of.ts';
+import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { failureOf, rawStopOf, stopWords, strangeAnswer, strangeEvent } from './errors.ts';
+import { itemEvents } from './item-events.ts';
+import { OutputItems } from './output-items.ts';
+import { usageOf } from './usage.ts';
+
+/** Reads one response of the Responses API. */
+export class ResponsesReader implements WireReader {
+  readonly #items: OutputItems;
+  #about: AboutResponse = {};
+  #createdId: string | undefined;
+  #stop: Stop | undefined;
+
+  /** `otherTools` are declared besides those of the request. */
+  constructor(context: ReaderContext, owner: Owner, otherTools: readonly string[]) {
+    const names = (context.request.tools ?? []).map(({ name }) => name);
+    const declared = new Set([...names, ...otherTools]);
+    this.#items = new OutputItems({
+      ...context,
+      owner,
+      callIds: new Set(),
+      isDeclared: (name) => declared.has(name),
+    });
+  }
+
+  get progress(): 'reading' | 'over' {
+    return this.#stop === undefined ? 'reading' : 'over';
+  }
+
+  get about(): AboutResponse {
+    return this.#about;
+  }
+
+  message(event: JsonObject): void {
+    if (this.#stop !== undefined) return;
+    const { type } = event;
+    if (typeof type !== 'string') throw strangeEvent(event);
+    const read = itemEvents.get(type);
+    if (read === undefined) this.#read(type, event);
+    else read(this.#items, event);
+  }
+
+  whole(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['output'])) throw strangeAnswer(body);
+    this.#hear(body);
+    const status = textIn(body, 'status') ?? 'completed';
+    if (endings.has(status)) this.#end(status, body);
+  }
+
+  finish(): Stop {
+    return this.#stop ?? { reason: 'unknown' };
+  }
+
+  #read(type: string, event: JsonObject): void {
+    const response = objectIn(event, 'response') ?? {};
+    switch (type) {
+      case 'response.created':
+        return this.#created(response);
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.cancelled':
+      case 'response.done':
+        return this.#ended(type.slice('response.'.length), response);
+      default:
+        this.#hear(response);
+        return this.#progress(type, event);
+    }
+  }
+
+  /** `response.web_search_call.searching` and its like; what else is not known is no content. */
+  #progress(type: string, event: JsonObject): void {
+    const item = this.#items.hosted(event);
+    const prefix = item && `response.${item.type}.`;
+    if (prefix && type.startsWith(prefix)) item.progress(type.slice(prefix.length));
+  }
+
+  /** The same one again is a repeat; another is a second response in the stream of the first. */
+  #created(response: JsonObject): void {
+    const id = textIn(response, 'id');
+    if (this.#createdId !== undefined && id !== this.#createdId) {
+      throw fault('protocol_error', 'a second response began before the first had ended');
+    }
+    this.#createdId = id;
+    this.#hear(response);
+  }
+
+  #hear(response: JsonObject): void {
+    const usage = objectIn(response, 'usage');
+    this.#about = {
+      usage: usage === undefined ? this.#about.usage : usageOf(usage),
+      model: textIn(response, 'model') ?? this.#about.model,
+      responseId: textIn(response, 'id') ?? this.#about.responseId,
+    };
+  }
+
+  #ended(eventStatus: string, response: JsonObject): void {
+    this.#hear(response);
+    const said = textIn(response, 'status') ?? '';
+    this.#end(endings.has(said) ? said : eventStatus, response);
+  }
+
+  #end(status: string, response: JsonObject): void {
+    if (status === 'failed') throw failureOf(response);
+    const isWhole = status === 'completed' || status === 'done';
+    const output = objectsIn(response, 'output');
+    this.#items.settle(isWhole ? output : output.map(cutShort));
+    this.#items.end(isWhole);
+    const { hasCalls, isRefused } = this.#items;
+    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopWords, hasCalls);
+    const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
+    this.#stop = isRefused && isAnswer ? { ...stop, reason: 'refusal' } : stop;
+  }
+}
+
+const endings: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
+
+/** What was under way when a response was cut short is not complete. */
+function cutShort(item: JsonObject): JsonObject {
+  return item['status'] === 'in_progress' ? { ...item, status: 'incomplete' } : item;
+}
