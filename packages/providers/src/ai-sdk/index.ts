@@ -1,0 +1,2 @@
+export type { AiSdkModel, ProviderTool } from './model.ts';
+export { type AiSdkOptions, fromAiSdk } from './provider.ts';

@@ -1,0 +1,160 @@
+import type { Clock } from '../transport/clock.ts';
+import { Deadlines, type TimeoutOptions } from '../transport/deadlines.ts';
+import { Interrupted, type Interruption } from '../transport/interrupted.ts';
+import type { StreamPart, StreamResult } from './model.ts';
+
+export interface ModelStreamOptions {
+  readonly clock: Clock;
+  readonly timeouts: TimeoutOptions;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Parts that one read gives at most. */
+const maxPartsPerRead = 256;
+
+/**
+ * Microtasks after which a read that has not settled waits for the network. What is there already
+ * takes a few for each stage of the package's stream: eight in those that were measured.
+ */
+const patience = 32;
+
+/** A read of the package's stream; what it came to stays here until someone takes it. */
+interface Ahead {
+  outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
+}
+
+/** One call of a model, read by read, and everything that can stop it. */
+export class ModelStream {
+  readonly #options: ModelStreamOptions;
+  readonly #controller = new AbortController();
+  readonly #deadlines: Deadlines;
+  #interruption: Interruption | undefined;
+  #reader: ReadableStreamDefaultReader<StreamPart> | undefined;
+  #ahead: Ahead | undefined;
+  /** Called when the read ahead settles, and when there is nothing left to wait for. */
+  #wake: () => void = () => {};
+  /** The model's own end came: from then on, whatever ends the stream is its end. */
+  #isLingering = false;
+  #cancelLinger: () => void = () => {};
+
+  constructor(options: ModelStreamOptions) {
+    this.#options = options;
+    this.#deadlines = new Deadlines(options.clock, options.timeouts, (deadline, afterMs) =>
+      this.#interrupt({ by: 'deadline', deadline, afterMs }),
+    );
+    options.signal?.addEventListener('abort', this.#onAbort);
+    if (options.signal?.aborted) this.#onAbort();
+  }
+
+  /** Asks the model. Throws `Interrupted`, or whatever the package throws. */
+  async open(ask: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
+    if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
+    const asking = ask(this.#controller.signal);
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const result = await Promise.race([asking, woken]).catch((error) => this.#throw(error));
+    if (result !== undefined) {
+      this.#reader = result.stream.getReader();
+      return result;
+    }
+    // A package that does not mind the signal may still answer.
+    asking.then((late) => late.stream.cancel()).catch(() => {});
+    return this.#throw(undefined);
+  }
+
+  /**
+   * The parts that are there, at least one; none at the end. A part is waited for only if there is
+   * none. Throws `Interrupted`, or whatever the stream throws.
+   */
+  async read(): Promise<readonly StreamPart[]> {
+    const parts: StreamPart[] = [];
+    let ahead = this.#ask();
+    if (ahead !== undefined && ahead.outcome === undefined) await this.#settled(ahead);
+    while (ahead !== undefined && parts.length < maxPartsPerRead) {
+      const { outcome } = ahead;
+      if (outcome?.part === undefined) {
+        if (parts.length === 0) this.#end(outcome);
+        break;
+      }
+      parts.push(outcome.part);
+      this.#ahead = undefined;
+      ahead = this.#ask();
+      for (let ticks = 0; ticks < patience && ahead?.outcome === undefined; ticks++)
+        await undefined;
+    }
+    // The warnings that packages begin with are made here, not by the model.
+    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.sawLife();
+    return parts;
+  }
+
+  /** Nothing can follow: reads on for so long at most, so that the connection can be used again. */
+  linger(ms: number): void {
+    this.#isLingering = true;
+    this.#cancelLinger = this.#options.clock.after(ms, () => this.#letGo());
+  }
+
+  /** Lets go of everything; the stream is cancelled unless it was read to its end. */
+  close(): void {
+    this.#deadlines.end();
+    this.#cancelLinger();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#letGo();
+  }
+
+  /** The read that is under way, or a new one; none after the end. */
+  #ask(): Ahead | undefined {
+    if (this.#ahead !== undefined || this.#reader === undefined) return this.#ahead;
+    const ahead: Ahead = {};
+    const settle = (outcome: Ahead['outcome'] & object) => {
+      ahead.outcome = outcome;
+      this.#wake();
+    };
+    this.#reader.read().then(
+      ({ done, value }) => settle({ part: value, isEnd: done }),
+      (error: unknown) => settle({ error, isEnd: false }),
+    );
+    this.#ahead = ahead;
+    return ahead;
+  }
+
+  async #settled(ahead: Ahead): Promise<void> {
+    if (this.#interruption !== undefined && !this.#isLingering) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (ahead.outcome !== undefined) resolve();
+    });
+  }
+
+  /** There is no part: the stream is over, was let go, or failed. */
+  #end(outcome: Ahead['outcome']): void {
+    const isOver = outcome !== undefined;
+    if (isOver) this.#reader = undefined;
+    this.#ahead = undefined;
+    if (this.#isLingering || (outcome?.isEnd && this.#interruption === undefined)) return;
+    this.#throw(outcome?.error);
+  }
+
+  readonly #onAbort = (): void => {
+    this.#interrupt({ by: 'signal', reason: this.#options.signal?.reason });
+  };
+
+  #interrupt(interruption: Interruption): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = interruption;
+    this.#deadlines.end();
+    this.#letGo();
+  }
+
+  /** Ends what is going on, also where the package minds only one of the two ways. */
+  #letGo(): void {
+    this.#wake();
+    if (this.#reader === undefined && this.#interruption === undefined) return;
+    this.#reader?.cancel().catch(() => {});
+    this.#controller.abort();
+  }
+
+  #throw(error: unknown): never {
+    throw this.#interruption === undefined ? error : new Interrupted(this.#interruption);
+  }
+}

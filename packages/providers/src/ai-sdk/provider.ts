@@ -1,0 +1,88 @@
+import { DeltaWriter } from '@millrace/core';
+import { createProvider } from '../contract/create-provider.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
+import {
+  createTransport,
+  type Transport,
+  type TransportOptions,
+} from '../transport/transport-options.ts';
+import { askModel } from './ask-model.ts';
+import type { AiSdkModel } from './model.ts';
+import { ModelReading } from './model-reading.ts';
+import { ModelStream } from './model-stream.ts';
+import { type CallExtras, callOptions } from './request.ts';
+
+/** How a model is called. How its requests travel is the package's matter: it has its own `fetch`. */
+export interface AiSdkOptions
+  extends CallExtras,
+    Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {}
+
+/**
+ * Any model of the AI SDK's provider packages: Bedrock, Cohere, and the rest.
+ *
+ * @example
+ * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
+ */
+export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
+  const bridge = { model, extras: options, transport: createTransport(options) };
+  return createProvider(model.provider, model.modelId, (request, context) =>
+    streamModel(bridge, request, context),
+  );
+}
+
+/** A model, and what all calls of it have in common. */
+interface Bridge {
+  readonly model: AiSdkModel;
+  readonly extras: CallExtras;
+  readonly transport: Transport;
+}
+
+/** How long an answer that is complete is read on, for the stream's end. */
+const streamEndMs = 50;
+
+async function* streamModel(
+  { model, extras, transport }: Bridge,
+  request: ModelRequest,
+  { item, ids, signal }: StreamContext,
+): AsyncGenerator<StreamStep> {
+  const { id: itemId, turn, attempt } = item;
+  const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
+  const owner = { provider: model.provider, model: model.modelId };
+  const reading = new ModelReading({ ...owner, writer, ids, request }, transport.clock);
+  let leave = () => {};
+  let stream: ModelStream | undefined;
+  let end: ResponseEnd;
+  try {
+    leave = await transport.gate.enter(signal);
+    stream = new ModelStream({ ...transport, signal });
+    const options = callOptions(request, owner, extras);
+    reading.asked(options.prompt, secretsIn(extras));
+    reading.opened(
+      await stream.open((abortSignal) => askModel(model, { ...options, abortSignal })),
+    );
+    for (;;) {
+      const parts = await stream.read();
+      if (parts.length === 0) break;
+      const wasFinished = reading.isFinished;
+      reading.feed(parts);
+      if (reading.isFinished && !wasFinished) stream.linger(streamEndMs);
+      const deltas = reading.take();
+      if (deltas.length > 0) yield { deltas };
+    }
+    end = reading.finish();
+  } catch (error) {
+    end = reading.fail(error, signal);
+  } finally {
+    stream?.close();
+    leave();
+  }
+  yield { deltas: reading.take(), end };
+}
+
+/** The headers that let someone in. The package's own key is not known here. */
+function secretsIn({ headers = {} }: CallExtras): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    /auth|key|token|secret|cookie/i.test(name) ? [value, value.replace(/^\w+ /, '')] : [],
+  );
+}

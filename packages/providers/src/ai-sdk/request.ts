@@ -1,0 +1,82 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider';
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import type { Owner } from '../history/own-parts.ts';
+import { isObject } from '../wire/fields.ts';
+import { fault } from '../wire/wire-fault.ts';
+import type { ProviderTool } from './model.ts';
+import { promptOf } from './prompt.ts';
+
+/** What every call of a model is given besides the request. */
+export interface CallExtras {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly providerTools?: readonly ProviderTool[] | undefined;
+}
+
+/** Where the SDK takes a JSON Schema. */
+type Schema = LanguageModelV4FunctionTool['inputSchema'];
+
+/** The request in the words of the SDK, of its newest version. */
+export function callOptions(
+  request: ModelRequest,
+  owner: Owner,
+  extras: CallExtras,
+): LanguageModelV4CallOptions {
+  const { maxOutputTokens, temperature, topP, stopSequences, reasoning, output } = request;
+  return {
+    prompt: promptOf(request, owner),
+    ...toolOptions(request, extras),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined ? {} : { stopSequences: [...stopSequences] }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output === undefined ? {} : { responseFormat: jsonFormat(output) }),
+    ...(request.providerOptions === undefined ? {} : grouped(request.providerOptions)),
+    ...(extras.headers === undefined ? {} : { headers: { ...extras.headers } }),
+  };
+}
+
+type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
+
+function toolOptions({ tools = [], toolChoice }: ModelRequest, extras: CallExtras): ToolOptions {
+  const hosted =
+    extras.providerTools?.map((tool) => ({ type: 'provider', ...tool }) as const) ?? [];
+  if (tools.length + hosted.length === 0) return {};
+  return {
+    tools: [...tools.map(functionTool), ...hosted],
+    ...(toolChoice === undefined ? {} : { toolChoice: choiceOf(toolChoice) }),
+  };
+}
+
+function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
+  const { name, description, inputSchema, strict } = tool;
+  return {
+    type: 'function',
+    name,
+    ...(description === undefined ? {} : { description }),
+    inputSchema: inputSchema as Schema,
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+function choiceOf(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}
+
+function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {
+  return { type: 'json', name, schema: schema as Schema } as const;
+}
+
+function grouped(options: JsonObject): Pick<LanguageModelV4CallOptions, 'providerOptions'> {
+  const groups = Object.entries(options).map(([key, group]) => {
+    if (isObject(group)) return [key, group] as const;
+    const way = `put it under the provider's name, as in { anthropic: { ${key}: … } }`;
+    throw fault('invalid_request', `providerOptions.${key} is no object; ${way}`);
+  });
+  return { providerOptions: Object.fromEntries(groups) };
+}

@@ -1,0 +1,128 @@
+import type { DeltaWriter, Ids, Stop } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Owner } from '../history/own-parts.ts';
+import { fault } from '../wire/wire-fault.ts';
+import { Blocks } from './blocks.ts';
+import { HostedBlocks } from './hosted-blocks.ts';
+import { mediaOf } from './media.ts';
+import type { PartOf, StreamPart } from './model.ts';
+import { ReasoningBlock } from './reasoning-block.ts';
+import { citationOfText, Sources } from './sources.ts';
+import { SpokenText } from './spoken-text.ts';
+import { assertEnded, type Finish, finishOf, stopOfFinish } from './stop.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { type SaidUsage, usageOf } from './usage.ts';
+
+export interface PartsContext extends Owner {
+  readonly writer: DeltaWriter;
+  readonly ids: Ids;
+  readonly request: ModelRequest;
+}
+
+/** Reads the parts of one response: parts in, deltas into the writer. It remembers, and does nothing else. */
+export class PartsReader {
+  readonly #context: PartsContext;
+  readonly #texts: Blocks<SpokenText>;
+  readonly #reasonings: Blocks<ReasoningBlock>;
+  readonly #calls: ToolCalls;
+  readonly #hosted: HostedBlocks;
+  readonly #sources = new Sources();
+  #finish: Finish | undefined;
+  usage: SaidUsage | undefined;
+  model: string | undefined;
+  responseId: string | undefined;
+
+  constructor(context: PartsContext) {
+    const { writer, request } = context;
+    this.#context = context;
+    this.#texts = new Blocks(context, () => new SpokenText(writer, request, this.#sources.take()));
+    this.#reasonings = new Blocks(context, () => new ReasoningBlock(writer, context));
+    this.#calls = new ToolCalls(context);
+    this.#hosted = new HostedBlocks(writer, context);
+  }
+
+  get isFinished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  part(part: StreamPart): void {
+    // Nothing belongs to a response that is finished.
+    if (this.#finish !== undefined) return;
+    switch (part.type) {
+      case 'text-start':
+        return this.#texts.start(part.id, part.providerMetadata);
+      case 'text-delta':
+        return this.#texts.append(part.id, part.delta, part.providerMetadata);
+      case 'text-end':
+        return this.#endText(part);
+      case 'reasoning-start':
+        return this.#reasonings.start(part.id, part.providerMetadata);
+      case 'reasoning-delta':
+        return this.#reasonings.append(part.id, part.delta, part.providerMetadata);
+      case 'reasoning-end':
+        return this.#reasonings.end(part.id, part.providerMetadata);
+      case 'tool-input-start':
+        return this.#calls.start(part);
+      case 'tool-input-delta':
+        return this.#calls.append(part);
+      case 'tool-call':
+        return this.#call(part);
+      case 'tool-result':
+        return this.#hosted.result(part);
+      case 'custom':
+      case 'reasoning-file':
+      case 'tool-approval-request':
+        return this.#hosted.keep(part);
+      case 'file':
+        return this.#file(part);
+      case 'source':
+        return this.#sources.add(part, this.#texts.latest);
+      case 'response-metadata':
+        return this.#describe(part);
+      case 'finish':
+        return this.#end(part);
+      case 'error':
+        throw part.error;
+      default:
+        // Warnings, pings, raw chunks, the end of an input, and what later versions may send.
+        return;
+    }
+  }
+
+  /** The stream is over: commits what is open. Throws where it was cut off or says that it failed. */
+  finish(): Stop {
+    const finish = this.#finish;
+    if (finish === undefined) throw fault('truncated_stream', 'the last part is missing');
+    assertEnded(finish);
+    this.#texts.endAll();
+    this.#reasonings.endAll();
+    this.#hosted.end();
+    this.#sources.end(this.#context.writer);
+    return stopOfFinish(finish, this.#calls.end());
+  }
+
+  #endText(part: PartOf<'text-end'>): void {
+    const citations = ('citations' in part ? part.citations : undefined) ?? [];
+    for (const citation of citations) this.#texts.get(part.id)?.cite(citationOfText(citation));
+    this.#texts.end(part.id, part.providerMetadata);
+  }
+
+  #call(part: PartOf<'tool-call'>): void {
+    if (part.providerExecuted) this.#hosted.keep(part, this.#calls.release(part.toolCallId));
+    else this.#calls.complete(part);
+  }
+
+  #file(part: PartOf<'file'>): void {
+    this.#context.writer.whole(mediaOf(part, this.#context));
+  }
+
+  #describe({ id, modelId }: PartOf<'response-metadata'>): void {
+    this.responseId = id ?? this.responseId;
+    this.model = modelId ?? this.model;
+  }
+
+  #end(part: PartOf<'finish'>): void {
+    this.#finish = finishOf(part);
+    this.usage = usageOf(part);
+  }
+}
