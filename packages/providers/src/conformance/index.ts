@@ -1,0 +1,8 @@
+export { conformanceCases } from './cases.ts';
+export { ConformanceError } from './check.ts';
+export type {
+  ConformanceAnswer,
+  ConformanceCall,
+  ConformanceCase,
+  ConformanceSubject,
+} from './subject.ts';

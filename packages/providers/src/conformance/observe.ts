@@ -1,0 +1,105 @@
+import {
+  attemptOf,
+  countingIds,
+  type Delta,
+  emptyState,
+  type FoldState,
+  foldBatch,
+  type Item,
+  itemId,
+  type LogRecord,
+  recordVersion,
+  sessionId,
+  transcript,
+  validate,
+} from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
+import { check } from './check.ts';
+
+export interface Observed {
+  readonly item: Item;
+  readonly deltas: readonly Delta[];
+  readonly end: ResponseEnd;
+}
+
+const streamItem = { id: itemId('answer'), turn: 3, attempt: 2 };
+const request: ModelRequest = {
+  items: [{ id: itemId('question'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
+};
+
+/** Streams one answer and holds every step of it against the contract. */
+export async function observe(
+  provider: Provider,
+  options: { readonly signal?: AbortSignal; readonly onStep?: (step: StreamStep) => void } = {},
+): Promise<Observed> {
+  const context = { item: streamItem, ids: countingIds(), signal: options.signal };
+  const log = new CheckedLog();
+  const deltas: Delta[] = [];
+  let end: ResponseEnd | undefined;
+  for await (const step of provider.stream(request, context)) {
+    check(end === undefined, 'a step came after the end');
+    for (const delta of step.deltas) log.add(delta);
+    deltas.push(...step.deltas);
+    end = step.end;
+    options.onStep?.(step);
+  }
+  check(end !== undefined, 'the stream has no end step');
+  checkEnd(end);
+  check(log.state.open.length === 0, 'a part is still open at the end');
+  return { item: log.item(), deltas, end };
+}
+
+function checkEnd({ stop, error, usage }: ResponseEnd): void {
+  const hasFailed = stop.reason === 'error' || stop.reason === 'aborted';
+  check(
+    hasFailed === (error !== undefined),
+    `the stop is ${stop.reason}, which does not fit its error`,
+  );
+  check(error === undefined || error.kind.length > 0, 'the error has no kind');
+  check(usage.input >= usage.cacheRead + usage.cacheWrite, 'the cache is more than the input');
+  check(usage.output >= usage.reasoning, 'the reasoning is more than the output');
+}
+
+/** A log that takes nothing that the protocol does not allow. */
+class CheckedLog {
+  state: FoldState = emptyState(sessionId('conformance'));
+  #offset = 0;
+
+  constructor() {
+    const fact = { type: 'item_started', itemId: streamItem.id, kind: 'assistant' } as const;
+    this.#append({ ...this.#head(), fact });
+  }
+
+  add(delta: Delta): void {
+    const { turn, attempt } = streamItem;
+    // Throws where the protocol does not allow the delta.
+    validate(this.state, { turn, attempt, delta });
+    if (delta.type !== 'unknown') {
+      const named = attemptOf(delta.partId);
+      check(named.turn === turn && named.attempt === attempt, 'a part is of another attempt');
+    }
+    const isElsewhere = 'itemId' in delta && delta.itemId !== streamItem.id;
+    check(!isElsewhere, 'a part goes into an item that its caller did not start');
+    this.#append({ ...this.#head(), delta });
+  }
+
+  item(): Item {
+    const [item] = transcript(this.state);
+    check(item !== undefined, 'the item is gone');
+    return item;
+  }
+
+  #head() {
+    const { turn, attempt } = streamItem;
+    const offset = ++this.#offset;
+    return { v: recordVersion, offset, time: 0, turn, attempt, producer: 'conformance' } as const;
+  }
+
+  #append(record: LogRecord): void {
+    const batch = { after: record.offset - 1, through: record.offset, records: [record] };
+    const folded = foldBatch(this.state, batch);
+    check(folded.outcome === 'applied', `a delta folds to ${folded.outcome}`);
+    this.state = folded.state;
+  }
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from '@millrace/core';
+import type { WireName } from '../wire-name.ts';
+import { type AnswerPlan, planAnswer } from './answer-plan.ts';
+import { anthropicEvents } from './anthropic.ts';
+import type { Pieces } from './cut-text.ts';
+import { failureEvent } from './failure-body.ts';
+import { geminiEvents } from './gemini.ts';
+import { openaiChatEvents } from './openai-chat.ts';
+import { openaiResponsesEvents } from './openai-responses.ts';
+import type { WireAnswer, WireFailure } from './wire-answer.ts';
+
+export interface WireEventsOptions {
+  /** How text, reasoning and arguments are cut into deltas. `words` unless told. */
+  readonly pieces?: Pieces;
+}
+
+/**
+ * The events with which a provider streams this answer, as JSON texts: one `data:` each.
+ *
+ * @example
+ * wireEvents('anthropic', { text: 'Hello' }).length; // 7, from message_start to message_stop
+ */
+export function wireEvents(
+  wire: WireName,
+  answer: WireAnswer,
+  options: WireEventsOptions = {},
+): readonly string[] {
+  const plan = planAnswer(answer, options.pieces ?? 'words');
+  return eventsOf(wire, plan).map((event) => JSON.stringify(event));
+}
+
+/**
+ * The event with which a provider breaks off a stream, as JSON text. Only Responses number their
+ * events, and they send `response.failed` after it: an answer with a `failure` has both.
+ */
+export function errorEvent(wire: WireName, failure: WireFailure, sequenceNumber = 0): string {
+  return JSON.stringify(failureEvent(wire, failure, sequenceNumber));
+}
+
+function eventsOf(wire: WireName, plan: AnswerPlan): readonly JsonObject[] {
+  switch (wire) {
+    case 'openai-chat':
+      return openaiChatEvents(plan);
+    case 'openai-responses':
+      return openaiResponsesEvents(plan);
+    case 'anthropic':
+      return anthropicEvents(plan);
+    case 'gemini':
+      return geminiEvents(plan);
+  }
+}

@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type JsonValue, parseJson } from '@millrace/core';
+import type { Closer, Connection } from './connection.ts';
+
+/** A request that the server got, whole. */
+export interface ScriptedRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Names are in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The text as JSON; undefined where it is none. */
+  readonly body: JsonValue | undefined;
+  /** Resolves when its connection has closed, with who began. `server.close()` closes them all. */
+  readonly closed: Promise<Closer>;
+  readonly isClosed: boolean;
+}
+
+const maxBodyBytes = 64 * 2 ** 20;
+
+/** Reads the request to its end; undefined if that never comes, or is too far away. */
+export async function readRequest(
+  incoming: IncomingMessage,
+  connection: Connection,
+): Promise<ScriptedRequest | undefined> {
+  const text = await readText(incoming);
+  if (text === undefined) return undefined;
+  const url = new URL(incoming.url ?? '/', 'http://scripted');
+  const parsed = parseJson(text);
+  return {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: incoming.headers,
+    text,
+    body: parsed.ok ? parsed.value : undefined,
+    closed: connection.closed,
+    get isClosed() {
+      return connection.isClosed;
+    },
+  };
+}
+
+async function readText(incoming: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of incoming) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBodyBytes) return undefined;
+    }
+  } catch {
+    // The client left in the middle of its request.
+    return undefined;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,148 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type AnswerOptions, answerReply } from './answer-reply.ts';
+import type { WireAnswer } from './answers/wire-answer.ts';
+import { Connection } from './connection.ts';
+import { playReply } from './play-reply.ts';
+import type { Reply } from './reply.ts';
+import { messageOf, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
+import { RequestLog } from './request-log.ts';
+import { ScriptError } from './script-error.ts';
+import { readRequest, type ScriptedRequest } from './scripted-request.ts';
+
+/** What the server answers: these replies in turn, or to every request what a function makes of it. */
+export type Script = readonly ScriptedReply[] | ReplyFunction;
+
+/**
+ * A real HTTP server on loopback that answers as scripted, for tests and examples. Each request, once
+ * it was read, takes the next reply; one for which none is left is refused with status 400.
+ *
+ * @example
+ * const server = await startScriptedServer();
+ * server.answer({ text: 'Hello' });
+ * // … point a provider at server.url …
+ * server.assertUsedUp();
+ * await server.close();
+ */
+export class ScriptedServer implements AsyncDisposable {
+  readonly url: string;
+  readonly #http: Server;
+  readonly #replies: ReplyQueue;
+  readonly #log = new RequestLog();
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #atWork = new Set<Promise<void>>();
+  #answers = 0;
+  #closing: Promise<void> | undefined;
+
+  /** Takes a server that listens already; use `startScriptedServer`. */
+  constructor(http: Server, replies: ReplyQueue) {
+    this.#http = http;
+    this.#replies = replies;
+    this.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    http.on('connection', (socket) => this.#connect(socket));
+    http.on('request', (incoming, response) => this.#start(incoming, response));
+  }
+
+  /** All that came, in order. */
+  get requests(): readonly ScriptedRequest[] {
+    return this.#log.requests;
+  }
+
+  /** Connections that are open now, those that clients keep for later among them. */
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  /** The next request, also one that is already here: each is told once. Rejects when the server closes. */
+  nextRequest(): Promise<ScriptedRequest> {
+    return this.#log.next();
+  }
+
+  /** Queues replies. */
+  reply(...replies: readonly ScriptedReply[]): void {
+    if (this.#closing) {
+      throw new ScriptError('server_closed', 'Cannot queue a reply: the scripted server is closed');
+    }
+    for (const reply of replies) this.#replies.add(reply);
+  }
+
+  /** Queues an answer, in the words of whichever wire the request will speak. */
+  answer(answer: WireAnswer, options: AnswerOptions = {}): void {
+    this.#answers += 1;
+    const numbered = { id: String(this.#answers), ...answer };
+    this.reply((request) => answerReply(numbered, request, options));
+  }
+
+  /** Throws unless each reply was asked for and each request had one. */
+  assertUsedUp(): void {
+    this.#replies.assertUsedUp();
+  }
+
+  /** Closes every connection, whatever goes on there, and the server. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#log.close();
+    const closed = new Promise((resolve) => this.#http.close(resolve));
+    const connections = [...this.#connections.values()];
+    for (const connection of connections) connection.cut('close');
+    await closed;
+    await Promise.all([...connections.map((connection) => connection.closed), ...this.#atWork]);
+  }
+
+  #connect(socket: Socket): void {
+    this.#connections.set(socket, new Connection(socket));
+    socket.once('close', () => this.#connections.delete(socket));
+  }
+
+  #start(incoming: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(incoming.socket);
+    if (connection === undefined) return;
+    const work = this.#serve(incoming, response, connection)
+      .catch((error: unknown) => {
+        this.#replies.surprise(`A reply could not be sent: ${messageOf(error)}`);
+        connection.cut('close');
+      })
+      .finally(() => this.#atWork.delete(work));
+    this.#atWork.add(work);
+  }
+
+  async #serve(
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+  ): Promise<void> {
+    const request = await readRequest(incoming, connection);
+    if (request === undefined) return connection.cut('close');
+    this.#log.add(request);
+    const reply = await this.#replyTo(request, connection);
+    if (reply !== undefined) await playReply(reply, connection, response);
+  }
+
+  /** Undefined where the connection closed before a reply was made. */
+  async #replyTo(request: ScriptedRequest, connection: Connection): Promise<Reply | undefined> {
+    const taken = this.#replies.take(request);
+    return Promise.race([taken, connection.closed.then(() => undefined)]);
+  }
+}
+
+/** Starts a server on a free port of 127.0.0.1. */
+export async function startScriptedServer(script: Script = []): Promise<ScriptedServer> {
+  const isFunction = typeof script === 'function';
+  const replies = new ReplyQueue(isFunction ? script : undefined);
+  if (!isFunction) for (const reply of script) replies.add(reply);
+  // Nothing ends by a timer: only the script, the client or close() ends a connection.
+  const http = createServer({ keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject);
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  return new ScriptedServer(http, replies);
+}

@@ -1,0 +1,8 @@
+export type { Pieces } from './pieces.ts';
+export type { Scripted, ScriptedContent, ScriptedFault, ScriptedResponse } from './script.ts';
+export {
+  type ScriptedCall,
+  type ScriptedOptions,
+  type ScriptedProvider,
+  scriptedProvider,
+} from './scripted-provider.ts';

@@ -1,0 +1,236 @@
+import { countingIds, type Delta, itemId, type Part, toolCallId } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { StreamContext, StreamStep } from '../contract/provider.ts';
+import type { Clock } from '../transport/clock.ts';
+import { piecesOf } from './pieces.ts';
+import type { Scripted } from './script.ts';
+import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
+
+const contextOf = (signal?: AbortSignal): StreamContext => ({
+  item: { id: itemId('i'), turn: 2, attempt: 3 },
+  ids: countingIds(),
+  signal,
+});
+
+async function steps(script: Scripted, options?: ScriptedOptions, signal?: AbortSignal) {
+  const told: StreamStep[] = [];
+  const provider = scriptedProvider([script], options);
+  for await (const step of provider.stream({ items: [] }, contextOf(signal))) told.push(step);
+  return told;
+}
+
+const chunksOf = (told: readonly StreamStep[]) =>
+  told.flatMap(({ deltas }) =>
+    deltas.flatMap((delta) => (delta.type === 'append_text' ? delta.chunk : [])),
+  );
+
+describe('pieces', () => {
+  test('text comes by character, and a character is never cut', async () => {
+    expect(chunksOf(await steps('Hé😀'))).toEqual(['H', 'é', '😀']);
+  });
+
+  test('token-like pieces keep every character', () => {
+    expect([...piecesOf('Hello there,\n wonderful', 'token')]).toEqual([
+      'Hello',
+      ' there,',
+      '\n',
+      ' wonder',
+      'ful',
+    ]);
+  });
+
+  test('any pieces of any text join to the text, and a seed gives the same ones each time', () => {
+    const pieces = fc.oneof(
+      fc.constantFrom('character', 'token', 'whole'),
+      fc.record({ seed: fc.integer() }),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), pieces, (text, how) => {
+        expect([...piecesOf(text, how)].join('')).toBe(text);
+        expect([...piecesOf(text, how)]).toEqual([...piecesOf(text, how)]);
+      }),
+    );
+  });
+});
+
+test('a call is a start and fragments, with the arguments as they were scripted', async () => {
+  const call: Part = {
+    kind: 'tool_call',
+    toolCallId: toolCallId('c1'),
+    name: 'read',
+    arguments: '{"a":1',
+  };
+  const told = await steps({ content: { parts: [call] }, pieces: 'token' });
+  expect(told[0]?.deltas).toMatchObject([{ type: 'begin_part', toolCallId: 'c1', name: 'read' }]);
+  expect(chunksOf(told).join('')).toBe('{"a":1');
+  expect(told.at(-1)?.end?.stop.reason).toBe('tool_use');
+});
+
+test('every kind of part is said, and folds to itself', async () => {
+  const parts: Part[] = [
+    {
+      kind: 'reasoning',
+      form: 'summary',
+      text: 'Hm',
+      signature: 's',
+      providerState: { provider: 'p', model: 'm', data: 1 },
+    },
+    { kind: 'text', text: 'Hello', metadata: { a: 1 } },
+    { kind: 'structured', value: { a: [1] }, name: 'out' },
+    {
+      kind: 'media',
+      mimeType: 'image/png',
+      source: { type: 'bytes', bytes: new Uint8Array(3000).fill(7) },
+    },
+    { kind: 'media', mimeType: 'image/png', source: { type: 'url', url: 'https://a/b' } },
+    {
+      kind: 'file',
+      name: 'a.txt',
+      mimeType: 'text/plain',
+      source: { type: 'bytes', bytes: Uint8Array.of(1) },
+    },
+    { kind: 'custom', name: 'search', value: null },
+  ];
+  const { item } = await scriptedProvider([{ content: { parts } }]).complete({ items: [] });
+  expect(item.parts).toEqual(parts);
+});
+
+test('recorded deltas are moved to the item and attempt at hand, and closed when they are aborted', async () => {
+  const recorded = (await steps('Hi', { pieces: 'whole' })).flatMap(({ deltas }) => deltas);
+  const provider = scriptedProvider([
+    { content: { deltas: recorded } },
+    { content: { deltas: recorded }, fault: { type: 'cut', after: 2 } },
+  ]);
+  expect((await provider.complete({ items: [] })).text).toBe('Hi');
+  expect((await provider.complete({ items: [] })).item.parts).toEqual([
+    { kind: 'text', text: 'Hi', partial: true },
+  ]);
+});
+
+test('what is written by hand goes out step by step', async () => {
+  const told = await steps({
+    content: {
+      *write(writer) {
+        const [a, b] = [writer.text(), writer.text()];
+        a.append('1');
+        yield;
+        b.append('2');
+        a.commit();
+        b.commit();
+        yield;
+      },
+    },
+  });
+  expect(told.map(({ deltas }) => deltas.length)).toEqual([3, 3, 0]);
+});
+
+test('a response may be a function of the request, and requests are recorded', async () => {
+  const provider = scriptedProvider([({ items }) => `${items.length} items`]);
+  const request = { items: [{ id: itemId('u'), kind: 'user', parts: [] } as const] };
+  expect((await provider.complete(request)).text).toBe('1 items');
+  expect(provider.calls.map((call) => call.request)).toEqual([request]);
+});
+
+test('a script says when it is not used up, and when it is asked for more', async () => {
+  const provider = scriptedProvider(['one', 'two']);
+  await provider.complete({ items: [] });
+  expect(() => provider.assertUsedUp()).toThrow('1 of 2 scripted responses');
+  await provider.complete({ items: [] });
+  provider.assertUsedUp();
+  const { error } = await provider.complete({ items: [] });
+  expect(error?.message).toContain('request 3');
+});
+
+test('usage and stop are as scripted', async () => {
+  const response = {
+    content: { parts: ['x'] },
+    usage: { input: 7, output: 9 },
+    stop: 'length',
+  } as const;
+  const { usage, stop } = await scriptedProvider([response]).complete({ items: [] });
+  expect({ input: usage.input, output: usage.output, stop }).toEqual({
+    input: 7,
+    output: 9,
+    stop: { reason: 'length' },
+  });
+});
+
+describe('faults', () => {
+  test('an error before anything was said', async () => {
+    const told = await steps({
+      content: { parts: ['x'] },
+      fault: { type: 'error', after: 0, error: 'rate_limit' },
+    });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({
+      deltas: [],
+      end: { stop: { reason: 'error' }, error: { kind: 'rate_limit' } },
+    });
+  });
+
+  test('an error in the middle, and a cut: what was said stays as partial', async () => {
+    for (const fault of [
+      { type: 'error', after: 2, error: 'server' },
+      { type: 'cut', after: 2 },
+    ] as const) {
+      const { item, error } = await scriptedProvider([
+        { content: { parts: ['abc'] }, fault },
+      ]).complete({ items: [] });
+      expect(item.parts).toEqual([{ kind: 'text', text: 'ab', partial: true }]);
+      expect(error?.kind).toBe(fault.type === 'cut' ? 'truncated_stream' : 'server');
+    }
+  });
+
+  test('a stall lasts until it is aborted', async () => {
+    const controller = new AbortController();
+    const provider = scriptedProvider([
+      { content: { parts: ['abc'] }, fault: { type: 'stall', after: 1 } },
+    ]);
+    const seen: Delta[] = [];
+    for await (const { deltas, end } of provider.stream(
+      { items: [] },
+      contextOf(controller.signal),
+    )) {
+      seen.push(...deltas);
+      queueMicrotask(() => controller.abort());
+      if (end) expect(end.stop.reason).toBe('aborted');
+    }
+    expect(seen.at(-1)).toMatchObject({ type: 'commit_part', partial: true });
+  });
+
+  test('swapped steps are told in the wrong order', async () => {
+    const told = await steps({ content: { parts: ['abc'] }, fault: { type: 'swap', after: 1 } });
+    expect(chunksOf(told)).toEqual(['a', 'c', 'b']);
+  });
+});
+
+test('a pause between steps is the clock’s, and an abort ends it', async () => {
+  const waits: { ms: number; run: () => void }[] = [];
+  let cancelled = 0;
+  const clock: Clock = {
+    now: () => 0,
+    after: (ms, run) => {
+      waits.push({ ms, run });
+      return () => {
+        cancelled++;
+      };
+    },
+  };
+  const controller = new AbortController();
+  const provider = scriptedProvider(['ab'], { clock, pauseMs: 40 });
+  const stream = provider
+    .stream({ items: [] }, contextOf(controller.signal))
+    [Symbol.asyncIterator]();
+  await stream.next();
+  const second = stream.next();
+  await Promise.resolve();
+  expect(waits.map(({ ms }) => ms)).toEqual([40]);
+  waits[0]?.run();
+  expect((await second).value.deltas).toMatchObject([{ chunk: 'b' }]);
+  const third = stream.next();
+  await Promise.resolve();
+  controller.abort();
+  expect((await third).value.end.stop.reason).toBe('aborted');
+  expect(cancelled).toBe(2);
+});
