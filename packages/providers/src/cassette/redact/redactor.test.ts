@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isKeptHeader } from './keep-headers.ts';
+import { redactUrl } from './redact-url.ts';
+import { createRedactor } from './redactor.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/** A body in one chunk. */
+function mask(text: string, secrets: readonly string[] = [], isCut = false): string {
+  return createRedactor(secrets)
+    .chunks([encode(text)], isCut)
+    .map(decode)
+    .join('');
+}
+
+describe('what looks like a key', () => {
+  test.each([
+    'sk-1234567890abcdef',
+    'sk-ant-api03-AbCd_ef-0123456789',
+    'sk-proj-abcdefgh12345678',
+    'AIzaSyA1234567890abcdefghijklmnopqrstuv',
+    'gsk_abcdefghij0123456789',
+    'xai-abcdefghij0123456789',
+    'hf_abcdefghijklmnop',
+    'ghp_abcdefghijklmnop0123',
+    'AKIAABCDEFGHIJKLMNOP',
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlLi4u',
+  ])('is masked wherever it stands: %s', (key) => {
+    const stars = '*'.repeat(key.length);
+    expect(mask(key)).toBe(stars);
+    expect(mask(`{"message":"Incorrect key: ${key}."}`)).toBe(
+      `{"message":"Incorrect key: ${stars}."}`,
+    );
+    expect(mask(`{"text":"first\\n${key}"}`)).toBe(`{"text":"first\\n${stars}"}`);
+    expect(mask(`q=%22${key}%22`)).toBe(`q=%22${stars}%22`);
+  });
+
+  test('is masked after Bearer, which stays', () => {
+    expect(mask('authorization: Bearer abc.def/ghi+jkl==, x')).toBe(
+      `authorization: Bearer ${'*'.repeat(17)}, x`,
+    );
+    expect(mask('{"h":"bearer abcd\\/efgh"}')).toBe(`{"h":"bearer ${'*'.repeat(10)}"}`);
+  });
+
+  test('is not found in ordinary words and ids', () => {
+    const text =
+      'a task-specific risk-averse disk-management, msg_01ABCDEFGHIJ, toolu_01ABCDEFGHIJKL, call_abc123def456, resp_0123456789abcdef';
+    expect(mask(text)).toBe(text);
+  });
+});
+
+describe('a secret that is told', () => {
+  const secret = 'pä"ss/w\\örd 😀%1';
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+  const forms: readonly (readonly [string, (text: string) => string])[] = [
+    ['as it is', (text) => text],
+    ['in JSON', inJson],
+    ['in JSON within JSON', (text) => inJson(inJson(text))],
+    ['in JSON with escaped slashes', (text) => inJson(text).replaceAll('/', '\\/')],
+    ['in ASCII JSON', escapeAll],
+    [
+      'in ASCII JSON with capitals',
+      (text) => escapeAll(text).toUpperCase().replaceAll('\\U', '\\u'),
+    ],
+    ['percent-encoded', encodeURIComponent],
+    ['percent-encoded in lower case', (text) => lowerPercents(encodeURIComponent(text))],
+    ['percent-encoded twice', (text) => encodeURIComponent(encodeURIComponent(text))],
+    ['as a form field', (text) => new URLSearchParams({ x: text }).toString().slice(2)],
+  ];
+
+  function escapeAll(text: string): string {
+    return text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  }
+
+  function lowerPercents(text: string): string {
+    return text.replace(/%../g, (code) => code.toLowerCase());
+  }
+
+  test.each(forms)('is masked %s, byte for byte', (_, write) => {
+    const form = write(secret);
+    expect(mask(`<${form}>`, [secret])).toBe(`<${'*'.repeat(encode(form).length)}>`);
+  });
+
+  test.each(forms)('is replaced %s in requests', (_, write) => {
+    const form = write(secret);
+    const redactor = createRedactor([secret]);
+    expect(redactor.text(`<${form}|${form}>`)).toBe('<(redacted)|(redacted)>');
+    expect(decode(redactor.bytes(encode(`<${form}>`)))).toBe('<(redacted)>');
+  });
+
+  test.each(forms)('is masked %s from its fourth letter on where the body was cut', (_, write) => {
+    const bytes = encode(`<${write(secret)}`);
+    const redactor = createRedactor([secret]);
+    for (let end = encode(`<${write(secret.slice(0, 4))}`).length; end <= bytes.length; end++) {
+      const [masked] = redactor.chunks([bytes.subarray(0, end)], true);
+      expect(decode(masked ?? bytes)).toBe(`<${'*'.repeat(end - 1)}`);
+    }
+  });
+
+  test('is left alone where nothing was cut, or something else follows', () => {
+    expect(mask('<told-o', ['told-one'])).toBe('<told-o');
+    expect(mask('<told-other', ['told-one'], true)).toBe('<told-other');
+  });
+
+  test('is masked with what escapes its first letter, so that JSON stays JSON', () => {
+    const text = JSON.stringify({ a: '\nabcdef' });
+    expect(JSON.parse(mask(text, ['nabcdef']))).toEqual({ a: '********' });
+  });
+
+  test('of which some overlap is masked as one', () => {
+    expect(createRedactor(['abcdef', 'defghi']).text('<abcdefghi>')).toBe('<(redacted)>');
+    expect(mask('<abcdefghi>', ['abcdef', 'defghi'])).toBe('<*********>');
+  });
+
+  test.each(['', 'short', 'x'.repeat(4097)])('is refused where it would do harm', (bad) => {
+    expect(() => createRedactor(['long enough', bad])).toThrow(
+      expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
+    );
+  });
+
+  test('of the greatest length is found', () => {
+    const long = `${'\\'.repeat(100)}${'x" '.repeat(1332)}`;
+    expect(mask(`<${long}>`, [long])).toBe(`<${'*'.repeat(long.length)}>`);
+    expect(mask(`<${long.slice(0, 2000)}`, [long], true)).toBe(`<${'*'.repeat(1999 + 1)}`);
+  });
+
+  test('keeps every chunk as long as it was, however it is split', () => {
+    const text = `data: {"key":"${secret}"}\n\ndata: ${encodeURIComponent(secret)} sk-abcdefgh12345\n\n`;
+    const bytes = encode(text);
+    const masked = mask(text, [secret]);
+    const redactor = createRedactor([secret]);
+    fc.assert(
+      fc.property(fc.array(fc.nat(bytes.length)), (cuts) => {
+        const at = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+        const chunks = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+        const clean = redactor.chunks(chunks, false);
+        expect(clean.map(({ length }) => length)).toEqual(chunks.map(({ length }) => length));
+        expect(decode(Uint8Array.from(clean.flatMap((chunk) => [...chunk])))).toBe(masked);
+      }),
+    );
+  });
+
+  test('that stood in front of a key does not hide it', () => {
+    expect(createRedactor(['told-one']).text('told-onesk-12345678')).toBe('(redacted)');
+    expect(mask('told-onesk-12345678', ['told-one'])).toBe('*'.repeat(19));
+  });
+
+  test('is taken out once: what is clean stays as it is', () => {
+    const redactor = createRedactor([secret, 'told-one']);
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(secret, 'sk-', 'Bearer ', 'told-one', 'abcdefgh1', '"', '\\')),
+        (parts) => {
+          const once = redactor.text(parts.join(''));
+          expect(redactor.text(once)).toBe(once);
+        },
+      ),
+    );
+  });
+});
+
+describe('a URL', () => {
+  const clean = (url: string, secrets: readonly string[] = []) =>
+    redactUrl(url, createRedactor(secrets));
+
+  test('loses user, password and fragment', () => {
+    expect(clean('https://user:pass@host.example/v1?a=1#frag')).toBe('https://host.example/v1?a=1');
+  });
+
+  test.each([
+    'key',
+    'api_key',
+    'api-key',
+    'apiKey',
+    'APIKey',
+    'apikey',
+    'token',
+    'access_token',
+    'accessToken',
+    'sig',
+    'X-Amz-Signature',
+    'X-Amz-Security-Token',
+    'X-Amz-Credential',
+    'client_secret',
+    'password',
+    'subscription%2Dkey',
+  ])('loses the value of %s', (name) => {
+    expect(clean(`https://h.example/p?a=b&${name}=abc%20d&alt=sse`)).toBe(
+      `https://h.example/p?a=b&${name}=(redacted)&alt=sse`,
+    );
+  });
+
+  test('keeps other parameters as they are written', () => {
+    const url = 'https://h.example/p?max_tokens=5&alt=sse&x=a%20b+c&keywords=d&flag';
+    expect(clean(url)).toBe(url);
+  });
+
+  test('has told secrets replaced in host, path and query', () => {
+    expect(
+      clean('https://tenant-77.example/bot/a%2Fbcdef/x?q=a/bcdef', ['tenant-77', 'a/bcdef']),
+    ).toBe('https://(redacted).example/bot/(redacted)/x?q=(redacted)');
+  });
+
+  test('may be a path alone, and is not told where it is none', () => {
+    expect(clean('/v1/x?key=1')).toBe('/v1/x?key=(redacted)');
+    expect(clean('http://user:pass@a b/')).toBe('about:invalid');
+  });
+});
+
+test('headers are kept by name: what is not known is dropped', () => {
+  const keep = `accept content-type retry-after retry-after-ms x-ratelimit-remaining-tokens
+    anthropic-ratelimit-requests-reset ratelimit-limit request-id x-request-id x-amzn-requestid
+    x-goog-request-id anthropic-version anthropic-beta x-should-retry openai-processing-ms`;
+  const drop = `authorization x-api-key api-key x-goog-api-key cookie set-cookie content-encoding
+    content-length openai-organization anthropic-organization-id proxy-authorization x-foo`;
+  expect(keep.split(/\s+/).filter((name) => !isKeptHeader(name))).toEqual([]);
+  expect(drop.split(/\s+/).filter(isKeptHeader)).toEqual([]);
+});

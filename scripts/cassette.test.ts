@@ -1,0 +1,163 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { encodeCassette, type RecordedExchange } from '@millrace/providers/cassette';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const script = fileURLToPath(new URL('cassette.ts', import.meta.url));
+const encode = (text: string) => new TextEncoder().encode(text);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cassette-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function run(...args: readonly string[]) {
+  const flags = ['--conditions=@millrace/source', script];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, ...args], {
+    encoding: 'utf8',
+  });
+  return { status, out: stdout.split('\n').map((line) => line.trim()), stderr };
+}
+
+function file(text: string): string {
+  const path = join(folder, 'one.jsonl');
+  writeFileSync(path, text);
+  return path;
+}
+
+const good: RecordedExchange = {
+  startMs: 0,
+  request: {
+    method: 'POST',
+    url: 'https://h.example/v1?key=(redacted)',
+    headers: { 'content-type': 'application/json' },
+    body: encode('{"stream":true}'),
+  },
+  response: {
+    atMs: 12,
+    status: 200,
+    statusText: 'OK',
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [
+      { atMs: 12.5, bytes: encode('data: 1\n\n: comment\r\n\r\ndata: 2') },
+      { atMs: 30, bytes: encode(`\n\nevent: x\ndata: \u001b${'y'.repeat(99)}`) },
+    ],
+  },
+  end: { atMs: 41, how: 'end' },
+};
+
+describe('cassette show', () => {
+  test('prints each exchange read by read, with nothing in it that steers a terminal', () => {
+    const { status, out, stderr } = run('show', file(encodeCassette({ exchanges: [good] })));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(out).toEqual([
+      '1 exchange',
+      '',
+      'exchange 0: POST https://h.example/v1?key=(redacted) (0 ms after the first)',
+      '+0 ms        request    15 B       "{\\"stream\\":true}"',
+      'content-type: application/json',
+      '+12 ms       response   200        OK',
+      'content-type: text/event-stream',
+      '+12.5 ms     chunk 0    29 B       "data: 1\\n\\n: comment\\r\\n\\r\\ndata: 2"',
+      `+30 ms       chunk 1    117 B      "\\n\\nevent: x\\ndata: \\u001b${'y'.repeat(42)}"…`,
+      '+41 ms       end                   2 chunks, 146 bytes, 2 SSE events and the beginning of one',
+      '',
+    ]);
+  });
+});
+
+test('cassette show tells what broke a request', () => {
+  const error = { name: 'TypeError', message: 'fetch failed' };
+  const { startMs, request } = good;
+  const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
+  const { out } = run('show', file(encodeCassette({ exchanges: [broken] })));
+  expect(out.slice(-3)).toEqual([
+    '+3 ms        error                 no response; it broke',
+    'TypeError: fetch failed',
+    '',
+  ]);
+});
+
+describe('cassette check', () => {
+  test('is content with a cassette that a recorder wrote, however its bodies ended', () => {
+    const { startMs, request } = good;
+    const left = { ...good, end: { atMs: 50, how: 'cancelled' } as const };
+    const error = { name: 'TypeError', message: 'fetch failed' };
+    const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
+    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, left, broken] })));
+    const size = '2 chunks, 146 bytes, 2 SSE events and the beginning of one';
+    expect(out).toEqual([
+      `exchange 0: ${size}; it ends`,
+      `exchange 1: ${size}; its reader left before its end`,
+      'exchange 2: no response; it broke',
+      'ok',
+      '',
+    ]);
+    expect(status).toBe(0);
+  });
+
+  test('finds what looks like a secret, wherever it is, and does not print it', () => {
+    const key = 'sk-1234567890abcdef';
+    const bytes = encode(`{"error":"bad key ${key}"}`);
+    const chunks = [
+      { atMs: 12, bytes: bytes.subarray(0, 25) },
+      { atMs: 12, bytes: bytes.subarray(25) },
+    ];
+    const request = { ...good.request, url: `https://h.example/?token=abc`, body: encode(key) };
+    const headers = { authorization: 'x', 'x-request-id': key };
+    const response = { atMs: 1, status: 401, headers, chunks };
+    const error = { name: 'Error', message: key };
+    const bad = { ...good, request, response, end: { atMs: 12, how: 'error', error } as const };
+    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, bad] })));
+    expect(status).toBe(1);
+    expect(out.join()).not.toContain(key);
+    const places = out.flatMap(
+      (line) => line.match(/^problem: exchange 1, (.*): it looks/)?.[1] ?? [],
+    );
+    expect(places).toEqual([
+      'URL',
+      'request body',
+      'error',
+      'response header authorization',
+      'response header x-request-id',
+      'chunk 0',
+      'chunk 1',
+    ]);
+  });
+
+  test('does not take a part of a recording for the whole', () => {
+    const clipped = { ...good, end: { ...good.end, clipped: { chunks: 1, bytes: 1 } } };
+    const { status, out } = run(
+      'check',
+      file(encodeCassette({ exchanges: [clipped], unrecorded: 2 })),
+    );
+    expect(status).toBe(1);
+    expect(out.filter((line) => line.startsWith('problem'))).toEqual([
+      'problem: exchange 0: it is not whole; record it again with larger limits',
+      'problem: 2 requests more were made and not recorded; record again with a larger limit',
+    ]);
+  });
+
+  test('says where a file is no cassette', () => {
+    const lines = encodeCassette({ exchanges: [good] }).split('\n');
+    const torn = run('check', file(lines.slice(0, 4).join('\n')));
+    expect(torn.status).toBe(1);
+    expect(torn.out[0]).toMatch(/^problem: .*one\.jsonl: Cannot read line 5 of a cassette/);
+    const absent = run('check', join(folder, 'absent.jsonl'));
+    expect(absent.status).toBe(1);
+    expect(absent.out[0]).toContain('no such file');
+  });
+});
+
+test.each([[[]], [['show']], [['play', 'x']], [['show', 'x', 'y']]])(
+  'cassette %j tells how it is used',
+  (args) => {
+    const { status, stderr } = run(...args);
+    expect(status).toBe(2);
+    expect(stderr).toContain('Usage: npm run cassette -- <command> <file>');
+  },
+);
