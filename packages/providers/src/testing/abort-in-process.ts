@@ -1,0 +1,20 @@
+import { openaiChat } from '../openai-chat/provider.ts';
+
+// Run as a process of its own: it has to end by itself, which it does only if nothing stays open.
+
+const [, , baseUrl = '', way = ''] = process.argv;
+const controller = new AbortController();
+const provider = openaiChat({ model: 'm', baseUrl, apiKey: 'test-key-of-nobody' });
+
+if (way === 'abort') {
+  const { stop } = await provider.complete(
+    { items: [] },
+    { signal: controller.signal, onStep: () => controller.abort() },
+  );
+  console.log(stop.reason);
+} else {
+  const ids = (await import('@millrace/core')).countingIds();
+  const item = { id: ids.item(), turn: 1, attempt: 1 };
+  for await (const _step of provider.stream({ items: [] }, { item, ids })) break;
+  console.log('left');
+}

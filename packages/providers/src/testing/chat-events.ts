@@ -1,0 +1,43 @@
+import type { JsonObject } from '@millrace/core';
+
+// Events of a Chat Completions stream, as short as they can be.
+
+function choice(delta: JsonObject, finishReason: string | null = null): string {
+  return JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
+}
+
+export function said(content: string): string {
+  return choice({ content });
+}
+
+/** A piece of the only tool call; its name comes with the first. */
+export function called(argumentsPiece: string, name?: string): string {
+  const first = name === undefined ? {} : { id: 'call_1', type: 'function' };
+  const named = name === undefined ? {} : { name };
+  const call = { index: 0, ...first, function: { ...named, arguments: argumentsPiece } };
+  return choice({ tool_calls: [call] });
+}
+
+export function finished(reason = 'stop'): string {
+  return choice({}, reason);
+}
+
+/** The chunk after the last choice. */
+export const used: string = JSON.stringify({
+  choices: [],
+  usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+});
+
+/** An answer in one piece, of a server that does not stream. */
+export function completion(content: string): JsonObject {
+  return {
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+  };
+}
+
+/** As a server frames them. */
+export function framed(...events: readonly string[]): string {
+  return events.map((event) => `data: ${event}\n\n`).join('');
+}

@@ -1,0 +1,120 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import type { ExpectedCall } from './expected.ts';
+import { fieldsOf, numberOf, textOf } from './json-access.ts';
+import { parseArguments, parseLine } from './parse-line.ts';
+
+/** One entry of `delta.tool_calls`, with the chunk that it came in. */
+export interface CallPiece {
+  readonly chunk: number;
+  readonly entry: JsonObject;
+}
+
+interface Gathered {
+  name: string;
+  arguments: string;
+  id: string;
+  readonly ids: Set<string>;
+  readonly index: number | undefined;
+  readonly chunks: Set<number>;
+}
+
+/** All calls, the chunks in which they begin, and whether every one has a name. */
+export function chatCalls(pieces: readonly CallPiece[]): {
+  readonly calls: readonly ExpectedCall[];
+  readonly starts: readonly number[];
+  readonly isSound: boolean;
+} {
+  const gathered: Gathered[] = [];
+  for (const piece of pieces) add(gathered, piece);
+  const seen = new Set<string>();
+  const calls = gathered.map((call) => toCall(call, seen));
+  const starts = gathered.map(({ chunks }) => Math.min(...chunks));
+  return { calls, starts, isSound: calls.every(({ name }) => name !== '') };
+}
+
+function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
+  const { name: rawName, arguments: given } = fieldsOf(entry['function']);
+  const name = textOf(rawName);
+  const id = textOf(entry['id']);
+  const index = typeof entry['index'] === 'number' ? numberOf(entry['index']) : undefined;
+  const known = resolve(calls, { chunk, id, index, name });
+  const call = known ?? {
+    name: '',
+    arguments: '',
+    id: '',
+    ids: new Set(),
+    index,
+    chunks: new Set(),
+  };
+  if (known === undefined) calls.push(call);
+  // A name may come in pieces, or whole again and again.
+  if (name !== call.name && call.arguments === '') call.name += name;
+  else if (call.name === '') call.name = name;
+  if (call.id === '') call.id = id;
+  if (id !== '') call.ids.add(id);
+  call.chunks.add(chunk);
+  call.arguments += argumentText(given);
+}
+
+interface Key {
+  readonly chunk: number;
+  readonly id: string;
+  readonly index: number | undefined;
+  readonly name: string;
+}
+
+/** The call that a piece continues, or undefined if it starts one. */
+function resolve(calls: readonly Gathered[], key: Key): Gathered | undefined {
+  const byId = key.id === '' ? undefined : calls.findLast(({ ids }) => ids.has(key.id));
+  if (byId !== undefined) return isOtherName(byId, key) ? undefined : byId;
+  const byIndex =
+    key.index === undefined ? undefined : calls.findLast(({ index }) => index === key.index);
+  if (byIndex !== undefined) {
+    const isNewId = key.id !== '' && key.name !== '' && byIndex.id !== '';
+    return isNewId || isOtherName(byIndex, key) ? undefined : byIndex;
+  }
+  if (key.index !== undefined) return undefined;
+  const latest = calls.at(-1);
+  if (key.name === '') return latest;
+  // Without index and id, only an unfinished call of that name, from an earlier chunk, goes on.
+  const isUnfinished = latest !== undefined && parseLine(latest.arguments) === undefined;
+  const goesOn = isUnfinished && latest.name === key.name && !latest.chunks.has(key.chunk);
+  return key.id === '' && goesOn ? latest : undefined;
+}
+
+function isOtherName(call: Gathered, { name }: Key): boolean {
+  const hasBoth = name !== '' && call.name !== '';
+  return hasBoth && name !== call.name && call.arguments !== '';
+}
+
+function argumentText(given: JsonValue | undefined): string {
+  if (given === undefined || given === null) return '';
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
+function toCall(gathered: Gathered, seen: Set<string>): ExpectedCall {
+  const text = onlyOnce(gathered.arguments).toWellFormed();
+  const value = parseArguments(text);
+  const isNew = gathered.id !== '' && !seen.has(gathered.id);
+  seen.add(gathered.id);
+  return {
+    name: gathered.name,
+    arguments: text,
+    ...(value !== undefined && { value }),
+    ...(isNew && { id: gathered.id }),
+    isWhole: value !== undefined,
+  };
+}
+
+/** Arguments that a proxy put `{}` before, or sent whole a second time, perhaps encoded twice. */
+function onlyOnce(text: string): string {
+  if (text === '' || parseLine(text) !== undefined) return text;
+  if (text.startsWith('{}') && parseLine(text.slice(2)) !== undefined) return text.slice(2);
+  for (let end = 1; end < text.length; end += 1) {
+    const first = text.slice(0, end);
+    const rest = text.slice(end);
+    const isAgain = rest === first || rest === JSON.stringify(first);
+    if (isAgain && parseLine(first) !== undefined) return first;
+  }
+  return text;
+}

@@ -1,0 +1,170 @@
+import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
+import { type CallPiece, chatCalls } from './chat-calls.ts';
+import { chatUsage } from './chat-usage.ts';
+import type { BlockKind, Ending, Expected, ExpectedMedia, Signed } from './expected.ts';
+import { entriesOf, fieldsOf, isObject, textOf, textsUnder, unique } from './json-access.ts';
+import { orderOf } from './order-of.ts';
+import { isComment, parseLine } from './parse-line.ts';
+import { settle } from './stop-rules.ts';
+
+const reasons: Readonly<Record<string, StopReason>> = {
+  stop: 'stop',
+  end: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  length: 'length',
+  model_length: 'length',
+  model_context_window_exceeded: 'length',
+  content_filter: 'content_filter',
+  error: 'error',
+  insufficient_system_resource: 'error',
+};
+
+/** What a Chat Completions stream says, read at once from all of its events. */
+export function readChat(lines: readonly string[]): Expected {
+  const { events, hasFailed } = eventsOf(lines);
+  const choices = events.flatMap(({ choices }) => entriesOf(choices).map(fieldsOf).filter(isFirst));
+  const deltas = choices.map(({ delta }) => fieldsOf(delta));
+  const rawStop = choices.map((choice) => textOf(choice['finish_reason'])).find(Boolean);
+  const { calls, starts, isSound } = chatCalls(piecesOf(deltas));
+  const refusal = joined(deltas.map((delta) => textOf(delta['refusal'])));
+  const transcript = joined(deltas.map(({ audio }) => textOf(fieldsOf(audio)['transcript'])));
+  const signed = signaturesOf(deltas);
+  const details = detailsOf(deltas);
+  return {
+    texts: joined(deltas.map(({ content }) => contentText(content, 'text'))),
+    reasoning: joined(deltas.map(reasoningOf)),
+    ...(refusal !== '' && { refusal }),
+    ...(transcript !== '' && { transcript }),
+    order: orderOf(deltas.flatMap((delta, chunk) => blocksOf(delta, starts.includes(chunk)))),
+    hosted: [],
+    others: [],
+    media: [...soundOf(deltas), ...imagesOf(deltas)],
+    usage: chatUsage(events),
+    ...settle({
+      ends: endingOf(hasFailed, rawStop, isSound),
+      rawStop,
+      mapped: reasons[rawStop ?? ''] ?? 'unknown',
+      calls,
+      isRefused: refusal !== '',
+      state: [...details.flat(), ...signed.map(({ signature }) => signature)],
+      signed,
+    }),
+    citations: citationsOf(events, deltas),
+  };
+}
+
+function endingOf(hasFailed: boolean, rawStop: string | undefined, isSound: boolean): Ending {
+  if (hasFailed) return 'error';
+  if (rawStop === undefined) return 'truncated';
+  return isSound ? 'terminal' : 'error';
+}
+
+/** The events before the first that is an error, or no event at all. */
+function eventsOf(lines: readonly string[]): {
+  readonly events: readonly JsonObject[];
+  readonly hasFailed: boolean;
+} {
+  const values = lines.filter((line) => !isComment(line)).map(parseLine);
+  const failed = values.findIndex((value) => !isObject(value) || isError(value));
+  const events = failed < 0 ? values : values.slice(0, failed);
+  return { events: events.map(fieldsOf), hasFailed: failed >= 0 };
+}
+
+function isError(event: JsonObject): boolean {
+  return event['object'] === 'error' || (event['error'] !== undefined && event['error'] !== null);
+}
+
+function isFirst(choice: JsonObject): boolean {
+  return choice['index'] === undefined || choice['index'] === 0;
+}
+
+const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
+
+/** Content is text, or a list of parts. */
+function contentText(content: JsonValue | undefined, type: 'text' | 'thinking'): string {
+  if (typeof content === 'string') return type === 'text' ? content : '';
+  const parts = entriesOf(content).map(fieldsOf);
+  return parts
+    .filter((part) => part['type'] === type)
+    .map((part) => (type === 'text' ? textOf(part['text']) : contentText(part['thinking'], 'text')))
+    .join('');
+}
+
+/** The first field that has something: some servers send the same under two names. */
+function reasoningOf(delta: JsonObject): string {
+  const { reasoning_content, reasoning, reasoning_text, reasoning_details, content } = delta;
+  const fields = [reasoning_content, reasoning, reasoning_text].map(textOf);
+  const details = entriesOf(reasoning_details).map(fieldsOf);
+  const detailed = details.map(({ text, summary }) => textOf(text) + textOf(summary)).join('');
+  return [...fields, detailed, contentText(content, 'thinking')].find(Boolean) ?? '';
+}
+
+function blocksOf(
+  delta: JsonObject,
+  startsCall: boolean,
+): readonly (readonly [BlockKind, string])[] {
+  return [
+    ['reasoning', reasoningOf(delta)],
+    ['text', contentText(delta['content'], 'text')],
+    ['call', startsCall ? 'begins' : ''],
+  ];
+}
+
+/** Details of one type and index are one: their texts, data and signatures, each put together. */
+function detailsOf(deltas: readonly JsonObject[]): readonly (readonly string[])[] {
+  const merged = new Map<string, Map<string, string>>();
+  for (const detail of deltas.flatMap((delta) => entriesOf(delta['reasoning_details']))) {
+    const { type, index } = fieldsOf(detail);
+    const key = JSON.stringify([type, index]);
+    const fields = merged.get(key) ?? new Map<string, string>();
+    for (const name of ['text', 'summary', 'data', 'signature']) {
+      fields.set(name, (fields.get(name) ?? '') + textOf(fieldsOf(detail)[name]));
+    }
+    merged.set(key, fields);
+  }
+  return [...merged.values()].map((fields) => [...fields.values()].filter(Boolean));
+}
+
+/** The old `function_call` is one call without id and index. */
+function piecesOf(deltas: readonly JsonObject[]): readonly CallPiece[] {
+  return deltas.flatMap((delta, chunk) => {
+    const old = delta['function_call'];
+    const entries = entriesOf(delta['tool_calls']).map(fieldsOf);
+    return [...entries, ...(isObject(old) ? [{ function: old }] : [])].map((entry) => ({
+      chunk,
+      entry,
+    }));
+  });
+}
+
+function signaturesOf(deltas: readonly JsonObject[]): readonly Signed[] {
+  return deltas
+    .flatMap((delta) => entriesOf(delta['tool_calls']))
+    .flatMap((entry) => {
+      const on = textOf(fieldsOf(fieldsOf(entry)['function'])['name']);
+      const found = textsUnder(fieldsOf(entry)['extra_content'], 'thought_signature');
+      return found.map((signature) => ({ signature, on }));
+    });
+}
+
+function soundOf(deltas: readonly JsonObject[]): readonly ExpectedMedia[] {
+  const base64 = deltas.map(({ audio }) => textOf(fieldsOf(audio)['data'])).join('');
+  return base64 === '' ? [] : [{ mimeType: undefined, base64 }];
+}
+
+function imagesOf(deltas: readonly JsonObject[]): readonly ExpectedMedia[] {
+  const urls = deltas.flatMap((delta) => textsUnder(delta['images'], 'url'));
+  return urls.flatMap((url) => {
+    const [, mimeType, base64] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+    return base64 === undefined ? [] : [{ mimeType, base64 }];
+  });
+}
+
+function citationsOf(events: readonly JsonObject[], deltas: readonly JsonObject[]) {
+  const noted = deltas.flatMap((delta) => textsUnder(delta['annotations'], 'url'));
+  const listed = events.flatMap((event) => entriesOf(event['citations']).map(textOf));
+  return unique([...noted, ...listed]);
+}

@@ -1,0 +1,142 @@
+import type { JsonObject, StopReason } from '@millrace/core';
+import type {
+  BlockKind,
+  Ending,
+  Expected,
+  ExpectedMedia,
+  ExpectedUsage,
+  Signed,
+} from './expected.ts';
+import { geminiCalls } from './gemini-calls.ts';
+import { entriesOf, fieldsOf, isObject, numberOf, textOf, unique } from './json-access.ts';
+import { orderOf } from './order-of.ts';
+import { isComment, parseLine } from './parse-line.ts';
+import { settle } from './stop-rules.ts';
+
+const byReason: Readonly<Partial<Record<StopReason, string>>> = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter:
+    'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION',
+  error: 'MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL IMAGE_OTHER NO_IMAGE',
+};
+
+const hostedParts = new Set(['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse']);
+const knownParts = new Set(['text', 'thought', 'thoughtSignature', 'functionCall', 'inlineData']);
+
+/** What a Gemini stream says, read at once from all of its events. */
+export function readGemini(lines: readonly string[]): Expected {
+  const { events, hasFailed } = eventsOf(lines);
+  const candidates = events.flatMap(firstCandidate);
+  const partsByEvent = candidates.map(({ content }) =>
+    entriesOf(fieldsOf(content)['parts']).map(fieldsOf),
+  );
+  const parts = partsByEvent.flat();
+  const finish = candidates.map((candidate) => textOf(candidate['finishReason'])).find(Boolean);
+  const blocked = events.map(blockReasonOf).find(Boolean);
+  const rest = parts.flatMap((part) => Object.keys(part)).filter((key) => !knownParts.has(key));
+  const calls = geminiCalls(partsByEvent);
+  const signed = parts.flatMap(signatureOf);
+  return {
+    texts: joined(parts.filter(({ thought }) => thought !== true)),
+    reasoning: joined(parts.filter(({ thought }) => thought === true)),
+    order: orderOf(parts.flatMap(blocksOf)),
+    hosted: rest.filter((type) => hostedParts.has(type)),
+    others: rest.filter((type) => !hostedParts.has(type)),
+    media: parts.flatMap(({ inlineData }) => (isObject(inlineData) ? [mediaOf(inlineData)] : [])),
+    usage: usageOf(events),
+    ...settle({
+      ends: endingOf(hasFailed, finish ?? blocked),
+      rawStop: finish ?? blocked,
+      mapped: finish === undefined ? 'content_filter' : mappedOf(finish, calls.length > 0),
+      calls,
+      isRefused: false,
+      state: signed.map(({ signature }) => signature),
+      signed,
+    }),
+    citations: unique(candidates.flatMap(citationsOf)),
+  };
+}
+
+function endingOf(hasFailed: boolean, rawStop: string | undefined): Ending {
+  if (hasFailed) return 'error';
+  return rawStop === undefined ? 'truncated' : 'terminal';
+}
+
+/** The events before the first that is an error, or no event at all. */
+function eventsOf(lines: readonly string[]): {
+  readonly events: readonly JsonObject[];
+  readonly hasFailed: boolean;
+} {
+  const values = lines.filter((line) => !isComment(line)).map(parseLine);
+  const failed = values.findIndex((value) => !isObject(value) || isObject(value['error']));
+  const events = failed < 0 ? values : values.slice(0, failed);
+  return { events: events.map(fieldsOf), hasFailed: failed >= 0 };
+}
+
+function firstCandidate(event: JsonObject): readonly JsonObject[] {
+  const candidates = entriesOf(event['candidates']).map(fieldsOf);
+  return candidates.filter(({ index }) => index === undefined || index === 0);
+}
+
+function blockReasonOf(event: JsonObject): string {
+  return textOf(fieldsOf(event['promptFeedback'])['blockReason']);
+}
+
+function mappedOf(finish: string, isWithCall: boolean): StopReason {
+  if (finish === 'STOP' && isWithCall) return 'tool_use';
+  const reasons: readonly StopReason[] = ['stop', 'length', 'content_filter', 'error'];
+  return reasons.find((reason) => byReason[reason]?.split(' ').includes(finish)) ?? 'unknown';
+}
+
+function blocksOf({
+  text,
+  thought,
+  functionCall,
+}: JsonObject): readonly (readonly [BlockKind, string])[] {
+  const name = textOf(fieldsOf(functionCall)['name']);
+  return [
+    [thought === true ? 'reasoning' : 'text', textOf(text)],
+    ['call', name],
+  ];
+}
+
+function joined(parts: readonly JsonObject[]): string {
+  return parts
+    .map(({ text }) => textOf(text))
+    .join('')
+    .toWellFormed();
+}
+
+function mediaOf({ mimeType, data }: JsonObject): ExpectedMedia {
+  return { mimeType: textOf(mimeType), base64: textOf(data) };
+}
+
+function signatureOf({ thoughtSignature, functionCall, text }: JsonObject): readonly Signed[] {
+  const signature = textOf(thoughtSignature);
+  const on = textOf(fieldsOf(functionCall)['name']) || textOf(text);
+  return signature === '' ? [] : [{ signature, on }];
+}
+
+function citationsOf({ groundingMetadata }: JsonObject): readonly string[] {
+  const chunks = entriesOf(fieldsOf(groundingMetadata)['groundingChunks']).map(fieldsOf);
+  return chunks.map(({ web }) => textOf(fieldsOf(web)['uri']));
+}
+
+/** Field by field the last number: some events have only a few of them. */
+function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const said = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
+  const last = (name: string) =>
+    said.map((usage) => usage[name]).findLast((count) => typeof count === 'number');
+  const input = last('promptTokenCount');
+  const visible = last('candidatesTokenCount');
+  if (input === undefined && visible === undefined) return undefined;
+  const reasoning = numberOf(last('thoughtsTokenCount'));
+  return {
+    input: numberOf(input),
+    output: numberOf(visible) + reasoning,
+    cacheRead: numberOf(last('cachedContentTokenCount')),
+    cacheWrite: 0,
+    reasoning,
+  };
+}

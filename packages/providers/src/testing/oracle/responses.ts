@@ -1,0 +1,174 @@
+import type { JsonObject, StopReason } from '@millrace/core';
+import type {
+  BlockKind,
+  Ending,
+  Expected,
+  ExpectedCall,
+  ExpectedMedia,
+  ExpectedUsage,
+} from './expected.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  isObject,
+  numberOf,
+  textOf,
+  textsUnder,
+  unique,
+} from './json-access.ts';
+import { orderOf } from './order-of.ts';
+import { isComment, parseArguments, parseLine } from './parse-line.ts';
+import { type ResponseItem, responseItems } from './responses-items.ts';
+import { settle } from './stop-rules.ts';
+
+const terminals = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'error',
+]);
+const knownTypes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+const isHosted = (type: string) => /_call$|_output$|^mcp_|^tool_search_|^program/.test(type);
+
+/** What a Responses stream says, read at once from all of its events. */
+export function readResponses(lines: readonly string[]): Expected {
+  const { events, last, isBroken } = eventsOf(lines);
+  const response = fieldsOf(last['response']);
+  const items = responseItems(events, entriesOf(response['output']));
+  const ofType = (...types: readonly string[]) =>
+    items.filter(({ item }) => types.includes(textOf(item['type']))).map(({ item }) => item);
+  const parts = ofType('message').flatMap(({ content }) => entriesOf(content).map(fieldsOf));
+  const refusal = joined(parts, 'refusal');
+  const callItems = items.filter(({ item }) => isCall(item));
+  const rawStop = rawStopOf(last, response);
+  const types = items.map(({ item }) => textOf(item['type']));
+  const rest = types.filter((type) => !knownTypes.has(type));
+  return {
+    texts: joined(parts, 'text'),
+    reasoning: ofType('reasoning').map(reasoningOf).join('').toWellFormed(),
+    ...(refusal !== '' && { refusal }),
+    order: orderOf(items.flatMap(({ item }) => blockOf(item))),
+    hosted: rest.filter(isHosted),
+    others: rest.filter((type) => !isHosted(type)),
+    media: ofType('image_generation_call').flatMap(imageOf),
+    usage: usageOf(events),
+    ...settle({
+      ends: isBroken ? 'error' : endingOf(last, callItems),
+      rawStop,
+      mapped: mappedOf(rawStop, callItems),
+      calls: callItems.map((call) => toCall(call, declaredIn(events))),
+      isRefused: refusal !== '',
+      state: items.flatMap(({ item }) => textOf(item['encrypted_content']) || []),
+      signed: [],
+    }),
+    citations: unique([
+      ...parts.flatMap((part) => textsUnder(part['annotations'], 'url')),
+      ...events.flatMap((event) => textsUnder(event['annotation'], 'url')),
+    ]),
+  };
+}
+
+/** All events up to the terminal one, which is `last` if it came. */
+function eventsOf(lines: readonly string[]): {
+  readonly events: readonly JsonObject[];
+  readonly last: JsonObject;
+  readonly isBroken: boolean;
+} {
+  const values = lines.filter((line) => !isComment(line)).map(parseLine);
+  const broken = values.findIndex((value) => !isObject(value) || typeof value['type'] !== 'string');
+  const events = (broken < 0 ? values : values.slice(0, broken)).map(fieldsOf);
+  const last = events.find(({ type }) => terminals.has(textOf(type))) ?? {};
+  return { events, last, isBroken: broken >= 0 };
+}
+
+/** A call whose end never came, although the response's did, was cut. */
+function endingOf({ type }: JsonObject, calls: readonly ResponseItem[]): Ending {
+  if (type === undefined) return 'truncated';
+  if (type === 'error' || type === 'response.failed') return 'error';
+  if (type === 'response.completed' && calls.some(({ isDone }) => !isDone)) return 'truncated';
+  return 'terminal';
+}
+
+function rawStopOf({ type }: JsonObject, response: JsonObject): string | undefined {
+  if (type === 'response.completed') return 'completed';
+  if (type !== 'response.incomplete') return undefined;
+  return textOf(fieldsOf(response['incomplete_details'])['reason']) || 'incomplete';
+}
+
+/** There is no word for tool use: a call that is not incomplete is it. */
+function mappedOf(rawStop: string | undefined, calls: readonly ResponseItem[]): StopReason {
+  if (rawStop === 'completed') {
+    return calls.some(({ item }) => item['status'] !== 'incomplete') ? 'tool_use' : 'stop';
+  }
+  if (rawStop === 'max_output_tokens') return 'length';
+  return rawStop === 'content_filter' ? 'content_filter' : 'unknown';
+}
+
+function joined(parts: readonly JsonObject[], name: string): string {
+  return parts
+    .map((part) => textOf(part[name]))
+    .join('')
+    .toWellFormed();
+}
+
+function reasoningOf({ summary, content }: JsonObject): string {
+  const parts = [...entriesOf(summary), ...entriesOf(content)];
+  return parts.map((part) => textOf(fieldsOf(part)['text'])).join('');
+}
+
+function blockOf(item: JsonObject): readonly (readonly [BlockKind, string])[] {
+  if (isCall(item)) return [['call', 'begins']];
+  if (item['type'] === 'reasoning') return [['reasoning', reasoningOf(item)]];
+  return [['text', joined(entriesOf(item['content']).map(fieldsOf), 'text')]];
+}
+
+function isCall({ type }: JsonObject): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function toCall({ item, isDone }: ResponseItem, declared: readonly string[]): ExpectedCall {
+  const isText = item['type'] === 'custom_tool_call';
+  const written = textOf(item[isText ? 'input' : 'arguments']).toWellFormed();
+  const value = isText ? undefined : parseArguments(written);
+  const name = textOf(item['name']);
+  const isEnded = isDone && item['status'] !== 'incomplete';
+  const inner = entriesOf(fieldsOf(value)['tool_uses']).map(fieldsOf);
+  const isWrapper = name === 'parallel' && !declared.includes(name) && inner.length > 0;
+  const wraps = inner.map(({ recipient_name, parameters }) => ({
+    name: textOf(recipient_name).replace(/^functions\./, ''),
+    value: parameters ?? {},
+  }));
+  return {
+    name,
+    arguments: written,
+    ...(value !== undefined && { value }),
+    id: textOf(item['call_id']),
+    isWhole: isEnded && (isText || value !== undefined),
+    ...(isText && { isText }),
+    ...(isWrapper && { wraps }),
+  };
+}
+
+function declaredIn(events: readonly JsonObject[]): readonly string[] {
+  const tools = entriesOf(fieldsOf(events[0]?.['response'])['tools']);
+  return tools.map((tool) => textOf(fieldsOf(tool)['name']));
+}
+
+function imageOf({ result, output_format }: JsonObject): readonly ExpectedMedia[] {
+  const base64 = textOf(result);
+  const mimeType = `image/${textOf(output_format) || 'png'}`;
+  return base64 === '' ? [] : [{ mimeType, base64 }];
+}
+
+function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const said = events.map(({ response }) => fieldsOf(response)['usage']).findLast(isObject);
+  if (said === undefined) return undefined;
+  const usage = fieldsOf(said);
+  return {
+    input: numberOf(usage['input_tokens']),
+    output: numberOf(usage['output_tokens']),
+    cacheRead: numberOf(fieldsOf(usage['input_tokens_details'])['cached_tokens']),
+    cacheWrite: 0,
+    reasoning: numberOf(fieldsOf(usage['output_tokens_details'])['reasoning_tokens']),
+  };
+}

@@ -1,0 +1,64 @@
+import { countingIds, type Delta, itemId } from '@millrace/core';
+import type { Completion } from '../contract/complete.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
+import { fetchOf } from './fetch-of.ts';
+import { recordingsOf, sharedRecordingsAreHere, type Wire } from './recordings.ts';
+import type { WireUnderTest } from './wire-table.ts';
+
+/** One response of a recording. */
+export interface Case {
+  readonly name: string;
+  readonly lines: readonly string[];
+}
+
+if (!sharedRecordingsAreHere)
+  console.log('no ../shared/recordings: only our own fixtures are read');
+
+export function casesOf(wire: Wire): readonly Case[] {
+  return recordingsOf(wire).flatMap(({ name, responses }) =>
+    responses.map((lines, index) => ({
+      name: responses.length === 1 ? name : `${name}, response ${index + 1}`,
+      lines,
+    })),
+  );
+}
+
+export interface Played {
+  readonly completion: Completion;
+  /** All that was told, with neighbouring appends of one part merged. */
+  readonly deltas: readonly Delta[];
+  readonly reads: number;
+}
+
+const hello: ModelRequest = {
+  items: [{ id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
+};
+
+/** Plays chunks to a wire as the answer to a request. */
+export async function play(
+  under: WireUnderTest,
+  name: string,
+  chunks: readonly Uint8Array[],
+  fetcher: typeof fetch = fetchOf(chunks).fetch,
+  signal?: AbortSignal,
+): Promise<Played> {
+  const steps: Delta[][] = [];
+  const completion = await under.provider(fetcher, name).complete(hello, {
+    ids: countingIds(),
+    onStep: ({ deltas }) => steps.push([...deltas]),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { completion, deltas: mergeAppends(steps.flat()), reads: steps.length };
+}
+
+function mergeAppends(deltas: readonly Delta[]): readonly Delta[] {
+  const merged: Delta[] = [];
+  for (const delta of deltas) {
+    const last = merged.at(-1);
+    const isNext =
+      delta.type === 'append_text' && last?.type === 'append_text' && last.partId === delta.partId;
+    if (isNext) merged[merged.length - 1] = { ...last, chunk: last.chunk + delta.chunk };
+    else merged.push(delta);
+  }
+  return merged;
+}

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseLine } from './oracle/parse-line.ts';
+import { readers } from './oracle/readers.ts';
+import { recordingsOf, sharedRecordingsAreHere, splitResponses, wires } from './recordings.ts';
+
+const fixtures = join(import.meta.dirname, '..', '..', 'fixtures');
+const start = (id: string) => JSON.stringify({ type: 'message_start', message: { id } });
+const created = (id: string) => JSON.stringify({ type: 'response.created', response: { id } });
+const stop = '{"type":"message_stop"}';
+const completed = '{"type":"response.completed"}';
+
+describe('recordings', () => {
+  test('are found for each wire', () => {
+    for (const wire of wires) {
+      const origins = recordingsOf(wire).map(({ origin }) => origin);
+      expect(origins).toContain('own');
+      expect(origins.includes('shared')).toBe(sharedRecordingsAreHere);
+    }
+  });
+
+  test('lose no line by being split', () => {
+    for (const { events, responses } of wires.flatMap(recordingsOf)) {
+      expect(responses.flat()).toEqual(events);
+    }
+  });
+
+  test('are split where another response starts after an end', () => {
+    const first = [start('a'), 'x', stop];
+    expect(splitResponses([...first, start('b'), stop])).toEqual([first, [start('b'), stop]]);
+    const second = [created('b'), completed];
+    expect(splitResponses([created('a'), completed, ...second])).toEqual([
+      [created('a'), completed],
+      second,
+    ]);
+  });
+
+  test('are not split where the same response starts again, nor where another is spliced in', () => {
+    expect(splitResponses([start('a'), start('a'), stop])).toHaveLength(1);
+    expect(splitResponses([start('a'), stop, start('a'), stop])).toHaveLength(1);
+    expect(splitResponses([start('a'), start('b'), stop])).toHaveLength(1);
+  });
+
+  test('of nothing are one response of nothing', () => {
+    expect(splitResponses([])).toEqual([[]]);
+  });
+});
+
+describe.each(wires)('our own recordings of %s', (wire) => {
+  const own = recordingsOf(wire).filter(({ origin }) => origin === 'own');
+
+  test('are all told of in the README, and nothing else is', () => {
+    const readme = readFileSync(join(fixtures, 'README.md'), 'utf8');
+    const section = readme.split(/^## /m).find((text) => text.startsWith(`${wire}:`)) ?? '';
+    const told = [...section.matchAll(/^- `([^`]+)`: ./gm)].map(([, name]) => name);
+    expect(told.sort()).toEqual(own.map(({ name }) => name).sort());
+    expect(readdirSync(join(fixtures, wire)).filter((name) => !name.endsWith('.jsonl'))).toEqual(
+      [],
+    );
+  });
+
+  test('are JSON in each line, but for those that show what is not', () => {
+    const isOdd = (name: string) => /not-json|spliced-payloads|comment-payload/.test(name);
+    for (const { name, events } of own) {
+      const isJson = events.every((line) => parseLine(line) !== undefined);
+      expect({ name, isJson }).toEqual({ name, isJson: !isOdd(name) });
+    }
+  });
+
+  test('end in an error if and only if their name says so', () => {
+    for (const { name, responses } of own) {
+      const stops = responses.map((lines) => readers[wire](lines).stop);
+      expect({ name, isError: stops.includes('error') }).toEqual({
+        name,
+        isError: name.startsWith('bad-'),
+      });
+    }
+  });
+});

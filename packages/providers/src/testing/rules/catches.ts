@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+
+type Change = (body: object) => void;
+
+/** A claim for each row: what makes a right body wrong, and the faults that say so. */
+export function catches<Rules>(
+  faultsOf: (body: unknown, rules?: Rules) => readonly string[],
+  good: () => object,
+  rows: readonly (readonly [string, Change, string | readonly string[], Rules?])[],
+): void {
+  for (const [what, change, fault, rules] of rows) {
+    test(`catch ${what}`, () => {
+      const body = good();
+      expect(faultsOf(body, rules)).toEqual([]);
+      change(body);
+      const faults = [fault].flat().map((text) => expect.stringContaining(text));
+      expect(faultsOf(body, rules)).toEqual(faults);
+    });
+  }
+}
+
+/** Puts a value at a path such as `messages.2.role`. */
+export function put(path: string, value: unknown): Change {
+  return (body) => {
+    const { parent, key } = placeOf(body, path);
+    Object.assign(parent, { [key]: value });
+  };
+}
+
+/** Takes a property away, or an entry out of its list. */
+export function drop(path: string): Change {
+  return (body) => {
+    const { parent, key } = placeOf(body, path);
+    if (Array.isArray(parent)) parent.splice(Number(key), 1);
+    else Reflect.deleteProperty(parent, key);
+  };
+}
+
+/** Puts entries into a list, before the one at the path. */
+export function insert(path: string, ...entries: readonly unknown[]): Change {
+  return (body) => {
+    const { parent, key } = placeOf(body, path);
+    if (!Array.isArray(parent)) throw new Error(`Cannot insert at ${path}: its parent is no list`);
+    parent.splice(Number(key), 0, ...entries);
+  };
+}
+
+/** One after the other. */
+export function all(...changes: readonly Change[]): Change {
+  return (body) => {
+    for (const change of changes) change(body);
+  };
+}
+
+function placeOf(body: object, path: string): { readonly parent: object; readonly key: string } {
+  const keys = path.split('.');
+  const key = keys.pop() ?? '';
+  let parent = body;
+  for (const step of keys) {
+    const next: unknown = Reflect.get(parent, step);
+    if (typeof next !== 'object' || next === null) {
+      throw new Error(`Cannot change ${path}: there is nothing at ${step}`);
+    }
+    parent = next;
+  }
+  return { parent, key };
+}

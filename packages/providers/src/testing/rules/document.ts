@@ -1,0 +1,72 @@
+import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
+
+/** The body's fields. What in it is not JSON at all, documentFaults says. */
+export function requestOf(body: unknown): JsonObject {
+  return isPlain(body as JsonValue | undefined) ? (body as JsonObject) : {};
+}
+
+/** The fault, if it is one. */
+export function when(isFault: boolean, fault: string): readonly string[] {
+  return isFault ? [fault] : [];
+}
+
+/** What nobody may send, whoever the provider is: what JSON cannot say, half characters, our own marks. */
+export function documentFaults(body: unknown): readonly string[] {
+  return valueFaults(body, '');
+}
+
+/** Words of our own parts. Below these keys are others' words, which may be the same. */
+const ourWords = new Set(['partial', 'partId', 'itemId', 'toolCallId', 'providerState', 'isError']);
+const foreign =
+  /\.(?:input|args|response|parameters|input_schema|parametersJsonSchema|schema|responseSchema|metadata)$/;
+
+function valueFaults(value: unknown, path: string): readonly string[] {
+  if (typeof value === 'string') return when(!value.isWellFormed(), `${path}: a lone surrogate`);
+  if (typeof value === 'number') return when(!Number.isFinite(value), `${path}: not a JSON number`);
+  if (value === null || typeof value === 'boolean') return [];
+  if (Array.isArray(value)) {
+    // By index, since flatMap would step over holes.
+    return Array.from(value, (entry, index) => valueFaults(entry, `${path}[${index}]`)).flat();
+  }
+  if (typeof value !== 'object') return [`${path}: ${typeof value} is not JSON`];
+  return Object.entries(value).flatMap(([key, entry]) => [
+    ...when(!key.isWellFormed(), `${path}: a lone surrogate in a key`),
+    ...when(ourWords.has(key) && !foreign.test(path), `${path}.${key}: a mark of our own`),
+    ...valueFaults(entry, isForeign(path) ? path : `${path}.${key}`),
+  ]);
+}
+
+const isForeign = (path: string) => foreign.test(path);
+
+/** JSON text of an object, as arguments must be. */
+export function isObjectText(text: JsonValue | undefined): boolean {
+  if (typeof text !== 'string') return false;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+export function isFilled(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export function isList(value: JsonValue | undefined): value is JsonArray {
+  return Array.isArray(value);
+}
+
+/** More than once, each of them. */
+export function repeated(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
+}
+
+export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  const entries = isList(value) ? value : [];
+  return entries.map((entry) => (isPlain(entry) ? entry : {}));
+}
+
+export function isPlain(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value);
+}

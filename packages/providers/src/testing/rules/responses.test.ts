@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { all, catches, drop, insert, put } from './catches.ts';
+import { responsesFaults } from './responses.ts';
+
+const thought = (more: object = {}) => ({
+  type: 'reasoning',
+  id: 'rs_1',
+  summary: [] as unknown[],
+  encrypted_content: 'c2VjcmV0',
+  ...more,
+});
+const call = (id: string) => ({
+  type: 'function_call',
+  id: `fc_${id}`,
+  call_id: id,
+  name: 'get_tide',
+  arguments: '{"port":"Brest"}',
+  status: 'completed',
+});
+const answer = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'six' });
+
+const good = () => ({
+  model: 'gpt-5.1',
+  stream: true,
+  store: false,
+  include: ['reasoning.encrypted_content'],
+  reasoning: { effort: 'low', summary: 'auto' },
+  text: { format: { type: 'json_schema', name: 'answer', schema: {}, strict: true } },
+  tools: [
+    { type: 'function', name: 'get_tide', parameters: { type: 'object' }, strict: true },
+    { type: 'web_search' },
+  ],
+  input: [
+    { role: 'developer', content: 'Be brief.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Tide?' },
+        { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+      ],
+    },
+    thought({ summary: [{ type: 'summary_text', text: 'Hm.' }] }),
+    call('call_1'),
+    thought({ id: 'rs_2' }),
+    call('call_2'),
+    answer('call_2'),
+    { ...answer('call_1'), output: [{ type: 'input_text', text: 'six' }] },
+    thought({ id: 'rs_3' }),
+    { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+    { type: 'custom_tool_call', call_id: 'call_3', name: 'sql', input: 'SELECT 1' },
+    { type: 'custom_tool_call_output', call_id: 'call_3', output: '1' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'At six.' }] },
+    { role: 'user', content: 'Thanks.' },
+  ],
+});
+
+const stored = all(put('store', true), drop('include'));
+
+describe('the rules of Responses', () => {
+  test('have nothing against a right body', () => {
+    expect(responsesFaults(good())).toEqual([]);
+  });
+
+  test('have nothing against references where things are stored', () => {
+    const body = good();
+    all(stored, insert('input.2', { type: 'item_reference', id: 'msg_1' }))(body);
+    drop('input.3.encrypted_content')(body);
+    expect(responsesFaults(body)).toEqual([]);
+  });
+
+  test('have something against what is no body', () => {
+    for (const body of [undefined, null, [], {}]) expect(responsesFaults(body)).not.toEqual([]);
+  });
+
+  catches(responsesFaults, good, [
+    ['no model', drop('model'), 'model: missing'],
+    ['a body that does not stream', drop('stream'), 'stream: not true'],
+    ['no input', put('input', []), 'input: none'],
+    ['undefined', put('user', undefined), 'undefined is not JSON'],
+    ['a lone surrogate', put('input.13.content', '\udc00'), 'a lone surrogate'],
+    ['a mark of our own', put('input.3.toolCallId', 'x'), 'a mark of our own'],
+    ['words of the other API', put('max_tokens', 9), 'max_tokens: of Chat Completions'],
+    ['messages beside input', put('messages', []), 'messages: of Chat Completions'],
+    ['nothing that brings reasoning back', drop('include'), 'include: no reasoning'],
+    ['a nested tool', put('tools.0.function', {}), 'tools[0].function: tools are flat here'],
+    ['a tool without name', drop('tools.0.name'), 'function 0 has no name'],
+    ['a tool without schema', drop('tools.0.parameters'), 'function 0 has no parameters'],
+    ['a tool of no type', drop('tools.1.type'), 'tools[1].type: missing'],
+    ['two tools of a name', insert('tools.0', { ...good().tools[0] }), 'tools: get_tide twice'],
+    ['a format without name', drop('text.format.name'), 'text.format.name: missing'],
+    ['a format without schema', drop('text.format.schema'), 'text.format.schema: missing'],
+    ['an unknown role', put('input.0.role', 'tool'), 'input[0].role: tool'],
+    ['empty text', put('input.0.content', ''), 'input[0].content: empty'],
+    ['no parts', put('input.1.content', []), 'input[1].content: empty'],
+    ['an empty part', put('input.1.content.0.text', ''), 'content[0].text: empty'],
+    ['output in a user', put('input.1.content.0.type', 'output_text'), 'type: output_text'],
+    ['input in an assistant', put('input.12.content.0.type', 'input_text'), 'type: input_text'],
+    ['an empty refusal', put('input.12.content', [{ type: 'refusal' }]), 'refusal: empty'],
+    ['an item without type', put('input.9.type', ''), 'input[9].type: missing'],
+    ['an item still open', put('input.3.status', 'in_progress'), 'input[3].status: in_progress'],
+    ['a call that was cut', put('input.5.status', 'incomplete'), 'input[5].status: incomplete'],
+    ['a call without name', drop('input.3.name'), 'input[3].name: missing'],
+    ['broken arguments', put('input.3.arguments', '{"port"'), 'input[3].arguments: not the JSON'],
+    ['arguments as a value', put('input.3.arguments', {}), 'input[3].arguments: not the JSON'],
+    ['custom input as a value', put('input.10.input', {}), 'input[10].input: not text'],
+    [
+      'a call without id',
+      put('input.3.call_id', ''),
+      [
+        'input[3].call_id: missing',
+        'answers call_1, which is not open',
+        'the call  is not answered',
+      ],
+    ],
+    ['an answer without id', insert('input.13', answer('')), 'input[13].call_id: missing'],
+    ['an answer without content', drop('input.6.output'), 'input[6].output: missing'],
+    ['an answer of a wrong kind', put('input.7.output.0.type', 'text'), 'output[0].type: text'],
+    ['a call without answer', drop('input.6'), 'the call call_2 is not answered before it'],
+    ['a call at the very end', insert('input.14', call('call_9')), 'call_9 is never answered'],
+    ['a call that is answered twice', insert('input.7', answer('call_2')), 'input[7]: answers'],
+    ['an answer to nothing', insert('input.13', answer('x')), 'input[13]: answers x, which is not'],
+    [
+      'an id used twice',
+      insert('input.12', call('call_1'), answer('call_1')),
+      'input: the call call_1 twice',
+    ],
+    ['no summary', drop('input.4.summary'), 'input[4].summary: not a list of texts'],
+    ['an empty summary text', put('input.4.summary', [{ text: '' }]), 'summary: not a list'],
+    ['nothing encrypted', drop('input.4.encrypted_content'), 'encrypted_content: missing'],
+    ['reasoning at the end', insert('input.14', thought()), 'reasoning without what it led to'],
+    ['reasoning before a user', insert('input.13', thought()), 'input[13]: reasoning without'],
+    ['reasoning before an answer', insert('input.6', thought()), 'input[6]: reasoning without'],
+    [
+      'a reference to nothing stored',
+      insert('input.2', { type: 'item_reference', id: 'msg_1' }),
+      'input[2]: a reference, but nothing is stored',
+    ],
+    [
+      'a reference to a call',
+      all(stored, insert('input.2', { type: 'item_reference', id: 'fc_1' })),
+      'input[2]: a call must be sent, not referred to',
+    ],
+  ]);
+});

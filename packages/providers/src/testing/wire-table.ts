@@ -1,0 +1,67 @@
+import type { JsonValue } from '@millrace/core';
+import { anthropic } from '../anthropic/provider.ts';
+import type { Provider } from '../contract/provider.ts';
+import { gemini } from '../gemini/provider.ts';
+import type { ChatPreset } from '../openai-chat/presets.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
+import { openaiResponses } from '../openai-responses/provider.ts';
+import { readAnthropic } from './oracle/anthropic.ts';
+import { readChat } from './oracle/chat.ts';
+import type { Expected } from './oracle/expected.ts';
+import { readGemini } from './oracle/gemini.ts';
+import { readResponses } from './oracle/responses.ts';
+import type { Wire } from './recordings.ts';
+import { anthropicFaults } from './rules/anthropic.ts';
+import { chatFaults } from './rules/chat.ts';
+import { geminiFaults } from './rules/gemini.ts';
+import { responsesFaults } from './rules/responses.ts';
+
+/** A wire, with the second opinions that it is held against. */
+export interface WireUnderTest {
+  readonly wire: Wire;
+  /** The provider whose recording has this name. */
+  readonly provider: (fetcher: typeof fetch, name: string) => Provider;
+  readonly read: (lines: readonly string[]) => Expected;
+  /** What is wrong with a request, by the provider's rules. */
+  readonly faults: (body: JsonValue, expected: Expected) => readonly string[];
+}
+
+const apiKey = 'test-key-of-nobody';
+
+export const wireTable: readonly WireUnderTest[] = [
+  {
+    wire: 'openai-chat',
+    provider: (fetcher, name) =>
+      openaiChat({ model: 'test', apiKey, fetch: fetcher, preset: presetOf(name) }),
+    read: readChat,
+    faults: (body) => chatFaults(body, { maxIdLength: 40 }),
+  },
+  {
+    wire: 'openai-responses',
+    provider: (fetcher) => openaiResponses({ model: 'test', apiKey, fetch: fetcher }),
+    read: readResponses,
+    faults: (body) => responsesFaults(body),
+  },
+  {
+    wire: 'anthropic',
+    provider: (fetcher) => anthropic({ model: 'claude-sonnet-4-5', apiKey, fetch: fetcher }),
+    read: readAnthropic,
+    faults: (body, expected) => anthropicFaults(body, signaturesOf(expected)),
+  },
+  {
+    wire: 'gemini',
+    provider: (fetcher) => gemini({ model: 'gemini-3-pro', apiKey, fetch: fetcher }),
+    read: readGemini,
+    faults: (body, expected) =>
+      geminiFaults(body, { ...signaturesOf(expected), needsSignatures: true }),
+  },
+];
+
+function presetOf(name: string): ChatPreset {
+  return name.startsWith('openrouter') ? 'openrouter' : 'openai';
+}
+
+/** The oracle knows them of responses that came to their end; others are held to the rest of the rules. */
+function signaturesOf({ ends, signed }: Expected): { readonly signed?: Expected['signed'] } {
+  return ends === 'terminal' ? { signed } : {};
+}
