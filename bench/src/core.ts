@@ -15,7 +15,7 @@ import {
   toolCallId,
   transcript,
 } from '@millrace/core';
-import { type Chunk, eachChunk } from './floor.ts';
+import { type Chunk, eachChunk, macrotaskSource } from './floor.ts';
 
 const item = itemId('item1');
 
@@ -40,7 +40,7 @@ export async function throughCore(
   };
   tell([{ ...head(), fact: { type: 'item_started', itemId: item, kind: 'assistant' } }]);
   const commit = () => tell(writer.take().map((delta: Delta) => ({ ...head(), delta })));
-  await eachChunk(reads, adapt, commit);
+  await eachChunk(macrotaskSource(reads), adapt, commit);
   for (const part of writer.open) part.commit();
   commit();
   return transcript(folder.state)

@@ -15,22 +15,26 @@ export interface Chunk {
 /** A source that lets everybody else have a turn between two reads, as a socket does. */
 export async function* macrotaskSource(reads: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const read of reads) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
+    await macrotask();
     yield read;
   }
 }
 
+export function macrotask(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** Decode, split lines, parse each: what nobody can do without. */
 export async function eachChunk(
-  reads: readonly Uint8Array[],
+  source: AsyncIterable<Uint8Array>,
   onChunk: (chunk: Chunk) => void,
   onRead: () => void = () => {},
 ): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
-  for await (const read of macrotaskSource(reads)) {
+  for await (const read of source) {
     const lines = (rest + decoder.decode(read, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
@@ -42,10 +46,15 @@ export async function eachChunk(
 }
 
 /** F1: the floor. Append what comes, and nothing else. */
-export async function floor(reads: readonly Uint8Array[]): Promise<number> {
+export function floor(reads: readonly Uint8Array[]): Promise<number> {
+  return appendAll(macrotaskSource(reads));
+}
+
+/** The characters of text and arguments that a source comes to. */
+export async function appendAll(source: AsyncIterable<Uint8Array>): Promise<number> {
   let text = '';
   const calls: string[] = [];
-  await eachChunk(reads, ({ choices }) => {
+  await eachChunk(source, ({ choices }) => {
     const delta = choices[0]?.delta;
     if (delta?.content !== undefined) text += delta.content;
     for (const call of delta?.tool_calls ?? []) {

@@ -3,7 +3,6 @@ export interface Workload {
   readonly name: string;
   readonly title: string;
   readonly reads: readonly Uint8Array[];
-  readonly deltas: number;
 }
 
 const readLength = 1400;
@@ -14,7 +13,7 @@ export function textWorkload(deltas = 20_000): Workload {
   const lines = Array.from({ length: deltas }, (_, index) =>
     chunk({ content: words[index % words.length] }),
   );
-  return workload('W1', `${deltas} text deltas`, lines);
+  return workload('W1', `${deltas} text deltas`, lines, 'stop');
 }
 
 /** W2: one tool call whose arguments come in fragments of 8 characters. */
@@ -23,7 +22,8 @@ export function argumentsWorkload(length = 200_000): Workload {
   const all = JSON.stringify({ path: 'src/wheel.ts', content: text, mode: 'overwrite' });
   const lines = [startCall(0, 'write')];
   for (let at = 0; at < all.length; at += 8) lines.push(moreArguments(0, all.slice(at, at + 8)));
-  return workload('W2', `a tool call with ${Math.round(length / 1000)} KB of arguments`, lines);
+  const title = `a tool call with ${Math.round(length / 1000)} KB of arguments`;
+  return workload('W2', title, lines, 'tool_calls');
 }
 
 /** W3: 16 tool calls whose arguments come interleaved. */
@@ -35,8 +35,16 @@ export function callsWorkload(calls = 16, fragments = 1250): Workload {
       lines.push(moreArguments(index, step === 0 ? '{"q":"' : isLast ? '"}' : `word${step % 10} `));
     }
   }
-  return workload('W3', `${calls} interleaved tool calls`, lines);
+  const title = `${calls} interleaved tool calls of ${fragments} fragments`;
+  return workload('W3', title, lines, 'tool_calls');
 }
+
+/** W1 to W3 at a part of their size, for those whose cost grows faster than what they are given. */
+export const workloads: readonly ((fraction: number) => Workload)[] = [
+  (fraction) => textWorkload(Math.round(20_000 * fraction)),
+  (fraction) => argumentsWorkload(Math.round(200_000 * fraction)),
+  (fraction) => callsWorkload(16, Math.round(1250 * fraction)),
+];
 
 function sourceFile(length: number): string {
   const line = 'export const turn = (wheel: Wheel): string => wheel.name + "\\tturns";\n';
@@ -52,22 +60,36 @@ function moreArguments(index: number, text: string): object {
   return chunk({ tool_calls: [{ index, function: { arguments: text } }] });
 }
 
-function chunk(delta: object): object {
-  return {
-    id: 'chatcmpl-B7YxGJ2bVZyVq0mD0Yp3kQh1oWx5T',
-    object: 'chat.completion.chunk',
-    created: 1763200000,
-    model: 'gpt-test-2026-01-01',
-    system_fingerprint: 'fp_50cad350e4',
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: null }],
-  };
+function chunk(delta: object, finish: string | null = null): object {
+  return { ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] };
 }
 
-function workload(name: string, title: string, chunks: readonly object[]): Workload {
+const head = {
+  id: 'chatcmpl-B7YxGJ2bVZyVq0mD0Yp3kQh1oWx5T',
+  object: 'chat.completion.chunk',
+  created: 1763200000,
+  model: 'gpt-test-2026-01-01',
+  system_fingerprint: 'fp_50cad350e4',
+};
+
+/** Opened and closed as the wire does it: without a role and a finish reason some libraries refuse. */
+function workload(
+  name: string,
+  title: string,
+  deltas: readonly object[],
+  finish: 'stop' | 'tool_calls',
+): Workload {
+  const usage = { prompt_tokens: 9, completion_tokens: 20_000, total_tokens: 20_009 };
+  const chunks = [
+    chunk({ role: 'assistant' }),
+    ...deltas,
+    chunk({}, finish),
+    { ...head, choices: [], usage },
+  ];
   const text = `${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`;
   const bytes = new TextEncoder().encode(text);
   const reads: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += readLength)
     reads.push(bytes.slice(at, at + readLength));
-  return { name, title, reads, deltas: chunks.length };
+  return { name, title, reads };
 }
