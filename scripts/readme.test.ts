@@ -4,9 +4,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const readme = readFileSync('README.md', 'utf8');
-const snippets = [
-  ...readme.matchAll(/```ts\n([\s\S]*?)\n```(?:\n\nIt prints:\n\n```\n([\s\S]*?)```)?/g),
-].map(([, code = '', printed]) => ({ code, printed, name: code.split('\n')[0] ?? '' }));
+
+const snippetsOf = (document: string) =>
+  [...document.matchAll(/```ts\n([\s\S]*?)\n```(?:\n\nIt prints:\n\n```\n([\s\S]*?)```)?/g)].map(
+    ([, code = '', printed]) => ({ code, printed, name: code.split('\n')[0] ?? '' }),
+  );
+
+const snippets = snippetsOf(readme);
 
 /** Runs TypeScript as it stands in the text, from the root, as a reader would. */
 function run(code: string): string {
@@ -28,6 +32,10 @@ describe('README.md', () => {
     const unknown = [...commands].filter(([, name = '']) => name !== 'ci' && !(name in scripts));
     expect(unknown).toEqual([]);
   });
+});
+
+test.each(globSync('packages/*/README.md'))('%s has snippets that run', (path) => {
+  for (const { code } of snippetsOf(readFileSync(path, 'utf8'))) run(code);
 });
 
 test('every relative link in a document leads somewhere', () => {

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { startScriptedServer } from '@millrace/providers/scripted-server';
+import { describe, expect, test } from 'vitest';
+
+/** Runs an example as a reader would, with nothing in its environment but what is given. */
+async function run(
+  example: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const flags = ['--conditions=@millrace/source', `examples/${example}`, ...args];
+  const child = spawn(process.execPath, flags, {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (data) => {
+    output.stdout += String(data);
+  });
+  child.stderr.on('data', (data) => {
+    output.stderr += String(data);
+  });
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
+  return { ...output, code };
+}
+
+describe('01-stream-a-turn', () => {
+  const example = '01-stream-a-turn/main.ts';
+
+  test('without a key or a server it says so, and a script answers', async () => {
+    const { stdout, code } = await run(example, ['--provider', 'scripted']);
+    expect(stdout).toContain('no key is set');
+    expect(stdout).toContain('A millrace is the channel');
+    expect(stdout).toContain('stop;');
+    expect(code).toBe(0);
+  });
+
+  test('streams from any OpenAI-compatible server', async () => {
+    await using server = await startScriptedServer();
+    server.answer({ reasoning: 'Hm.', text: 'Blue, mostly.', usage: { input: 4, output: 3 } });
+    const { stdout, code } = await run(example, ['Why?', '--base-url', `${server.url}/v1`]);
+    expect(stdout).toContain('Hm.');
+    expect(stdout).toContain('Blue, mostly.');
+    expect(stdout).toContain('stop; 4 tokens in, 3 out');
+    expect(code).toBe(0);
+    expect(server.requests[0]?.body).toMatchObject({
+      messages: [{ role: 'user', content: 'Why?' }],
+    });
+  });
+
+  test.each([
+    ['anthropic', 'ANTHROPIC_API_KEY'],
+    ['openai', 'OPENAI_API_KEY'],
+    ['gemini', 'GEMINI_API_KEY'],
+    ['openrouter', 'OPENROUTER_API_KEY'],
+    ['groq', 'GROQ_API_KEY'],
+    ['mistral', 'MISTRAL_API_KEY'],
+    ['deepseek', 'DEEPSEEK_API_KEY'],
+    ['xai', 'XAI_API_KEY'],
+    ['together', 'TOGETHER_API_KEY'],
+  ])('speaks %s’s own wire with its key', async (provider, variable) => {
+    await using server = await startScriptedServer();
+    server.answer({ text: 'Blue, mostly.', usage: { input: 4, output: 3 } });
+    const args = ['--provider', provider, '--base-url', server.url];
+    const { stdout, code } = await run(example, args, { [variable]: 'key-of-nobody' });
+    expect(stdout).toContain(`${variable} is set`);
+    expect(stdout).toContain('Blue, mostly.');
+    expect(code).toBe(0);
+    expect(JSON.stringify(server.requests[0]?.headers)).toContain('key-of-nobody');
+  });
+
+  test('a key that is missing is an error that says what to do', async () => {
+    const { stderr, code } = await run(example, ['--provider', 'anthropic']);
+    expect(stderr).toContain('ANTHROPIC_API_KEY');
+    expect(code).toBe(1);
+  });
+});
