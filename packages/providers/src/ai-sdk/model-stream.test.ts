@@ -339,6 +339,18 @@ describe('time-outs', () => {
     expect(clock.now()).toBe(19);
   });
 
+  test('the time that a consumer takes over a step is not the model’s', async () => {
+    const clock = new VirtualClock(0);
+    const model = controlled();
+    const steps = start(model.doStream, { clock, timeouts });
+    model.write(say('half'));
+    await steps.next();
+    clock.advance(500);
+    model.write(say('whole'));
+    expect((await next(steps)).end).toBeUndefined();
+    await steps.return?.();
+  });
+
   test('an answer that never ends has the total time-out', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();

@@ -68,6 +68,16 @@ export class ModelStream {
    * none. Throws `Interrupted`, or whatever the stream throws.
    */
   async read(): Promise<readonly StreamPart[]> {
+    // The time that a consumer takes over a step is not the model's.
+    this.#deadlines.resume();
+    try {
+      return await this.#readParts();
+    } finally {
+      this.#deadlines.pause();
+    }
+  }
+
+  async #readParts(): Promise<readonly StreamPart[]> {
     const parts: StreamPart[] = [];
     let ahead = this.#ask();
     if (ahead !== undefined && ahead.outcome === undefined) await this.#settled(ahead);

@@ -10,8 +10,10 @@ export async function* mapText(
   change: (chunk: string) => string,
 ): AsyncGenerator<StreamStep> {
   const lengths = new Map<PartId, number>();
+  // Half a surrogate pair, which a cut can leave, is never on the log.
+  const wellFormed = (chunk: string) => change(chunk).toWellFormed();
   for await (const step of steps) {
-    yield { ...step, deltas: step.deltas.flatMap((delta) => mapDelta(delta, lengths, change)) };
+    yield { ...step, deltas: step.deltas.flatMap((delta) => mapDelta(delta, lengths, wellFormed)) };
   }
 }
 

@@ -765,7 +765,8 @@ const table: Readonly<Record<string, { readonly retry: Retry; readonly cases: re
   };
 
 describe.each(Object.entries(table))('%s', (kind, { retry, cases }) => {
-  test.each(cases)('%s, %d', async (_name, status, body, code) => {
+  const named = cases.map(([name, status, body, code]) => ({ name, status, body, code }));
+  test.each(named)('$name, $status', async ({ status, body, code }) => {
     const { error, stop, item, usage } = await replied(errorReply(status, body));
     expect(error).toMatchObject({ kind, code: kind, status, retry, provider: 'openai-compatible' });
     expect(error?.retryable).toBe(retry !== 'no');

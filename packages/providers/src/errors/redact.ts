@@ -1,9 +1,4 @@
-/** What API keys look like, whoever's they are. */
-const keyForms: readonly RegExp[] = [
-  /\b(?:sk|pk|rk|gsk|xai|r8|hf|ghp|pplx|csk|nvapi)[-_][A-Za-z0-9_*-]{8,}/g,
-  /\bAIza[A-Za-z0-9_-]{20,}/g,
-  /\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi,
-];
+import { keyPatterns } from './key-patterns.ts';
 
 const minLength = 4;
 
@@ -13,7 +8,13 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     .flatMap(formsOf)
     .filter((form) => form.length >= minLength)
     .reduce((rest, form) => rest.replaceAll(form, '[redacted]'), text);
-  return keyForms.reduce((rest, form) => rest.replace(form, '[redacted]'), known);
+  return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, withoutSecret), known);
+}
+
+/** Where a pattern has a group, the secret is that group, which stands at the end. */
+function withoutSecret(match: string, group: unknown): string {
+  const isPart = typeof group === 'string';
+  return `${isPart ? match.slice(0, -group.length) : ''}[redacted]`;
 }
 
 /** As it is, as headers trim it, as an address has it, as JSON has it. */

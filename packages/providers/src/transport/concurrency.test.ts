@@ -114,6 +114,20 @@ describe('of requests that may be under way at once', () => {
     expect((await provider.complete(asked('second'))).text).toBe('second');
   });
 
+  test.each(['abort', 'time-out'])('one that nobody reads on makes room at its %s', async (way) => {
+    const provider = chat({ maxConcurrentRequests: 1 });
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const controller = new AbortController();
+    const stream = openStream(provider, controller.signal);
+    await stream.next();
+    server.reply(streamReply([framed(said('second'), finished())]));
+    const second = provider.complete(asked('second'));
+    if (way === 'abort') controller.abort();
+    else clock.advance(1_800_000);
+    expect((await second).text).toBe('second');
+    expect((await stream.next())?.end?.error?.kind).toBe(way === 'abort' ? 'aborted' : 'timeout');
+  });
+
   test('one that could not even be made makes room', async () => {
     const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
     const provider = chat({ maxConcurrentRequests: 1 });

@@ -9,6 +9,8 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
+  /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
+  readonly onInterrupted?: (() => void) | undefined;
 }
 
 /** One request and its response, read by read, and everything that can stop it. */
@@ -100,6 +102,7 @@ export class Exchange {
     this.#rejectInterrupted(new Interrupted(interruption));
     this.#controller.abort();
     this.#cancelBody();
+    this.#options.onInterrupted?.();
   }
 
   #assertGoing(): void {

@@ -51,8 +51,10 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
   const base = withoutTrailingSlash(options.baseUrl ?? baseUrl);
   // People copy Azure's address with or without the version that its path has anyway.
   const isDoubled = base.endsWith('/v1') && url.startsWith('{base}/v1/');
-  return url
-    .replace('{base}', isDoubled ? base.slice(0, -'/v1'.length) : base)
-    .replace('{model}', encodeURIComponent(options.model))
-    .replace('{apiVersion}', encodeURIComponent(apiVersion));
+  const filled: Readonly<Record<string, string>> = {
+    base: isDoubled ? base.slice(0, -'/v1'.length) : base,
+    model: encodeURIComponent(options.model),
+    apiVersion: encodeURIComponent(apiVersion),
+  };
+  return url.replace(/\{(\w+)\}/g, (_, name: string) => filled[name] ?? '');
 }

@@ -1,5 +1,4 @@
-import { type Delta, type DeltaWriter, type JsonValue, parseJson, type Stop } from '@millrace/core';
-import type { ModelRequest } from '../contract/model-request.ts';
+import type { Delta, DeltaWriter, JsonValue, Stop } from '@millrace/core';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
 import type { Exchange } from '../transport/exchange.ts';
@@ -10,14 +9,14 @@ import type { Transport } from '../transport/transport-options.ts';
 import { closeParts } from './close-parts.ts';
 import { FailureReport } from './failure-report.ts';
 import { isObject } from './fields.ts';
+import { httpOf } from './http-of.ts';
 import { Lookalikes } from './lookalikes.ts';
 import { parseMessage } from './parse-message.ts';
+import { readFailure } from './read-failure.ts';
 import { completeUsage } from './reckon-usage.ts';
 import { secretsOf } from './secrets-of.ts';
 import type { HttpRequest, ReaderContext, Wire, WireReader } from './wire.ts';
 import { fault, WireFault } from './wire-fault.ts';
-
-const maxErrorBodyBytes = 2 ** 16;
 
 /** From a response's bytes to its end, whichever way it goes. */
 export class ResponseReading {
@@ -61,7 +60,7 @@ export class ResponseReading {
     this.#report.keep(secretsOf(http));
     const response = await exchange.open(http);
     this.#report.response = response;
-    if (!response.ok) throw await failureOf(response, exchange);
+    if (!response.ok) throw await readFailure(response, exchange);
     const type = response.headers.get('content-type') ?? '';
     if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWhole(exchange);
     else if (/\btext\/html\b/i.test(type)) throw webPage();
@@ -187,36 +186,4 @@ function isPing(event: string | undefined): boolean {
 
 function webPage(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
-}
-
-/** How long the body of an error is waited for. The status alone tells much. */
-const errorBodyMs = 5000;
-
-async function failureOf(response: Response, exchange: Exchange): Promise<WireFault> {
-  const { status } = response;
-  if (status === 0 || (status >= 300 && status < 400)) {
-    return fault(
-      'invalid_request',
-      `the address redirects (status ${status}); use its target as base URL`,
-    );
-  }
-  exchange.linger(errorBodyMs);
-  const { text } = await readText(exchange, maxErrorBodyBytes);
-  const parsed = parseJson(text);
-  const complaint = complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
-  return new WireFault({ ...complaint, status });
-}
-
-/** What a wire cannot make a request of can never be sent. */
-function httpOf(wire: Wire, request: ModelRequest): HttpRequest {
-  try {
-    return wire.http(request);
-  } catch (error) {
-    throw error instanceof WireFault ? error : unwritable(error);
-  }
-}
-
-function unwritable(cause: unknown): WireFault {
-  const complaint = { message: 'the request cannot be written', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause });
 }

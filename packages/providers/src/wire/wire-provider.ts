@@ -40,7 +40,7 @@ async function* streamWire(
     leave = await transport.gate.enter(signal);
     // It may have been stopped in the moment in which its turn came.
     signal?.throwIfAborted();
-    exchange = new Exchange({ ...transport, signal });
+    exchange = new Exchange({ ...transport, signal, onInterrupted: leave });
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
     for (;;) {

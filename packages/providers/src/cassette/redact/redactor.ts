@@ -1,8 +1,8 @@
+import { keyPatterns } from '../../errors/key-patterns.ts';
 import { concatBytes } from '../bytes/concat-bytes.ts';
 import { fromLatin1, toLatin1 } from '../bytes/latin1.ts';
 import { decodeUtf8 } from '../bytes/utf8.ts';
 import { CassetteError } from '../cassette-error.ts';
-import { keyPatterns } from './key-patterns.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**

@@ -1,0 +1,26 @@
+import { parseJson } from '@millrace/core';
+import { complaintOfFailure } from '../errors/complaint.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import { readText } from '../transport/read-text.ts';
+import { fault, WireFault } from './wire-fault.ts';
+
+const maxErrorBodyBytes = 2 ** 16;
+
+/** How long the body of an error is waited for. The status alone tells much. */
+const errorBodyMs = 5000;
+
+/** What a response with an error status complains of. */
+export async function readFailure(response: Response, exchange: Exchange): Promise<WireFault> {
+  const { status } = response;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return fault(
+      'invalid_request',
+      `the address redirects (status ${status}); use its target as base URL`,
+    );
+  }
+  exchange.linger(errorBodyMs);
+  const { text } = await readText(exchange, maxErrorBodyBytes);
+  const parsed = parseJson(text);
+  const complaint = complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
+  return new WireFault({ ...complaint, status });
+}
