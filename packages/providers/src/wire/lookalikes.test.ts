@@ -44,6 +44,8 @@ test.each([
   ['it is empty', '{"text":""}', ''],
   ['it is no value of a key', '["a"]', 'a'],
   ['it was written otherwise', '{"text":"\\u0061"}', 'a'],
+  ['it was written otherwise, and something else is like it', '{"id":"a","text":"\\u0061"}', 'a'],
+  ['a slash was escaped, and another was not', '{"x":"/","text":"\\/"}', '/'],
 ])('nothing is learnt where %s', (_why, data, text) => {
   const { tell } = learnt(data, text);
   expect(tell(data)).toBe(false);

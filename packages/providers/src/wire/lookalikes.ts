@@ -58,6 +58,8 @@ export class Lookalikes {
     if (at === undefined || text === '') return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + literal.length - 1);
+    // The text may be written with other escapes, and what was found be something else.
+    if (before.includes('\\') || after.includes('\\')) return;
     this.#last = this.#known.length;
     this.#known.push({ event, before, after, append });
   }
