@@ -1,6 +1,6 @@
 import { type JsonObject, type PartId, type ToolCallId, toolCallId } from '@millrace/core';
-import { isObject, textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { isObject, textIn } from '../json/fields.ts';
 import { JsonInput, PlainInput } from './call-input.ts';
 import { type ItemContext, type Origin, OutputItem } from './output-item.ts';
 import { isParallelWrapper, unwrapCalls } from './parallel-calls.ts';
@@ -17,6 +17,8 @@ export class CallItem extends OutputItem {
   /** That it has taken. */
   #callIds: ToolCallId[] = [];
   #isCut = false;
+  /** Pieces of input came that could be its own or another's. */
+  #isDoubtful = false;
 
   constructor(context: ItemContext, origin: Origin, type: CallType) {
     super(context, origin);
@@ -29,9 +31,32 @@ export class CallItem extends OutputItem {
     return this.isClosed && !this.#isCut && isWritten;
   }
 
+  /** As far as it is known. */
+  get item(): JsonObject {
+    return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
+  }
+
+  override isOther(item: JsonObject): boolean {
+    return isChanged('call_id', this.fields, item) || isChanged('name', this.fields, item);
+  }
+
+  /** Is it this one, with another id for the call? What streamed is then not taken for its input. */
+  isRenamed(item: JsonObject): boolean {
+    const isSame = item['type'] === this.type && this.isNamed(item);
+    if (!isSame || this.isClosed || isChanged('name', this.fields, item)) return false;
+    if (this.#input.text !== '' && inputOf(item, this.type) === '') {
+      throw fault('protocol_error', 'a tool call ended with another id and without its arguments');
+    }
+    return true;
+  }
+
   override open(item: JsonObject): void {
     super.open(item);
     if (!this.isClosed) this.#input.start();
+  }
+
+  doubt(): void {
+    this.#isDoubtful = true;
   }
 
   append(chunk: string): void {
@@ -39,18 +64,22 @@ export class CallItem extends OutputItem {
   }
 
   settle(whole: string): void {
-    if (!this.isClosed && !this.#isNoNews(whole)) this.#input.settle(whole);
+    if (this.isClosed || this.#isNoNews(whole)) return;
+    this.#input.settle(whole);
+    if (whole !== '') this.#isDoubtful = false;
   }
 
   override agrees(item: JsonObject): boolean {
     const whole = inputOf(item, this.type);
     const isSameEnd = isIncomplete(item) === this.#isCut;
-    return isSameEnd && (this.#isNoNews(whole) || this.#input.agrees(whole));
+    return isSameEnd && !this.isOther(item) && (this.#isNoNews(whole) || this.#input.agrees(whole));
   }
 
   override close(item: JsonObject): void {
     this.settle(inputOf(item, this.type));
-    super.close(item);
+    // What its own end leaves open, that of the response may still say.
+    if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
+    else super.close(item);
   }
 
   override retract(): void {
@@ -78,6 +107,9 @@ export class CallItem extends OutputItem {
   }
 
   protected override giveUp(isResponseWhole: boolean): void {
+    if (isResponseWhole && this.#isDoubtful) {
+      throw fault('protocol_error', 'arguments could be of several tool calls');
+    }
     // Only its end says that the input is all there.
     if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
     this.#isCut = true;
@@ -130,7 +162,8 @@ export class CallItem extends OutputItem {
 
   /** Some servers end an item with `{}` after they have said the arguments. */
   #isNoNews(whole: string): boolean {
-    return whole === '{}' && this.type === 'function_call' && this.#input.text !== '';
+    const isSaid = this.#isDoubtful || this.#input.text !== '';
+    return whole === '{}' && this.type === 'function_call' && isSaid;
   }
 }
 
@@ -140,12 +173,23 @@ function isUsable(id: string): boolean {
   return id.length <= maxIdLength && /^\P{Cc}+$/u.test(id) && id.isWellFormed();
 }
 
+const inputKeys: Readonly<Record<CallType, string>> = {
+  function_call: 'arguments',
+  custom_tool_call: 'input',
+};
+
+/** Is it said by both, and not the same? */
+function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
+  const [own, said] = [textIn(fields, key), textIn(item, key)];
+  return own !== undefined && said !== undefined && own !== said;
+}
+
 function isIncomplete(item: JsonObject): boolean {
   return item['status'] === 'incomplete';
 }
 
 function inputOf(item: JsonObject, type: CallType): string {
-  const input = item[type === 'function_call' ? 'arguments' : 'input'];
+  const input = item[inputKeys[type]];
   if (typeof input === 'string') return input;
   return isObject(input) ? JSON.stringify(input) : '';
 }

@@ -1,7 +1,7 @@
 import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import { contentOf, urlOf } from '../history/content-of.ts';
 import type { SaidPart } from '../history/message.ts';
-import { fault } from '../wire/wire-fault.ts';
 
 /** A piece of what the model is told. */
 export function inputContent(part: SaidPart): JsonObject {
@@ -16,12 +16,29 @@ export function inputContent(part: SaidPart): JsonObject {
   }
 }
 
-export function attachment(part: MediaPart | FilePart): JsonObject {
+/** Of an assistant or a tool: what cannot be shown is named, because it stays in the history. */
+export function shownAttachment(part: MediaPart | FilePart): JsonObject {
+  return isShowable(part) ? attachment(part) : { type: 'input_text', text: nameOf(part) };
+}
+
+export function isShowable({ mimeType, source }: MediaPart | FilePart): boolean {
+  return source.type !== 'blob' && !isSoundOrFilm(mimeType);
+}
+
+export function nameOf({ mimeType }: MediaPart | FilePart): string {
+  return `[${mimeType.toWellFormed()}, not shown]`;
+}
+
+function isSoundOrFilm(mimeType: string): boolean {
+  return /^(?:audio|video)\//.test(mimeType);
+}
+
+function attachment(part: MediaPart | FilePart): JsonObject {
   const { mimeType } = part;
   if (mimeType.startsWith('image/')) {
     return { type: 'input_image', image_url: urlOf(part), detail: 'auto' };
   }
-  if (/^(?:audio|video)\//.test(mimeType)) {
+  if (isSoundOrFilm(mimeType)) {
     throw fault('invalid_request', `the Responses API takes no ${mimeType}; leave it out`);
   }
   const content = contentOf(part);

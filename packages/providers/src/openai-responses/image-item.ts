@@ -1,5 +1,5 @@
 import type { JsonObject, PartId } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 import { base64Bytes } from './base64-bytes.ts';
 import { HostedItem } from './hosted-item.ts';
 

@@ -1,16 +1,27 @@
 import type { JsonObject, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
 import type { Message } from '../history/message.ts';
-import { attachment, inputContent } from './content.ts';
+import { inputContent, shownAttachment } from './content.ts';
 import type { KeepOptions } from './keep-together.ts';
 import { isCustom, replay } from './replay.ts';
+
+export interface InputOptions extends KeepOptions {
+  readonly needsMessageIds: boolean;
+}
 
 /** The conversation as the items of a request's input. */
 export function inputItems(
   messages: readonly Message[],
-  options: KeepOptions,
+  options: InputOptions,
 ): readonly JsonObject[] {
   const customCalls = customCallsIn(messages);
-  return messages.flatMap((message) => itemsOf(message, options, customCalls));
+  const items = messages.flatMap((message) => itemsOf(message, options, customCalls));
+  return options.needsMessageIds ? items.map(withMessageId) : items;
+}
+
+/** By its place, so that it is the same in the next request, and what is cached fits. */
+function withMessageId(item: JsonObject, index: number): JsonObject {
+  const isAnswer = item['type'] === 'message' && item['role'] === 'assistant';
+  return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
 }
 
 function itemsOf(
@@ -48,5 +59,5 @@ function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
   const said = text === '' ? [] : [{ type: 'input_text', text }];
-  return [...said, ...attachments.map(attachment)];
+  return [...said, ...attachments.map(shownAttachment)];
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { objectIn, textIn } from '../wire/fields.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 import type { OutputItems } from './output-items.ts';
 
 type Read = (items: OutputItems, event: JsonObject) => void;
@@ -11,16 +11,16 @@ const pieces: Readonly<Record<string, Read>> = {
   'refusal.delta': (items, event) =>
     items.message(event).append(contentIndex(event), deltaOf(event), true),
   'function_call_arguments.delta': (items, event) =>
-    items.call(event, 'function_call').append(deltaOf(event)),
+    items.call(event, 'function_call')?.append(deltaOf(event)),
   'custom_tool_call_input.delta': (items, event) =>
-    items.call(event, 'custom_tool_call').append(deltaOf(event)),
+    items.call(event, 'custom_tool_call')?.append(deltaOf(event)),
   'reasoning_summary_text.delta': (items, event) =>
     items.reasoning(event).append('summary', summaryIndex(event), deltaOf(event)),
   'reasoning_text.delta': (items, event) =>
     items.reasoning(event).append('full', contentIndex(event), deltaOf(event)),
   'output_text.annotation.added': (items, event) => {
     const annotation = objectIn(event, 'annotation');
-    if (annotation) items.message(event).cite(contentIndex(event), annotation);
+    if (annotation) items.message(event, true).cite(contentIndex(event), annotation);
   },
   'image_generation_call.partial_image': (items, event) => items.image(event)?.preview(event),
 };
@@ -28,31 +28,22 @@ const pieces: Readonly<Record<string, Read>> = {
 /** The same, said again as a whole. */
 const wholes: Readonly<Record<string, Read>> = {
   'output_text.done': (items, event) =>
-    items.message(event).settle(contentIndex(event), wholeOf(event, 'text'), false),
+    items.message(event, true).settle(contentIndex(event), wholeOf(event, 'text'), false),
   'refusal.done': (items, event) =>
-    items.message(event).settle(contentIndex(event), wholeOf(event, 'refusal'), true),
+    items.message(event, true).settle(contentIndex(event), wholeOf(event, 'refusal'), true),
   'function_call_arguments.done': (items, event) =>
-    items.call(event, 'function_call').settle(wholeOf(event, 'arguments')),
+    items.call(event, 'function_call', true)?.settle(wholeOf(event, 'arguments')),
   'custom_tool_call_input.done': (items, event) =>
-    items.call(event, 'custom_tool_call').settle(wholeOf(event, 'input')),
+    items.call(event, 'custom_tool_call', true)?.settle(wholeOf(event, 'input')),
   'reasoning_summary_text.done': (items, event) =>
-    items.reasoning(event).settle('summary', summaryIndex(event), wholeOf(event, 'text')),
+    items.reasoning(event, true).settle('summary', summaryIndex(event), wholeOf(event, 'text')),
   'reasoning_text.done': (items, event) =>
-    items.reasoning(event).settle('full', contentIndex(event), wholeOf(event, 'text')),
+    items.reasoning(event, true).settle('full', contentIndex(event), wholeOf(event, 'text')),
   'reasoning_summary_part.done': (items, event) => {
     const whole = textIn(objectIn(event, 'part'), 'text') ?? '';
-    items.reasoning(event).settle('summary', summaryIndex(event), whole);
+    items.reasoning(event, true).settle('summary', summaryIndex(event), whole);
   },
-  'content_part.done': (items, event) => {
-    const part = objectIn(event, 'part') ?? {};
-    const [at, text, refusal] = [
-      contentIndex(event),
-      wholeOf(part, 'text'),
-      textIn(part, 'refusal'),
-    ];
-    if (part['type'] === 'reasoning_text') items.reasoning(event).settle('full', at, text);
-    else items.message(event).settle(at, refusal ?? text, refusal !== undefined);
-  },
+  'content_part.done': (items, event) => endPart(items, event, objectIn(event, 'part') ?? {}),
 };
 
 const items: Readonly<Record<string, Read>> = {
@@ -73,6 +64,19 @@ export const itemEvents: ReadonlyMap<string, Read> = new Map(
     read,
   ]),
 );
+
+function endPart(all: OutputItems, event: JsonObject, part: JsonObject): void {
+  const at = contentIndex(event);
+  const text = wholeOf(part, 'text');
+  if (part['type'] === 'reasoning_text') return all.reasoning(event, true).settle('full', at, text);
+  const refusal = textIn(part, 'refusal');
+  // Some servers call reasoning output_text here.
+  const thought = refusal === undefined ? all.thoughtAt(event) : undefined;
+  if (thought !== undefined) return thought.settleContent(at, text);
+  const message = all.message(event, true);
+  message.settle(at, refusal ?? text, refusal !== undefined);
+  if (refusal === undefined) message.settleCitations(at, part);
+}
 
 function deltaOf({ delta }: JsonObject): string {
   return typeof delta === 'string' ? delta : '';

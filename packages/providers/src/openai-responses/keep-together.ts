@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 
 /** An item of the input, and what it remembers of the reasoning it came out of. */
 export interface SentItem {
@@ -17,7 +17,7 @@ export interface KeepOptions {
 /**
  * The items of one answer that the provider will take. Reasoning goes only directly before what came
  * out of it, and what came out of reasoning that is gone goes without its id, because the provider
- * refuses the one without the other.
+ * refuses the one without the other. What must have an id stays behind.
  */
 export function keepTogether(
   items: readonly SentItem[],
@@ -30,7 +30,7 @@ export function keepTogether(
   return kept.flatMap(({ item, origin }) => {
     if (origin === undefined) return [item];
     const source = reasoning.get(textIn(origin, 'reasoning'));
-    if (source === undefined) return [withoutId(item)];
+    if (source === undefined) return isCall(item) || isMessage(item) ? [withoutId(item)] : [];
     const isApart = options.plainReasoning && origin['isNext'] !== true && isCall(item);
     return isApart ? [source, item] : [item];
   });
@@ -77,12 +77,16 @@ function isFollower({ item, origin }: SentItem, reasoning: JsonObject): boolean 
   return origin?.['isNext'] === true && textIn(origin, 'reasoning') === idOf(reasoning);
 }
 
-function isReasoning(item: JsonObject): boolean {
+export function isReasoning(item: JsonObject): boolean {
   return item['type'] === 'reasoning';
 }
 
-function isCall({ type }: JsonObject): boolean {
+export function isCall({ type }: JsonObject): boolean {
   return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'message';
 }
 
 function idOf(item: JsonObject): string | undefined {

@@ -1,6 +1,9 @@
 import type { JsonObject } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
+import { CallItem } from './call-item.ts';
 import type { OutputItem } from './output-item.ts';
+
+type Match = OutputItem | undefined;
 
 /**
  * Which of the items that streamed each item of the final output is: by its id or its call's, else,
@@ -9,35 +12,32 @@ import type { OutputItem } from './output-item.ts';
 export function matchItems(
   output: readonly JsonObject[],
   streamed: readonly OutputItem[],
-): readonly (OutputItem | undefined)[] {
+): readonly Match[] {
   const free = new Set(streamed);
-  const named = byName(streamed);
-  const take = (item: OutputItem | undefined, type: string | undefined) =>
-    item !== undefined && item.type === type && free.delete(item) ? item : undefined;
-  const known = output.map((item) => {
-    const found = named.get(nameOf(item, 'id')) ?? named.get(nameOf(item, 'call_id'));
-    return take(found, textIn(item, 'type'));
-  });
-  return output.map((item, index) => {
-    const type = textIn(item, 'type');
-    const next = () => [...free].find((one) => one.type === type);
-    return known[index] ?? take(next(), type);
-  });
+  const take = (found: Match) => (found !== undefined && free.delete(found) ? found : undefined);
+  const pick = (item: JsonObject, fits: (one: OutputItem) => boolean) =>
+    take([...free].find((one) => isLike(one, item) && fits(one)));
+  const picked = (fits: (one: OutputItem, item: JsonObject) => boolean, known: readonly Match[]) =>
+    output.map((item, index) => known[index] ?? pick(item, (one) => fits(one, item)));
+  const byId = picked((one, item) => one.id !== undefined && one.id === textIn(item, 'id'), []);
+  const byName = picked((one, item) => one.isNamed(item), byId);
+  const byText = picked((one, item) => one.isClosed && one.agrees(item), byName);
+  return picked(() => true, byText);
 }
 
-function byName(items: readonly OutputItem[]): ReadonlyMap<string, OutputItem> {
-  const named = new Map(
-    items.flatMap((item) =>
-      ['id', 'call_id'].map((key) => [nameOf(item.fields, key), item] as const),
-    ),
-  );
-  named.delete(noName);
-  return named;
+/**
+ * Is it none of the output's, of whose type that has others? Where a type is missing altogether, or
+ * an item ended that cannot run, the output is only not complete.
+ */
+export function isUnlisted(
+  item: OutputItem,
+  output: readonly JsonObject[],
+  matched: readonly Match[],
+): boolean {
+  if (matched.includes(item) || (item.isClosed && !(item instanceof CallItem))) return false;
+  return output.some(({ type }) => type === item.type);
 }
 
-const noName = '';
-
-function nameOf(fields: JsonObject, key: string): string {
-  const name = textIn(fields, key);
-  return name === undefined ? noName : `${key} ${name}`;
+function isLike(one: OutputItem, item: JsonObject): boolean {
+  return one.type === textIn(item, 'type') && !one.isOther(item);
 }

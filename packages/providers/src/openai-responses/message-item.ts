@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { objectsIn, textIn } from '../wire/fields.ts';
+import { objectsIn, textIn } from '../json/fields.ts';
 import { OutputItem } from './output-item.ts';
 import { Passage } from './passage.ts';
 
@@ -10,6 +10,10 @@ export class MessageItem extends OutputItem {
 
   get isRefused(): boolean {
     return [...this.#passages.values()].some(({ isRefusal, isEmpty }) => isRefusal && !isEmpty);
+  }
+
+  override get isEmpty(): boolean {
+    return [...this.#passages.values()].every(({ isEmpty }) => isEmpty);
   }
 
   append(contentIndex: number, chunk: string, isRefusal: boolean): void {
@@ -24,10 +28,15 @@ export class MessageItem extends OutputItem {
     if (!this.isClosed) this.#passage(contentIndex, false).cite(annotation);
   }
 
+  /** All sources, where the end of a passage names them again. */
+  settleCitations(contentIndex: number, part: JsonObject): void {
+    if (!this.isClosed) this.#passage(contentIndex, false).settleCitations(part);
+  }
+
   override agrees(item: JsonObject): boolean {
     return objectsIn(item, 'content').every((part, index) => {
       const { whole } = said(part);
-      return this.#passages.get(index)?.agrees(whole) ?? whole === '';
+      return this.#passages.get(index)?.agrees(whole, part) ?? whole === '';
     });
   }
 

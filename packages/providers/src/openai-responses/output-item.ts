@@ -1,6 +1,6 @@
 import type { JsonObject, ProviderState } from '@millrace/core';
 import type { Owner } from '../history/own-parts.ts';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 
 /** What items need to know of the response they are in. */
@@ -31,6 +31,7 @@ export abstract class OutputItem {
   protected readonly context: ItemContext;
   readonly #origin: Origin;
   #fields: JsonObject = {};
+  #isOpened = false;
   #isClosed = false;
 
   constructor(context: ItemContext, origin: Origin) {
@@ -48,12 +49,33 @@ export abstract class OutputItem {
     return this.#fields;
   }
 
+  /** Has it been said what it is? */
+  get isOpened(): boolean {
+    return this.#isOpened;
+  }
+
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
+  /** Is there nothing to be seen of it? */
+  get isEmpty(): boolean {
+    return false;
+  }
+
+  /** Has it the id, or that of its call? */
+  isNamed(item: JsonObject): boolean {
+    return isSame('id', this.#fields, item) || isSame('call_id', this.#fields, item);
+  }
+
+  /** Is it another one for certain? */
+  isOther(_item: JsonObject): boolean {
+    return false;
+  }
+
   /** What its start says. */
   open(item: JsonObject): void {
+    this.#isOpened = true;
     const said = Object.entries(item).filter(([, value]) => value !== null && value !== '');
     this.#fields = { ...this.#fields, ...Object.fromEntries(said) };
   }
@@ -91,4 +113,9 @@ export abstract class OutputItem {
     const id = reasoning.id === undefined ? {} : { reasoning: reasoning.id };
     return { provider, model, data: { ...fields, origin: { ...id, isNext } } };
   }
+}
+
+function isSame(key: string, fields: JsonObject, item: JsonObject): boolean {
+  const own = textIn(fields, key);
+  return own !== undefined && own === textIn(item, key);
 }

@@ -1,10 +1,13 @@
 import type { JsonObject } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { textIn } from '../json/fields.ts';
 import { CallItem, type CallType } from './call-item.ts';
+import { createItem } from './create-item.ts';
+import { cutShort } from './cut-short.ts';
 import { HostedItem } from './hosted-item.ts';
 import { ImageItem } from './image-item.ts';
-import { matchItems } from './match-items.ts';
+import { ItemPlaces } from './item-places.ts';
+import { isUnlisted, matchItems } from './match-items.ts';
 import { MessageItem } from './message-item.ts';
 import type { ItemContext, Origin, OutputItem } from './output-item.ts';
 import { ReasoningItem } from './reasoning-item.ts';
@@ -12,74 +15,90 @@ import { ReasoningItem } from './reasoning-item.ts';
 /** Far more than any response has. */
 const maxItems = 4096;
 
-/** The items of a response, by their places: ids may differ from event to event. */
+/** The items of a response, and which of them an event is about. */
 export class OutputItems {
   readonly #context: ItemContext;
-  readonly #byIndex = new Map<number, OutputItem>();
-  /** In the order in which they began. */
-  #all: OutputItem[] = [];
-  #latestIndex = -1;
+  readonly #places = new ItemPlaces();
 
   constructor(context: ItemContext) {
     this.#context = context;
   }
 
   get hasCalls(): boolean {
-    return this.#all.some((item) => item instanceof CallItem && item.isCallable);
+    return this.#places.all.some((item) => item instanceof CallItem && item.isCallable);
   }
 
   get isRefused(): boolean {
-    return this.#all.some((item) => item instanceof MessageItem && item.isRefused);
+    return this.#places.all.some((item) => item instanceof MessageItem && item.isRefused);
   }
 
   /** `output_item.added` */
   open(event: JsonObject, item: JsonObject): void {
-    const index = indexOf(event) ?? this.#latestIndex + 1;
-    const type = typeOf(item);
-    const there = this.#byIndex.get(index);
-    // Its pieces came first, or the event came twice; else the place is used again.
-    const isSame = there?.type === type && !there.isClosed && isSameId(there, item);
-    const opened = isSame ? there : this.#add(index, type);
+    const found = this.#find(event, item);
+    if (found.some((one) => one instanceof CallItem && one.isClosed && one.isNamed(item))) return;
+    // Its pieces came first, or the event came twice.
+    const begun = found.find((one) => !one.isClosed && (!one.isOpened || one.isNamed(item)));
+    const opened = begun ?? this.#add(event, item);
     opened.open(item);
+    this.#places.name(opened, textIn(item, 'id'));
   }
 
   /** `output_item.done` */
   close(event: JsonObject, item: JsonObject): void {
-    const type = typeOf(item);
-    const index = this.#place(event);
-    const there = this.#byIndex.get(index);
-    const known = there?.type === type ? there : this.#all.findLast((one) => isOpen(one, type));
-    if (known === undefined) return this.#add(index, type).close(item);
+    const found = this.#find(event, item);
+    // Ends come in the order of the starts.
+    const known = found.find((one) => !one.isClosed) ?? found.at(-1);
+    if (known === undefined) return this.#closeNew(event, item);
+    this.#places.name(known, textIn(item, 'id'));
     if (!known.isClosed) return known.close(item);
-    if (!known.agrees(item)) this.#settleAgain(known, index, item);
+    if (known.agrees(item)) return;
+    // A second end of the same item, or the end of another at a place that is used again.
+    if (known.isNamed(item)) this.#remove(known);
+    this.#add(event, item).close(item);
   }
 
-  message(event: JsonObject): MessageItem {
-    const there = this.#at(event);
+  message(event: JsonObject, isRepeat = false): MessageItem {
+    const there = this.#at(event, 'message', isRepeat).at(-1);
     if (there instanceof MessageItem) return there;
-    return this.#put(this.#place(event), new MessageItem(this.#context, this.#origin));
+    return this.#put(new MessageItem(this.#context, this.#origin), event);
   }
 
-  reasoning(event: JsonObject): ReasoningItem {
-    const there = this.#at(event);
+  reasoning(event: JsonObject, isRepeat = false): ReasoningItem {
+    const there = this.#at(event, 'reasoning', isRepeat).at(-1);
     if (there instanceof ReasoningItem) return there;
-    return this.#put(this.#place(event), new ReasoningItem(this.#context, this.#origin));
+    return this.#put(new ReasoningItem(this.#context, this.#origin), event);
   }
 
-  call(event: JsonObject, type: CallType): CallItem {
-    const there = this.#at(event);
-    if (there instanceof CallItem && there.type === type) return there;
-    return this.#put(this.#place(event), new CallItem(this.#context, this.#origin, type));
+  /** Undefined where it could be several: then only their ends can say what their input is. */
+  call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
+    const found = this.#at(event, type, isRepeat);
+    const [there] = found;
+    if (there === undefined) {
+      return this.#put(new CallItem(this.#context, this.#origin, type), event);
+    }
+    if (found.length === 1) return there instanceof CallItem ? there : undefined;
+    for (const item of found) if (item instanceof CallItem) item.doubt();
+    return undefined;
+  }
+
+  /** Is the content at this place reasoning, whatever it is called? */
+  thoughtAt(event: JsonObject): ReasoningItem | undefined {
+    const { id, index } = placeOf(event);
+    const open = this.#places.all.filter((item) => !item.isClosed && isContent(item));
+    const there = this.#places.only(id, index) ?? (open.length === 1 ? open[0] : undefined);
+    return there instanceof ReasoningItem ? there : undefined;
   }
 
   /** Only one that was opened: its events have nothing that its end does not have. */
   hosted(event: JsonObject): HostedItem | undefined {
-    const there = this.#at(event);
+    const { id, index } = placeOf(event);
+    const open = this.#places.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
+    const there = this.#places.only(id, index) ?? open;
     return there instanceof HostedItem ? there : undefined;
   }
 
   image(event: JsonObject): ImageItem | undefined {
-    const there = this.#at(event);
+    const there = this.hosted(event);
     return there instanceof ImageItem ? there : undefined;
   }
 
@@ -88,7 +107,8 @@ export class OutputItems {
    * not at all, everything is written anew, so that the order is right.
    */
   settle(output: readonly JsonObject[]): void {
-    const matched = matchItems(output, this.#all);
+    const matched = matchItems(output, this.#places.all);
+    for (const item of this.#places.all) if (isUnlisted(item, output, matched)) this.#remove(item);
     const deviates = (item: JsonObject, index: number) => {
       const known = matched[index];
       if (known === undefined) return true;
@@ -97,84 +117,89 @@ export class OutputItems {
     };
     const from = output.findIndex(deviates);
     if (from < 0) return;
-    const stale = new Set(matched.slice(from));
-    for (const item of stale) item?.retract();
-    this.#all = this.#all.filter((item) => !stale.has(item));
-    for (const item of output.slice(from))
-      this.#add(this.#latestIndex + 1, typeOf(item)).close(item);
+    for (const item of matched.slice(from)) if (item !== undefined) this.#remove(item);
+    for (const item of output.slice(from)) this.#add({}, item).close(item);
   }
 
   /** The response ended: what has no end of its own is kept, as far as it cannot be half a call. */
   end(isResponseWhole: boolean): void {
-    for (const item of this.#all) item.end(isResponseWhole);
+    if (!isResponseWhole) this.#cutLast();
+    for (const item of this.#places.all) item.end(isResponseWhole);
   }
 
-  /** A second end of the same item, or the end of another at a place that is used again. */
-  #settleAgain(known: OutputItem, index: number, item: JsonObject): void {
-    if (known.id !== undefined && known.id === textIn(item, 'id')) {
-      known.retract();
-      this.#all = this.#all.filter((one) => one !== known);
-    }
-    this.#add(index, known.type).close(item);
+  /** A call at which a response was cut short ran into its limit, although it may have an end. */
+  #cutLast(): void {
+    const last = this.#places.all.at(-1);
+    if (!(last instanceof CallItem && last.isCallable)) return;
+    const cut = cutShort(last.item, true);
+    if (cut['status'] !== 'incomplete') return;
+    this.#remove(last);
+    this.#add({}, cut).close(cut);
   }
 
-  #at(event: JsonObject): OutputItem | undefined {
-    return this.#byIndex.get(this.#place(event));
+  #closeNew(event: JsonObject, item: JsonObject): void {
+    // Some servers give a call another id in its end.
+    const renamed = this.#places.all.find((one) => one instanceof CallItem && one.isRenamed(item));
+    if (renamed !== undefined) this.#remove(renamed);
+    this.#add(event, item).close(item);
   }
 
-  #place(event: JsonObject): number {
-    return indexOf(event) ?? Math.max(this.#latestIndex, 0);
+  #find(event: JsonObject, item: JsonObject): readonly OutputItem[] {
+    const { index } = placeOf(event);
+    return this.#places.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
+  }
+
+  /** Mostly there is one, which its id or its index names. */
+  #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
+    const { id, index } = placeOf(event);
+    const only = this.#places.only(id, index);
+    if (only?.type === type && !only.isClosed) return [only];
+    return this.#places.find({ type, id, index, isRepeat });
   }
 
   get #origin(): Origin {
-    const reasoning = this.#all.findLast((item) => item instanceof ReasoningItem);
-    return { reasoning, isNext: reasoning !== undefined && this.#all.at(-1) === reasoning };
+    const { all } = this.#places;
+    const at = all.findLastIndex((item) => item instanceof ReasoningItem);
+    const reasoning = all[at];
+    // What has no parts will not come between them when they go back.
+    const isNext = reasoning !== undefined && all.slice(at + 1).every(({ isEmpty }) => isEmpty);
+    return { reasoning, isNext };
   }
 
-  #add(index: number, type: string): OutputItem {
-    return this.#put(index, createItem(type, this.#context, this.#origin));
+  #add(event: JsonObject, item: JsonObject): OutputItem {
+    const created = createItem(typeOf(item), this.#context, this.#origin);
+    return this.#put(created, { ...event, item_id: textIn(item, 'id') ?? null });
   }
 
-  #put<Item extends OutputItem>(index: number, item: Item): Item {
-    if (this.#all.length >= maxItems) {
+  #put<Item extends OutputItem>(item: Item, event: JsonObject): Item {
+    if (this.#places.size >= maxItems) {
       throw fault('protocol_error', `the output has more than ${maxItems} items`);
     }
-    this.#all.push(item);
-    this.#byIndex.set(index, item);
-    this.#latestIndex = index;
+    const { id, index } = placeOf(event);
+    this.#places.put(item, id, index);
     return item;
   }
-}
 
-function createItem(type: string, context: ItemContext, origin: Origin): OutputItem {
-  switch (type) {
-    case 'message':
-      return new MessageItem(context, origin);
-    case 'reasoning':
-      return new ReasoningItem(context, origin);
-    case 'function_call':
-    case 'custom_tool_call':
-      return new CallItem(context, origin, type);
-    case 'image_generation_call':
-      return new ImageItem(context, origin, type);
-    default:
-      return new HostedItem(context, origin, type);
+  #remove(item: OutputItem): void {
+    item.retract();
+    this.#places.forget(item);
   }
 }
 
-function indexOf(event: JsonObject): number | undefined {
+interface Place {
+  readonly id: string | undefined;
+  readonly index: number | undefined;
+}
+
+function placeOf(event: JsonObject): Place {
   const index = event['output_index'];
-  return typeof index === 'number' ? index : undefined;
+  return { id: textIn(event, 'item_id'), index: typeof index === 'number' ? index : undefined };
 }
 
 function typeOf(item: JsonObject): string {
   return textIn(item, 'type') ?? 'unknown';
 }
 
-function isOpen(item: OutputItem, type: string): boolean {
-  return item.type === type && !item.isClosed;
-}
-
-function isSameId({ id }: OutputItem, item: JsonObject): boolean {
-  return id === undefined || id === textIn(item, 'id');
+function isContent(item: OutputItem): boolean {
+  return item instanceof MessageItem || item instanceof ReasoningItem;
 }

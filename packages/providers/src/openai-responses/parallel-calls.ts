@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '@millrace/core';
-import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 
 const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
 

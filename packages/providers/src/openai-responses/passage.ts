@@ -1,7 +1,7 @@
 import type { DeltaWriter, JsonObject, ProviderState } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { Citations } from '../wire/citations.ts';
-import { objectIn, objectsIn, textIn } from '../wire/fields.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import { StreamedText } from './streamed-text.ts';
 
@@ -31,8 +31,13 @@ export class Passage {
     this.#text.settle(whole);
   }
 
-  agrees(whole: string): boolean {
-    return this.#text.agrees(whole);
+  /** Does this say the same, and name no other sources? */
+  agrees(whole: string, part: JsonObject): boolean {
+    const sources = new Set(
+      objectsIn(this.#citations.metadata, 'citations').map(({ raw }) => JSON.stringify(raw)),
+    );
+    const isKnown = (annotation: JsonObject) => sources.has(JSON.stringify(annotation));
+    return this.#text.agrees(whole) && objectsIn(part, 'annotations').every(isKnown);
   }
 
   cite(annotation: JsonObject): void {

@@ -1,4 +1,5 @@
 import { type Endpoint, unknownEndpoint } from '../wire/endpoint.ts';
+import { openaiLongCacheModels } from './cache-retention.ts';
 
 /** What differs from one server of this wire to the next. */
 export interface ResponsesDialect extends Endpoint {
@@ -7,6 +8,10 @@ export interface ResponsesDialect extends Endpoint {
    * models want, and OpenAI refuses.
    */
   readonly plainReasoning: boolean;
+  /** Messages of the assistant must have ids. OpenAI wants none that it did not make itself. */
+  readonly needsMessageIds: boolean;
+  /** Models that can be asked to keep what they cache for long. */
+  readonly longCacheModels: readonly string[];
 }
 
 const compatible: ResponsesDialect = {
@@ -14,6 +19,8 @@ const compatible: ResponsesDialect = {
   id: 'compatible-responses',
   url: '{base}/responses',
   plainReasoning: false,
+  needsMessageIds: true,
+  longCacheModels: [],
 };
 
 const openai: ResponsesDialect = {
@@ -22,6 +29,8 @@ const openai: ResponsesDialect = {
   baseUrl: 'https://api.openai.com/v1',
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
+  needsMessageIds: false,
+  longCacheModels: openaiLongCacheModels,
 };
 
 export type ResponsesPreset =
@@ -37,21 +46,24 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
+    longCacheModels: [],
     id: 'azure-responses',
-    baseUrl: 'https://YOUR-RESOURCE.openai.azure.com/openai',
-    url: '{base}/v1/responses?api-version={apiVersion}',
+    baseUrl: undefined,
+    url: '{azure}/v1/responses?api-version={apiVersion}',
     apiVersion: 'v1',
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     keyHeader: 'api-key',
   },
   openrouter: {
-    ...openai,
+    ...compatible,
+    needsKey: true,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
   },
   xai: {
-    ...openai,
+    ...compatible,
+    needsKey: true,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],

@@ -1,8 +1,10 @@
 import type { Provider } from '../contract/provider.ts';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
+import { dialectOf } from '../wire/dialect-of.ts';
+import { readOptions } from '../wire/read-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ResponsesOptions } from './options.ts';
-import { presets, type ResponsesDialect } from './presets.ts';
+import { presets } from './presets.ts';
 import { responsesRequest } from './request.ts';
 import { ResponsesReader } from './stream.ts';
 
@@ -13,9 +15,9 @@ import { ResponsesReader } from './stream.ts';
  * const provider = openaiResponses({ model: 'gpt-5.1' });
  * const { text } = await provider.complete({ items, reasoning: 'low' });
  */
-export function openaiResponses(options: ResponsesOptions): Provider {
-  const { preset = options.baseUrl === undefined ? 'openai' : 'compatible' } = options;
-  const dialect: ResponsesDialect = { ...presets[preset], ...options.dialect };
+export function openaiResponses(given: ResponsesOptions): Provider {
+  const options = readOptions(given);
+  const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
   return wireProvider(
@@ -24,6 +26,6 @@ export function openaiResponses(options: ResponsesOptions): Provider {
       http: (request) => responsesRequest(request, options, dialect),
       reader: (context) => new ResponsesReader(context, owner, extraNames),
     },
-    options,
+    given,
   );
 }

@@ -1,5 +1,5 @@
 import type { DeltaWriter, JsonObject } from '@millrace/core';
-import { objectsIn, textIn } from '../wire/fields.ts';
+import { objectsIn, textIn } from '../json/fields.ts';
 import { OutputItem } from './output-item.ts';
 import { StreamedText, type TextSink } from './streamed-text.ts';
 
@@ -23,6 +23,12 @@ export class ReasoningItem extends OutputItem {
 
   settle(form: Form, index: number, whole: string): void {
     if (!this.isClosed) this.#thought(form, index).settle(whole);
+  }
+
+  /** The same in the words of a server that calls it output: not new where it is known as a summary. */
+  settleContent(index: number, whole: string): void {
+    const isKnown = this.#begun.some(({ text }) => text === whole);
+    if (!isKnown) this.settle('full', index, whole);
   }
 
   override agrees(item: JsonObject): boolean {

@@ -1,9 +1,15 @@
 import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
 import { contentOf } from '../history/content-of.ts';
 import type { AssistantMessage, AssistantPart, SentCall } from '../history/message.ts';
-import { arrayIn, isObject, objectIn, textIn } from '../wire/fields.ts';
-import { attachment } from './content.ts';
-import { type KeepOptions, keepTogether, type SentItem } from './keep-together.ts';
+import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
+import { isShowable, nameOf, shownAttachment } from './content.ts';
+import {
+  isCall,
+  isReasoning,
+  type KeepOptions,
+  keepTogether,
+  type SentItem,
+} from './keep-together.ts';
 
 /** What an assistant said, as the items that it came in; what is not from here, without ids. */
 export function replay(message: AssistantMessage, options: KeepOptions): readonly JsonObject[] {
@@ -19,7 +25,7 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
       return addContent(items, saidContent(part), state);
     case 'reasoning':
       // The state is the item as it was; some servers leave out the summary, which is required.
-      return [...items, { item: { ...state, summary: arrayIn(state, 'summary') } }];
+      return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
     case 'tool_call':
       return [...items, { item: callItem(part, state), origin }];
     case 'custom':
@@ -37,17 +43,30 @@ function addPicture(
   state: JsonObject,
 ): readonly SentItem[] {
   if (part.partial) return items;
+  if (!isShowable(part)) return addName(items, part);
   const content = contentOf(part);
   if (state['type'] !== 'image_generation_call' || content.type === 'url') {
     // An assistant's message has no pictures: what another model made is shown as the user's.
-    return [{ item: { role: 'user', content: [attachment(part)] } }, ...items];
+    return [{ item: { role: 'user', content: [shownAttachment(part)] } }, ...items];
   }
-  const isCall = ({ item }: SentItem) =>
+  const isMaker = ({ item }: SentItem) =>
     item['type'] === state['type'] && textIn(item, 'id') === textIn(state, 'id');
   const withResult = { result: content.data };
   return items.map((sent) =>
-    isCall(sent) ? { ...sent, item: { ...sent.item, ...withResult } } : sent,
+    isMaker(sent) ? { ...sent, item: { ...sent.item, ...withResult } } : sent,
   );
+}
+
+/** Before calls, which their results must follow, and before reasoning, which its outcome must. */
+function addName(items: readonly SentItem[], part: MediaPart | FilePart): readonly SentItem[] {
+  const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
+  const at = first < 0 ? items.length : first;
+  return [...addContent(items.slice(0, at), outputText(nameOf(part)), {}), ...items.slice(at)];
+}
+
+/** APIs that check what they are sent take a field that is missing, and not null. */
+function withoutNulls(item: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 }
 
 function stateOf({ providerState }: AssistantPart): JsonObject {
@@ -56,11 +75,16 @@ function stateOf({ providerState }: AssistantPart): JsonObject {
 
 function saidContent(part: AssistantPart & { readonly kind: 'text' | 'structured' }): JsonObject {
   if (part.kind === 'structured') {
-    return { type: 'output_text', text: JSON.stringify(part.value) };
+    return outputText(JSON.stringify(part.value));
   }
   const { text, metadata } = part;
   const isRefusal = metadata?.['refusal'] === true;
-  return isRefusal ? { type: 'refusal', refusal: text } : { type: 'output_text', text };
+  return isRefusal ? { type: 'refusal', refusal: text } : outputText(text);
+}
+
+/** With all that is required of it. */
+function outputText(text: string): JsonObject {
+  return { type: 'output_text', text, annotations: [] };
 }
 
 /** Adds to the message that it is a part of, if that is the last item. */
@@ -76,7 +100,8 @@ function addContent(
     return [...items.slice(0, -1), { ...last, item }];
   }
   const { origin: _origin, ...own } = state;
-  const item = { ...own, type: 'message', role: 'assistant', content: [content] };
+  const said = { type: 'message', role: 'assistant', status: 'completed', content: [content] };
+  const item = { ...own, ...said };
   return [...items, { item, origin: objectIn(state, 'origin') }];
 }
 

@@ -2,6 +2,7 @@ import {
   countingIds,
   type Item,
   type JsonObject,
+  type MediaPart,
   type Part,
   toolCallId,
   toolCallPart,
@@ -225,6 +226,24 @@ describe('a request', () => {
     expect(responsesFaults(body)).toEqual([]);
   });
 
+  test('asks for a long life of the cache only where that is known to be taken', async () => {
+    const retention = async (options: Options) => {
+      const request = { items: [user('Hi')], cache: { upTo: [], longLived: true } };
+      return (await send(request, options)).body['prompt_cache_retention'];
+    };
+    for (const model of ['gpt-5.1', 'gpt-5.1-2025-11-13', 'gpt-4.1', 'gpt-5.1-codex-max']) {
+      expect([model, await retention({ model })]).toEqual([model, '24h']);
+    }
+    for (const model of ['gpt-4o', 'gpt-4.1-mini', 'gpt-5-mini', 'o3', 'ft:gpt-4.1:acme']) {
+      expect([model, await retention({ model })]).toEqual([model, undefined]);
+    }
+    const baseUrl = 'https://x.example/v1';
+    for (const preset of ['azure', 'compatible', 'openrouter', 'xai', 'lm-studio'] as const) {
+      expect([preset, await retention({ preset, baseUrl })]).toEqual([preset, undefined]);
+    }
+    expect(await retention({ baseUrl, dialect: { longCacheModels: ['gpt-5.1'] } })).toBe('24h');
+  });
+
   test('has the options of the caller over all else', async () => {
     const { body } = await send({
       items: [user('Hi')],
@@ -301,6 +320,69 @@ describe('a request', () => {
     const { error } = await failure({ items: [item('user', sound)] });
     expect(error).toMatchObject({ code: 'invalid_request' });
     expect(error?.message).toContain('audio/wav');
+  });
+
+  const media = (mimeType: string, source: MediaPart['source']): MediaPart => ({
+    kind: 'media',
+    mimeType,
+    source,
+  });
+  const bytes = { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) } as const;
+  const blob = { type: 'blob', hash: 'sha256-1', length: 3 } as const;
+
+  test('names what the assistant or a tool made and the API does not take', async () => {
+    const attachments = [media('audio/wav', bytes), media('video/mp4', bytes)];
+    const { body } = await send({
+      items: [
+        user('Hi'),
+        item('assistant', said('Listen'), call('a'), media('audio/wav', bytes)),
+        item('tool', result('a', { attachments })),
+      ],
+    });
+    const named = (type: string, text: string) => ({ type, text: `[${text}, not shown]` });
+    expect(body['input']).toMatchObject([
+      { role: 'user' },
+      { content: [{ type: 'output_text', text: 'Listen' }, named('output_text', 'audio/wav')] },
+      { type: 'function_call' },
+      {
+        output: [
+          { type: 'input_text', text: 'six' },
+          named('input_text', 'audio/wav'),
+          named('input_text', 'video/mp4'),
+        ],
+      },
+    ]);
+    expect(responsesFaults(body)).toEqual([]);
+  });
+
+  test('does not fail of a blob that the assistant or a tool made', async () => {
+    const made = { type: 'image_generation_call', id: 'ig_1', status: 'completed' };
+    const own = state({ type: 'image_generation_call', id: 'ig_1' });
+    const file = { ...media('application/pdf', blob), kind: 'file', name: 'a.pdf' } as const;
+    const { body } = await send({
+      items: [
+        user('Hi'),
+        item(
+          'assistant',
+          { kind: 'custom', name: 'image_generation_call', value: made, ...own },
+          { ...media('image/png', blob), ...own },
+          media('image/png', blob),
+          call('a'),
+        ),
+        item('tool', result('a', { attachments: [media('image/png', blob), file] })),
+      ],
+    });
+    // A picture that is not there is not sent back as made.
+    expect(JSON.stringify(body)).not.toContain('ig_1');
+    expect(responsesFaults(body)).toEqual([]);
+  });
+
+  test('with what the user gave and the API does not take, or in a blob, is refused', async () => {
+    for (const part of [media('video/mp4', bytes), media('image/png', blob)]) {
+      const { error, isSent } = await failure({ items: [item('user', part)] });
+      expect(error).toMatchObject({ code: 'invalid_request' });
+      expect(isSent).toBe(false);
+    }
   });
 
   test('gives pictures of results as a list', async () => {
@@ -392,7 +474,7 @@ describe('replay', () => {
         expect.objectContaining({ type: 'function_call_output' }),
       ]);
       const stored = await inputOf([item('assistant', ...parts)], { store: true });
-      expect(stored).toMatchObject([open, { id: 'fc_1' }, {}]);
+      expect(stored).toMatchObject([bare, { id: 'fc_1' }, {}]);
     }
   });
 
@@ -448,7 +530,12 @@ describe('replay', () => {
       item('tool', result('a')),
     ]);
     expect(input).toEqual([
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Six.' }] },
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Six.', annotations: [] }],
+      },
       { type: 'function_call', call_id: 'a', name: 'get_tide', arguments: '{"port":"Brest"}' },
       { type: 'function_call_output', call_id: 'a', output: 'six' },
     ]);
@@ -471,9 +558,10 @@ describe('replay', () => {
         role: 'assistant',
         id: 'msg_1',
         phase: 'commentary',
+        status: 'completed',
         content: [
-          { type: 'output_text', text: 'One' },
-          { type: 'output_text', text: 'two' },
+          { type: 'output_text', text: 'One', annotations: [] },
+          { type: 'output_text', text: 'two', annotations: [] },
         ],
       },
       {
@@ -481,6 +569,7 @@ describe('replay', () => {
         role: 'assistant',
         id: 'msg_2',
         phase: 'final_answer',
+        status: 'completed',
         content: [{ type: 'refusal', refusal: 'No' }],
       },
       {
@@ -488,9 +577,87 @@ describe('replay', () => {
         role: 'assistant',
         id: 'msg_3',
         phase: 'final_answer',
-        content: [{ type: 'output_text', text: '{"a":1}' }],
+        status: 'completed',
+        content: [{ type: 'output_text', text: '{"a":1}', annotations: [] }],
       },
     ]);
+  });
+
+  test('reasoning goes back without what it has as null', async () => {
+    const items = [
+      item(
+        'assistant',
+        thought(reasoning('rs_1', { status: null, content: null })),
+        call('a', fc('fc_1', next)),
+      ),
+    ];
+    expect(await inputOf(items)).toMatchObject([{ id: 'rs_1' }, {}, {}]);
+    const [first] = (await inputOf(items)) as readonly JsonObject[];
+    expect(first).toEqual(reasoning('rs_1'));
+  });
+
+  test('servers that are not OpenAI get messages with ids, their own or, the same each time, ours', async () => {
+    const baseUrl = 'http://127.0.0.1:9/v1';
+    const own = (data: JsonObject) => ({
+      providerState: { provider: 'compatible-responses@127.0.0.1:9', model: 'gpt-5.1', data },
+    });
+    const items = [
+      item('assistant', said('One')),
+      item('assistant', { ...said('two'), ...own({ type: 'message', id: 'msg_own' }) }),
+      item('assistant', {
+        ...said('three'),
+        ...own({ type: 'message', id: 'msg_gone', origin: { reasoning: 'rs_0', isNext: true } }),
+      }),
+    ];
+    const idsOf = async (given: readonly Item[], options: Options) => {
+      const input = (await inputOf(given, options)) as readonly JsonObject[];
+      return input.flatMap(({ role, id }) => (role === 'assistant' ? [id] : []));
+    };
+    const ids = await idsOf(items, { baseUrl });
+    expect(ids).toEqual([
+      expect.stringMatching(/^msg_/),
+      'msg_own',
+      expect.stringMatching(/^msg_/),
+    ]);
+    expect(new Set([...ids, 'msg_gone']).size).toBe(4);
+    expect(await idsOf([...items, item('assistant', said('four'))], { baseUrl })).toEqual([
+      ...ids,
+      expect.stringMatching(/^msg_/),
+    ]);
+    expect(await idsOf(items, {})).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('what one unknown server made is not sent to another with a model of the same name', async () => {
+    const output = [
+      reasoning('rs_1'),
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { type: 'message', id: 'msg_secret', content: [{ type: 'output_text', text: 'Six.' }] },
+    ];
+    const events = [{ type: 'response.completed', response: { output } }];
+    const at = (baseUrl: string) => {
+      const { fetch, requests } = fetchOf([sseOf(events)]);
+      return { requests, provider: openaiResponses({ model: 'm', baseUrl, fetch }) };
+    };
+    const first = at('http://127.0.0.1:9/v1');
+    const other = at('http://127.0.0.1:10/v1');
+    const again = at('http://127.0.0.1:9/v1/');
+    const heard = await first.provider.complete({ items: [user('Hi')] }, { ids: countingIds() });
+    for (const { provider } of [other, again]) {
+      await provider.complete({ items: [user('Hi'), heard.item] });
+    }
+    const sent = (requests: readonly SentRequest[]) => JSON.stringify(requests.at(-1)?.body);
+    expect(sent(again.requests)).toContain('sealed-rs_1');
+    expect(sent(again.requests)).toContain('msg_secret');
+    for (const own of ['rs_1', 'ws_1', 'msg_secret']) {
+      expect(sent(other.requests)).not.toContain(own);
+    }
+    expect(first.provider.id).toBe('compatible-responses@127.0.0.1:9');
+    const named = openaiResponses({
+      model: 'm',
+      baseUrl: 'http://a.example',
+      dialect: { id: 'a' },
+    });
+    expect(named.id).toBe('a');
   });
 
   test('messages without ids are told apart by their phase', async () => {
@@ -538,6 +705,30 @@ describe('replay', () => {
     const output = { type: 'shell_call_output', call_id: 'call_s', output: [] };
     const answered = [...items, output].map(custom);
     expect(await inputOf([item('assistant', ...answered)])).toEqual([search, shell, output]);
+  });
+
+  test('hosted items whose reasoning does not go back stay behind: their id is required', async () => {
+    const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
+    const hosted = (origin: JsonObject): Part => ({
+      kind: 'custom',
+      name: 'web_search_call',
+      value: search,
+      ...state({ type: 'web_search_call', id: 'ws_1', origin }),
+    });
+    const answer = (origin: JsonObject): Part => ({
+      ...said('Six.'),
+      ...state({ type: 'message', id: 'msg_1', origin }),
+    });
+    const bare = reasoning('rs_1', { encrypted_content: null });
+    const input = await inputOf([item('assistant', thought(bare), hosted(next), answer(later))]);
+    expect(input).toMatchObject([{ type: 'message', content: [{ text: 'Six.' }] }]);
+    expect(JSON.stringify(input)).not.toMatch(/ws_1|msg_1|rs_1/);
+    const sealed = thought(reasoning('rs_1'));
+    expect(await inputOf([item('assistant', sealed, hosted(next), answer(later))])).toMatchObject([
+      { id: 'rs_1' },
+      search,
+      { id: 'msg_1' },
+    ]);
   });
 
   test('pictures go back into the call that made them', async () => {
@@ -633,7 +824,8 @@ describe('replay', () => {
         id: 'msg_1',
         phase: 'commentary',
         role: 'assistant',
-        content: [{ type: 'output_text', text: 'Let me see.' }],
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Let me see.', annotations: [] }],
       },
       {
         type: 'function_call',

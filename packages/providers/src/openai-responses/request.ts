@@ -1,9 +1,10 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import { httpTo } from '../wire/endpoint.ts';
-import type { HttpRequest } from '../wire/wire.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { isAmong } from './cache-retention.ts';
 import { inputItems } from './input.ts';
 import type { ResponsesOptions } from './options.ts';
 import type { ResponsesDialect } from './presets.ts';
@@ -20,18 +21,20 @@ export function responsesRequest(
 function bodyFor(
   request: ModelRequest,
   options: ResponsesOptions,
-  { id, plainReasoning }: ResponsesDialect,
+  { id, longCacheModels, ...dialect }: ResponsesDialect,
 ): JsonObject {
   const { model } = options;
   const { maxOutputTokens, temperature, topP, cache, providerOptions } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
+  // No more than a hint, which must not be what a request fails of.
+  const isLongLived = cache?.longLived === true && isAmong(longCacheModels, model);
   const store = providerOptions?.['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
   return {
     model,
-    input: inputItems(messages, { isStored: store !== false, plainReasoning }),
+    input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
     ...reasoningFields(request, options, store !== false),
@@ -41,7 +44,7 @@ function bodyFor(
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
-    ...(cache?.longLived ? { prompt_cache_retention: '24h' } : {}),
+    ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
     ...providerOptions,
   };
 }

@@ -1128,7 +1128,13 @@ describe('edge cases', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(odd, { maxLength: 12 }), fc.boolean(), async (events, isEnded) => {
         const { error, stop } = await listen([...events, ...(isEnded ? [completed()] : [])]);
-        const reasons = ['a tool call has no name', 'a tool call has no end', 'last event'];
+        const reasons = [
+          'a tool call has no name',
+          'a tool call has no end',
+          'a tool call ended with another id',
+          'arguments could be of several',
+          'last event',
+        ];
         if (error !== undefined && events.length > 0) {
           expect(reasons.some((reason) => error.message.includes(reason))).toBe(true);
         }
@@ -1136,6 +1142,404 @@ describe('edge cases', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('items that events do not place', () => {
+  const bare = (event: object): object => {
+    const { output_index: _index, ...rest } = { output_index: 0, ...event };
+    return rest;
+  };
+  const atZero = (event: object) => ({ ...event, output_index: 0 });
+  const of = (item_id: string, event: object) => ({ ...event, item_id });
+  const read = { id: 'fc_A', call_id: 'call_A', name: 'read' };
+  const remove = { id: 'fc_B', call_id: 'call_B', name: 'delete' };
+  const a = '{"path":"a"}';
+  const b = '{"path":"b"}';
+  const argumentsDone = (whole: string) => ({
+    type: 'response.function_call_arguments.done',
+    arguments: whole,
+  });
+  const textDone = (whole: string) => ({ type: 'response.output_text.done', text: whole });
+  const two = [
+    { name: 'read', toolCallId: 'call_A', arguments: a },
+    { name: 'delete', toolCallId: 'call_B', arguments: b },
+  ];
+  const lateEnds = [
+    added(0, callStart(read)),
+    of('fc_A', argumentsDelta(0, '{"path":')),
+    of('fc_A', argumentsDelta(0, '"a"}')),
+    added(1, callStart(remove)),
+    of('fc_B', argumentsDelta(1, '{"path":')),
+    of('fc_B', argumentsDelta(1, '"b"}')),
+    done(0, call(a, read)),
+    done(1, call(b, remove)),
+  ];
+  const both = [call(a, read), call(b, remove)];
+
+  test.each([
+    ['no index at all, and all ends last (llama.cpp)', bare],
+    ['index 0 for all (proxies)', atZero],
+  ])('two calls keep their arguments: %s', async (_, placed) => {
+    for (const output of [[], both]) {
+      const heard = await listen([...lateEnds.map(placed), completed(output)]);
+      expect(callsIn(heard.item.parts)).toMatchObject(two);
+      expect(heard.item.parts).toHaveLength(2);
+      expect(isRetracted(heard.deltas)).toBe(false);
+    }
+  });
+
+  test('two calls whose pieces alternate are told apart by item_id, whatever the index says', async () => {
+    const pieces = [
+      of('fc_B', argumentsDelta(0, '{"path":')),
+      of('fc_A', argumentsDelta(1, '{"path":')),
+      of('fc_A', argumentsDelta(0, '"a"}')),
+      of('fc_B', argumentsDelta(0, '"b"}')),
+    ];
+    const starts = [added(0, callStart(read)), added(1, callStart(remove))];
+    // Ends that do not repeat the arguments, so that what streamed counts.
+    const ends = [done(1, callStart(remove)), done(0, callStart(read))];
+    const { item } = await listen([...starts, ...pieces, ...ends, completed()]);
+    expect(callsIn(item.parts)).toMatchObject(two);
+  });
+
+  test('ends come in another order than starts, with ids that changed: call_id tells', async () => {
+    const { item } = await listen(
+      [
+        added(0, callStart(read)),
+        added(1, callStart(remove)),
+        done(1, call(b, { ...remove, id: 'rotated-1' })),
+        done(0, call(a, { ...read, id: 'rotated-2' })),
+        completed([call(a, { ...read, id: 'rotated-3' }), call(b, { ...remove, id: 'rotated-4' })]),
+      ].map((event) => ('response' in event ? event : bare(event))),
+    );
+    expect(callsIn(item.parts)).toMatchObject(two);
+  });
+
+  test('arguments that could be of either call are not guessed: an end must repeat them', async () => {
+    const pieces = [
+      added(0, callStart(read)),
+      added(0, callStart(remove)),
+      of('rotated-1', argumentsDelta(0, a)),
+      of('rotated-2', argumentsDelta(0, b)),
+    ].map(bare);
+    const ends = [done(0, call(a, read)), done(0, call(b, remove))].map(bare);
+    const { item } = await listen([...pieces, ...ends, completed()]);
+    expect(callsIn(item.parts)).toMatchObject(two);
+    for (const said of ['', '{}']) {
+      const silent = [done(0, call(said, read)), done(0, call(said, remove))].map(bare);
+      const { error, item: kept } = await listen([...pieces, ...silent, completed()]);
+      expect(error).toMatchObject({ code: 'protocol_error' });
+      expect(callsIn(kept.parts)).toEqual([]);
+    }
+  });
+
+  test('a call is never ended by the item of another call', async () => {
+    const heard = await listen([
+      added(0, callStart(read)),
+      argumentsDelta(0, a),
+      done(0, call(b, remove)),
+      done(0, call(a, read)),
+      completed(),
+    ]);
+    expect(callsIn(heard.item.parts)).toMatchObject(two);
+    const cut = await listen([
+      added(0, callStart(read)),
+      argumentsDelta(0, a),
+      done(0, call(b, remove)),
+      completed(),
+    ]);
+    expect(cut.error).toMatchObject({ code: 'truncated_stream' });
+  });
+
+  test('a call whose call_id changes up to its end is one call, with the last (vLLM)', async () => {
+    const start = callStart({ ...read, call_id: 'call_early' });
+    const events = [added(0, start), of('fc_A', argumentsDelta(0, a)), done(0, call(a, read))];
+    for (const output of [[], [call(a, read)], [call(a, { ...read, call_id: 'call_A' })]]) {
+      const { item } = await listen([...events, completed(output)]);
+      expect(callsIn(item.parts)).toMatchObject([two[0]]);
+      expect(item.parts).toHaveLength(1);
+    }
+    const late = call(a, { ...read, id: 'fc_late', call_id: 'call_late' });
+    const { item } = await listen([...events, completed([late])]);
+    expect(callsIn(item.parts)).toMatchObject([{ ...two[0], toolCallId: 'call_late' }]);
+    expect(item.parts).toHaveLength(1);
+    // What streamed is not taken for what another id leaves out.
+    const silent = await listen([...events.slice(0, 2), done(0, call('', read)), completed()]);
+    expect(silent.error).toBeDefined();
+    expect(callsIn(silent.item.parts).filter(({ partial }) => !partial)).toEqual([]);
+  });
+
+  test('a second call with the arguments of the first is a call', async () => {
+    const start = { id: 'fc_1', call_id: 'c1', name: 'start' };
+    const stop = { id: 'fc_2', call_id: 'c2', name: 'stop' };
+    const { id: _first, ...startBare } = call('{}', start);
+    const { id: _second, ...stopBare } = call('{}', stop);
+    const { call_id: _c1, ...startNameless } = startBare;
+    const { call_id: _c2, ...stopNameless } = stopBare;
+    const pairs = [
+      [call('{}', start), call('{}', stop)],
+      [startBare, stopBare],
+      [startNameless, stopNameless],
+    ] as const;
+    for (const [one, other] of pairs) {
+      for (const placed of [bare, atZero]) {
+        const events = [done(0, one), done(1, other)].map(placed);
+        const { item } = await listen([...events, completed()]);
+        expect(callsIn(item.parts).map(({ name }) => name)).toEqual(['start', 'stop']);
+      }
+    }
+  });
+
+  test('the start and the end of a call that come again change nothing', async () => {
+    const events = [added(0, callStart()), done(0, call(brest))];
+    const { item, error } = await listen([...events, ...events, completed()]);
+    expect(callsIn(item.parts)).toMatchObject([{ arguments: brest }]);
+    expect(error).toBeUndefined();
+  });
+
+  test('text, a call, and then the end of the text: the text is said once', async () => {
+    const stream = (placed: (event: object) => object, ids: readonly string[]) =>
+      [
+        added(0, message('', { content: [] })),
+        of(ids[0] ?? '', text(0, 'Six.')),
+        added(1, callStart()),
+        of(ids[1] ?? '', textDone('Six.')),
+        of(ids[2] ?? '', { type: 'response.content_part.done', part: { text: 'Six.' } }),
+        argumentsDone(brest),
+        done(0, message('Six.')),
+        of(ids[3] ?? '', textDone('Six.')),
+        done(1, call(brest)),
+      ].map(placed);
+    for (const placed of [bare, atZero]) {
+      for (const ids of [
+        ['msg_1', 'msg_1', 'msg_1', 'msg_1'],
+        ['r1', 'r2', 'r3', 'r4'],
+      ]) {
+        for (const output of [[], [message('Six.'), call(brest)]]) {
+          const { item, deltas } = await listen([...stream(placed, ids), completed(output)]);
+          expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+          expect(item.parts).toHaveLength(2);
+          expect(isRetracted(deltas)).toBe(false);
+        }
+      }
+    }
+  });
+
+  test('pieces whose start has no index, or another, find the one item that is open', async () => {
+    const { item } = await listen([
+      bare(added(0, callStart(read))),
+      argumentsDelta(3, a),
+      done(3, callStart(read)),
+      completed(),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([two[0]]);
+    const message0 = added(0, message('', { content: [] }));
+    const call1 = [added(1, callStart()), text(1, 'Six.'), done(1, call(brest))];
+    const other = await listen([message0, ...call1, done(0, message('Six.')), completed()]);
+    expect(other.item.parts).toMatchObject([{ arguments: brest }, { text: 'Six.' }]);
+    expect(other.item.parts).toHaveLength(2);
+  });
+
+  test('messages with one id for all, at places of their own, are messages of their own', async () => {
+    const { item } = await listen([
+      text(0, 'a'),
+      done(0, message('a')),
+      of('msg_1', text(1, 'b')),
+      done(1, message('b')),
+      completed([message('a'), message('b')]),
+    ]);
+    expect(item.parts).toMatchObject([{ text: 'a' }, { text: 'b' }]);
+  });
+
+  test('what streamed and a final output does not have is taken back', async () => {
+    const { item, error } = await listen([
+      text(4, 'Six.'),
+      added(5, callStart({ ...remove, id: undefined })),
+      argumentsDelta(6, a),
+      done(0, message('Six.')),
+      done(1, call(a, read)),
+      completed([message('Six.'), call(a, read)]),
+    ]);
+    expect(error).toBeUndefined();
+    expect(item.parts).toMatchObject([{ text: 'Six.' }, two[0]]);
+    expect(item.parts).toHaveLength(2);
+  });
+
+  test('a call that ended and that the calls of a final output do not have is taken back', async () => {
+    const { item } = await listen([
+      done(0, call(b, remove)),
+      done(1, call(a, read)),
+      completed([call(a, read)]),
+    ]);
+    expect(callsIn(item.parts)).toMatchObject([two[0]]);
+    expect(item.parts).toHaveLength(1);
+  });
+
+  test('a text that streamed is kept where the final output lists no texts', async () => {
+    const { item } = await listen([text(0, 'Six.'), done(1, call(a, read)), completed(both)]);
+    expect(item.parts).toMatchObject([{ text: 'Six.' }, ...two]);
+  });
+
+  test('whatever events leave out, no call gets the arguments of another', async () => {
+    const calls = [
+      { item: read, pieces: ['{"path"', ':"a"}'] },
+      { item: remove, pieces: ['{"path":', '"b"}'] },
+      { item: { id: 'fc_C', call_id: 'call_C', name: 'list' }, pieces: ['', '{"all":1}'] },
+    ];
+    const expected = [...two, { name: 'list', toolCallId: 'call_C', arguments: '{"all":1}' }];
+    const servers = fc.record({
+      index: fc.constantFrom('right', 'zero', 'none', 'odd'),
+      id: fc.constantFrom('stable', 'rotating', 'none'),
+      isRepeated: fc.boolean(),
+      isListed: fc.boolean(),
+      turns: fc.array(fc.nat(2), { minLength: 12, maxLength: 12 }),
+      areEndsLate: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(servers, async (server) => {
+        let count = 0;
+        const idOf = (id: string) => {
+          if (server.id === 'none') return {};
+          return { item_id: server.id === 'stable' ? id : `rotated-${count++}` };
+        };
+        const placed = (event: object, at: number, id: string) => {
+          // An index that is wrong can be told only where ids are right.
+          const odd = server.id === 'stable' ? count++ % 3 : at;
+          const index = { right: at, zero: 0, odd, none: undefined }[server.index];
+          const { item_id } = { item_id: undefined, ...idOf(id) };
+          const { item }: { item?: object } = event;
+          const named = item === undefined ? { item_id } : { item: { ...item, id: item_id } };
+          return { ...event, ...named, output_index: index };
+        };
+        const queues = calls.map(({ item: { id, ...rest }, pieces }, at) =>
+          [
+            added(at, callStart({ ...rest })),
+            ...pieces.map((delta) => argumentsDelta(at, delta)),
+            done(at, call(server.isRepeated ? pieces.join('') : '', rest)),
+          ].map((event) => placed(event, at, id)),
+        );
+        const ends = server.areEndsLate ? queues.flatMap((queue) => queue.splice(-1)) : [];
+        const picked = server.turns.flatMap((turn) => queues[turn]?.shift() ?? []);
+        const output = calls.map(({ item, pieces }) => call(pieces.join(''), item));
+        const { item, error } = await listen([
+          ...picked,
+          ...queues.flat(),
+          ...ends,
+          completed(server.isListed ? output : []),
+        ]);
+        const whole = callsIn(item.parts).filter(({ partial }) => !partial);
+        const isPlaced = server.id === 'stable' || server.index === 'right';
+        if (isPlaced || server.isRepeated || server.isListed) expect(error).toBeUndefined();
+        if (error === undefined) expect(whole).toHaveLength(3);
+        for (const { name, toolCallId, arguments: args } of whole) {
+          expect(expected).toContainEqual({ name, toolCallId, arguments: args });
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('a response that was cut short', () => {
+  const incomplete = (output: readonly object[]) => ({
+    type: 'response.incomplete',
+    response: { incomplete_details: { reason: 'max_output_tokens' }, output },
+  });
+  const { status: _status, arguments: _arguments, ...open } = call('');
+
+  test('E11: its last call is not whole, unless it says so itself and its arguments are', async () => {
+    const streams = [
+      [incomplete([open])],
+      [added(0, callStart()), incomplete([open])],
+      [added(0, callStart()), done(0, open), incomplete([])],
+      [added(0, callStart()), done(0, open), incomplete([open])],
+      [done(0, call('')), incomplete([])],
+      [done(0, call('{"po')), incomplete([call('{"po')])],
+      [done(0, message('Six.')), done(1, open), incomplete([message('Six.'), open])],
+    ];
+    for (const events of streams) {
+      const { item, stop, error } = await listen(events);
+      const calls = callsIn(item.parts);
+      expect(calls).toMatchObject([{ name: 'get_tide', partial: true }]);
+      expect(calls[0]).not.toHaveProperty('input');
+      expect(stop).toEqual({ reason: 'length', raw: 'max_output_tokens' });
+      expect(error).toBeUndefined();
+    }
+  });
+
+  test('E11: a call that only the end of the response has is never shown as whole before', async () => {
+    const { deltas } = await listen([added(0, callStart()), incomplete([open])]);
+    expect(isRetracted(deltas)).toBe(false);
+  });
+
+  test('a call that says that it is complete, and is, stays; so does one that something follows', async () => {
+    const last = await listen([done(0, call(brest)), incomplete([call(brest)])]);
+    expect(callsIn(last.item.parts)).toMatchObject([{ input: { port: 'Brest' } }]);
+    expect(isRetracted(last.deltas)).toBe(false);
+    const followed = await listen([done(0, open), text(1, 'Si'), incomplete([])]);
+    expect(callsIn(followed.item.parts)).toMatchObject([{ input: {} }]);
+  });
+});
+
+describe('what servers say in other places', () => {
+  test('content_part.done calls reasoning output_text: it is not said again as text', async () => {
+    const start = added(0, { type: 'reasoning', id: 'rs_1', summary: [] });
+    const end = { type: 'reasoning', id: 'rs_1', summary: [], content: [{ text: 'Hm.' }] };
+    const part = { type: 'output_text', text: 'Hm.' };
+    const partDone = {
+      type: 'response.content_part.done',
+      output_index: 0,
+      content_index: 0,
+      part,
+    };
+    const full = { type: 'response.reasoning_text.delta', output_index: 0, delta: 'Hm.' };
+    for (const piece of [full, summary(0, 0, 'Hm.')]) {
+      for (const place of [{}, { output_index: undefined }, { item_id: 'rs_1' }]) {
+        const events = [start, piece, { ...partDone, ...place }];
+        const { item } = await listen([...events, completed()]);
+        expect(item.parts).toMatchObject([{ kind: 'reasoning', text: 'Hm.' }]);
+        expect(item.parts).toHaveLength(1);
+      }
+    }
+    const only = await listen([start, partDone, done(0, end), completed()]);
+    expect(only.item.parts).toMatchObject([{ kind: 'reasoning', form: 'full', text: 'Hm.' }]);
+    expect(only.item.parts).toHaveLength(1);
+  });
+
+  test('an empty message between reasoning and a call is not what the reasoning led to', async () => {
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+    const { item } = await listen([
+      done(0, reasoning),
+      added(1, message('', { content: [] })),
+      done(1, message('')),
+      done(2, call(brest)),
+      completed(),
+    ]);
+    expect(item.parts.at(-1)?.providerState?.data).toMatchObject({
+      origin: { reasoning: 'rs_1', isNext: true },
+    });
+  });
+
+  test('annotations that only the final output has, or a part that ends, are citations', async () => {
+    const raw = { type: 'url_citation', url: 'https://a.example' };
+    const part = { type: 'output_text', text: 'Six.', annotations: [raw] };
+    const whole = message('', { content: [part] });
+    const partDone = { type: 'response.content_part.done', output_index: 0, part };
+    const streams = [
+      [text(0, 'Six.'), done(0, message('Six.')), completed([whole])],
+      [text(0, 'Six.'), completed([whole])],
+      [done(0, message('Six.')), done(0, whole), completed()],
+      [text(0, 'Six.'), partDone, completed()],
+      [completed([whole])],
+    ];
+    for (const events of streams) {
+      const { item } = await listen(events);
+      expect(item.parts).toMatchObject([
+        { text: 'Six.', metadata: { citations: [{ url: 'https://a.example', raw }] } },
+      ]);
+      expect(item.parts).toHaveLength(1);
+    }
   });
 });
 

@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/stop-of.ts';
 import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { cutShort } from './cut-short.ts';
 import { failureOf, rawStopOf, stopWords, strangeAnswer, strangeEvent } from './errors.ts';
 import { itemEvents } from './item-events.ts';
 import { OutputItems } from './output-items.ts';
@@ -109,7 +110,9 @@ export class ResponsesReader implements WireReader {
     if (status === 'failed') throw failureOf(response);
     const isWhole = status === 'completed' || status === 'done';
     const output = objectsIn(response, 'output');
-    this.#items.settle(isWhole ? output : output.map(cutShort));
+    const isLast = (index: number) => index === output.length - 1;
+    const cut = (item: JsonObject, index: number) => cutShort(item, isLast(index));
+    this.#items.settle(isWhole ? output : output.map(cut));
     this.#items.end(isWhole);
     const { hasCalls, isRefused } = this.#items;
     const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopWords, hasCalls);
@@ -119,8 +122,3 @@ export class ResponsesReader implements WireReader {
 }
 
 const endings: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
-
-/** What was under way when a response was cut short is not complete. */
-function cutShort(item: JsonObject): JsonObject {
-  return item['status'] === 'in_progress' ? { ...item, status: 'incomplete' } : item;
-}

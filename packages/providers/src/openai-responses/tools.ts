@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 import type { ResponsesOptions } from './options.ts';
 
 /** The tools of the request, and those that only the provider knows. */

@@ -1,5 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, objectIn } from '../wire/fields.ts';
+import { countIn, objectIn } from '../json/fields.ts';
 
 /** What was used; `estimated` where the server left out one of the two sums. */
 export function usageOf(usage: JsonObject): Usage {
