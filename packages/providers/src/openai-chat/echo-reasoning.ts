@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { AssistantPart } from '../history/message.ts';
-import { isObject, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import type { EchoStyle } from './dialect.ts';
 
 const defaultField = 'reasoning_content';

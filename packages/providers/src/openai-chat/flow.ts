@@ -1,11 +1,15 @@
 import type { JsonObject, TextWriter } from '@millrace/core';
+import { textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
-import { countIn, textIn } from '../wire/fields.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
+import { DetailKeys } from './detail-keys.ts';
 import { ReasoningBlock, type ReasoningOwner } from './reasoning.ts';
 
 type Aside = 'refusal' | 'transcript';
+
+/** Far more than wait for a signature at any time. */
+const maxUnsigned = 64;
 
 /**
  * Text and reasoning as they follow each other. The wire has no blocks: where the kind changes, one
@@ -20,6 +24,7 @@ export class Flow {
   /** Blocks whose details may still get a signature. */
   readonly #unsigned: ReasoningBlock[] = [];
   readonly #blockOfDetail = new Map<string, ReasoningBlock>();
+  readonly #detailKeys = new DetailKeys();
   /** Said beside the answer: what a model refuses with, or the words of what it speaks. */
   readonly #asides = new Map<Aside, TextWriter>();
   #hadText = false;
@@ -65,7 +70,7 @@ export class Flow {
   /** One of OpenRouter's `reasoning_details`; its text counts where the delta has no reasoning beside. */
   detail(detail: JsonObject, isTextCounted: boolean): void {
     const type = textIn(detail, 'type') ?? '';
-    const key = `${type} ${countIn(detail, 'index') ?? ''}`;
+    const key = this.#detailKeys.keyOf(detail);
     const text = textIn(detail, 'text') ?? textIn(detail, 'summary');
     const known = this.#blockOfDetail.get(key);
     const isLate = known !== undefined && text === undefined;
@@ -81,9 +86,9 @@ export class Flow {
 
   /** What streams now is not continued: something else has begun. */
   breakOff(): void {
-    this.#text?.commit();
-    this.#text = undefined;
-    if (this.#reasoning?.hasDetails) this.#unsigned.push(this.#reasoning);
+    // One document is asked for, whatever comes in between.
+    if (this.#context.request.output === undefined) this.#endText();
+    if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
     else this.#reasoning?.commit();
     this.#reasoning = undefined;
   }
@@ -91,6 +96,7 @@ export class Flow {
   end(): void {
     const isUncited = !this.#hadText && !this.#citations.isEmpty;
     this.breakOff();
+    this.#endText();
     for (const block of this.#unsigned) block.commit();
     for (const part of this.#asides.values()) part.commit();
     if (isUncited)
@@ -99,6 +105,16 @@ export class Flow {
         name: 'citations',
         value: this.#citations.metadata,
       });
+  }
+
+  #endText(): void {
+    this.#text?.commit();
+    this.#text = undefined;
+  }
+
+  #awaitSignature(block: ReasoningBlock): void {
+    this.#unsigned.push(block);
+    if (this.#unsigned.length > maxUnsigned) this.#unsigned.shift()?.commit();
   }
 
   #makeRoom(): void {

@@ -1,6 +1,6 @@
 import { type BytesWriter, type DeltaWriter, fromBase64, type JsonObject } from '@millrace/core';
-import { objectIn, textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 
 /** A picture in an answer, as a data URL or an address. */
 export function writeImage(writer: DeltaWriter, image: JsonObject): void {

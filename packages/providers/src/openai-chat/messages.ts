@@ -1,4 +1,5 @@
 import type { FilePart, JsonObject, JsonValue, MediaPart, ToolResultPart } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import { contentOf, urlOf } from '../history/content-of.ts';
 import type {
   AssistantMessage,
@@ -8,7 +9,7 @@ import type {
   SentCall,
   ToolMessage,
 } from '../history/message.ts';
-import { isObject } from '../wire/fields.ts';
+import { isObject } from '../json/fields.ts';
 import type { ChatDialect } from './dialect.ts';
 import { reasoningFields } from './echo-reasoning.ts';
 
@@ -33,7 +34,8 @@ function chatMessage(
     case 'system':
     case 'developer': {
       const role = dialect.hasDeveloperRole ? message.role : 'system';
-      return [{ role, content: message.parts.map(textOf).join('') }];
+      const said = message.parts.map((part) => instruction(part, message.role));
+      return [{ role, content: said.join('') }];
     }
     case 'user':
       return [{ role: 'user', content: userContent(message.parts) }];
@@ -44,7 +46,12 @@ function chatMessage(
   }
 }
 
-/** Prose, and structured output as its JSON. */
+function instruction(part: SaidPart, role: string): string {
+  if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+}
+
+/** Prose, and structured output as its JSON. Of what the model drew or spoke this wire has no words. */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
@@ -65,6 +72,10 @@ function attachment(part: MediaPart | FilePart): JsonObject {
     return { type: 'image_url', image_url: { url: urlOf(part) } };
   }
   const content = contentOf(part);
+  if (content.type === 'url' && !/^data:/i.test(content.url)) {
+    const found = `a ${part.kind} part (${part.mimeType}) is at an address`;
+    throw fault('invalid_request', `${found}; load it, or send its bytes`);
+  }
   if (part.mimeType.startsWith('audio/') && content.type === 'base64') {
     const format = part.mimeType.slice('audio/'.length).replace('mpeg', 'mp3');
     return { type: 'input_audio', input_audio: { data: content.data, format } };

@@ -69,8 +69,8 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
   azure: {
     ...openai,
     id: 'azure',
-    baseUrl: 'https://YOUR-RESOURCE.openai.azure.com/openai',
-    url: '{base}/deployments/{model}/chat/completions?api-version={apiVersion}',
+    baseUrl: undefined,
+    url: '{azure}/deployments/{model}/chat/completions?api-version={apiVersion}',
     apiVersion: '2025-04-01-preview',
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     keyHeader: 'api-key',

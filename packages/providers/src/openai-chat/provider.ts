@@ -1,5 +1,7 @@
 import type { Provider } from '../contract/provider.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
+import { dialectOf } from '../wire/dialect-of.ts';
+import { readOptions } from '../wire/read-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ChatDialect } from './dialect.ts';
 import { type ChatPreset, presets } from './presets.ts';
@@ -20,9 +22,9 @@ export interface ChatOptions extends ApiOptions {
  * const provider = openaiChat({ preset: 'ollama', model: 'qwen3' });
  * const { text } = await provider.complete({ items });
  */
-export function openaiChat(options: ChatOptions): Provider {
-  const { preset = options.baseUrl === undefined ? 'openai' : 'compatible' } = options;
-  const dialect: ChatDialect = { ...presets[preset], ...options.dialect };
+export function openaiChat(given: ChatOptions): Provider {
+  const options = readOptions(given);
+  const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   return wireProvider(
     {
@@ -30,6 +32,6 @@ export function openaiChat(options: ChatOptions): Provider {
       http: (request) => chatRequest(request, options, dialect),
       reader: (context) => new ChatReader(context, owner),
     },
-    options,
+    given,
   );
 }

@@ -1,5 +1,5 @@
 import type { DeltaWriter, JsonObject, ReasoningForm, ReasoningWriter } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 
 /** Where servers put reasoning; some put the same text into two of them. */
 export const reasoningFieldNames: readonly string[] = [

@@ -130,6 +130,39 @@ describe('messages', () => {
     ]);
   });
 
+  test.each([
+    ['a file', { kind: 'file', name: 'a.pdf', mimeType: 'application/pdf' }],
+    ['a sound', { kind: 'media', mimeType: 'audio/mpeg' }],
+  ] as const)('%s at an address is an error: the API takes its bytes only', async (_, fields) => {
+    const part: Part = { ...fields, source: { type: 'url', url: 'https://a.example/b' } };
+    const result: Part = {
+      kind: 'tool_result',
+      toolCallId: toolCallId('c'),
+      name: 'read',
+      text: 'ok',
+      isError: false,
+      attachments: [part],
+    };
+    const called = item('a', 'assistant', toolCallPart(toolCallId('c'), 'read', {}));
+    for (const items of [[item('u', 'user', part)], [user, called, item('t', 'tool', result)]]) {
+      await expect(sent({ items })).rejects.toMatchObject({
+        kind: 'invalid_request',
+        message: expect.stringContaining('load it, or send its bytes'),
+      });
+    }
+  });
+
+  test.each(['system', 'developer'] as const)(
+    'a picture in a %s item is an error: only a user can show one',
+    async (kind) => {
+      const bytes = { type: 'bytes', bytes: Uint8Array.of(1) } as const;
+      const picture: Part = { kind: 'media', mimeType: 'image/png', source: bytes };
+      await expect(
+        sent({ items: [item('s', kind, text('Look'), picture), user] }),
+      ).rejects.toMatchObject({ kind: 'invalid_request' });
+    },
+  );
+
   test('a blob that nobody loaded is an error, and nothing is sent', async () => {
     const blob: Part = {
       kind: 'media',
@@ -358,7 +391,8 @@ test.each(Object.keys(presets) as ChatPreset[])(
       item('a2', 'assistant', text('Yes')),
       item('u3', 'user', text('Go on')),
     ];
-    const { body } = await sent({ items }, { preset });
+    const baseUrl = presets[preset].baseUrl ?? 'https://r.openai.azure.com';
+    const { body } = await sent({ items }, { preset, baseUrl });
     expect(chatFaults(body as JsonValue, rules[preset])).toEqual([]);
   },
 );

@@ -8,9 +8,9 @@ import type {
 } from '../contract/model-request.ts';
 import type { Message } from '../history/message.ts';
 import { toMessages } from '../history/to-messages.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import { httpTo } from '../wire/endpoint.ts';
-import type { HttpRequest } from '../wire/wire.ts';
 import type { ChatDialect } from './dialect.ts';
 import { chatMessages } from './messages.ts';
 

@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson } from '@millrace/core';
-import { isObject } from '../wire/fields.ts';
+import { isObject } from '../json/fields.ts';
 
 /** Two values may stand side by side only where a bracket was closed before. */
 const mayBeSeveral = /\}\s*[{"]/;

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { arrayIn, countIn, isObject, objectIn, textIn } from '../wire/fields.ts';
+import { arrayIn, countIn, isObject, objectIn, textIn } from '../json/fields.ts';
 import { reasoningFieldNames } from './reasoning.ts';
 
 /** What a chunk appends that says nothing else. */

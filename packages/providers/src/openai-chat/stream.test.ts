@@ -203,3 +203,166 @@ test('OpenRouter’s cost is kept exactly', async () => {
   ]);
   expect(usage.costs).toEqual([{ amount: '0.00000725', currency: 'USD' }]);
 });
+
+describe('calls that are hard to tell apart', () => {
+  const namesAndArguments = async (events: readonly object[]) =>
+    (await read([...events, finish('tool_calls')])).parts.map((part) =>
+      part.kind === 'tool_call' ? [part.name, part.arguments] : part.kind,
+    );
+  const several = (...entries: object[]) => chunk({ tool_calls: entries });
+
+  test('parallel calls stay in order when the first has no arguments', async () => {
+    for (const empty of ['', '{}']) {
+      const found = await namesAndArguments([
+        call({ index: 0, id: 'a', function: { name: 'now', arguments: empty } }),
+        call({ index: 1, id: 'b', function: { name: 'get', arguments: '{"x":1}' } }),
+      ]);
+      expect(found).toEqual([
+        ['now', empty],
+        ['get', '{"x":1}'],
+      ]);
+    }
+  });
+
+  test('E1, E10: without id and index, each chunk’s entries are calls of their own', async () => {
+    const entry = (name: string, text: string) => ({ id: '', function: { name, arguments: text } });
+    const found = await namesAndArguments([
+      several(entry('f', '{"x":1}'), entry('g', '{"y":1}')),
+      several(entry('f', '{"x":2}'), entry('g', '{"y":2}')),
+    ]);
+    expect(found).toEqual([
+      ['f', '{"x":1}'],
+      ['g', '{"y":1}'],
+      ['f', '{"x":2}'],
+      ['g', '{"y":2}'],
+    ]);
+  });
+
+  test('E1: without names either, a chunk’s entries go on where the chunk before had them', async () => {
+    const found = await namesAndArguments([
+      several(
+        { function: { name: 'f', arguments: '{"x"' } },
+        { function: { name: 'g', arguments: '{"y"' } },
+      ),
+      several({ function: { arguments: ':1}' } }, { function: { arguments: ':2}' } }),
+    ]);
+    expect(found).toEqual([
+      ['f', '{"x":1}'],
+      ['g', '{"y":2}'],
+    ]);
+  });
+
+  test('one id for several entries of a chunk is several calls', async () => {
+    const found = await namesAndArguments([
+      several(
+        { index: 0, id: 'x', function: { name: 'f', arguments: '{"a":1}' } },
+        { index: 1, id: 'x', function: { name: 'f', arguments: '{"a":2}' } },
+      ),
+    ]);
+    expect(found).toEqual([
+      ['f', '{"a":1}'],
+      ['f', '{"a":2}'],
+    ]);
+  });
+
+  test('one id at two indexes is two calls, also where there are no arguments yet', async () => {
+    const found = await namesAndArguments([
+      call({ index: 0, id: 'x', function: { name: 'ping', arguments: '' } }),
+      call({ index: 1, id: 'x', function: { name: 'pong', arguments: '' } }),
+    ]);
+    expect(found).toEqual([
+      ['ping', ''],
+      ['pong', ''],
+    ]);
+  });
+});
+
+describe('what was cut short by a limit', () => {
+  test.each(['length', 'content_filter'])(
+    'E11: at %s a call without arguments is partial, not {}',
+    async (reason) => {
+      const { parts, stop } = await read([
+        call({ index: 0, id: 'c', function: { name: 'wipe', arguments: '' } }),
+        finish(reason),
+      ]);
+      expect(parts).toMatchObject([{ name: 'wipe', partial: true }]);
+      expect(parts[0]).not.toHaveProperty('input');
+      expect(stop.reason).toBe(reason);
+    },
+  );
+
+  test('a call that was whole by then stays whole', async () => {
+    const { parts } = await read([
+      call({ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }),
+      finish('length'),
+    ]);
+    expect(parts).toMatchObject([{ name: 'f', input: {} }]);
+    expect(parts[0]).not.toHaveProperty('partial');
+  });
+});
+
+test('OpenRouter’s details are one only where type, index and id say so', async () => {
+  const detail = (fields: object) => chunk({ reasoning_details: [fields] });
+  const encrypted = { type: 'reasoning.encrypted', format: 'x' };
+  const { parts } = await read([
+    detail({ ...encrypted, id: 'rs_1', data: 'AAAA' }),
+    detail({ ...encrypted, id: 'rs_2', data: 'BBBB' }),
+    detail({ type: 'reasoning.text', index: 0, id: 't1', text: 'one ' }),
+    detail({ type: 'reasoning.text', index: 0, text: 'more' }),
+    detail({ type: 'reasoning.text', index: 0, id: 't2', text: 'two' }),
+    finish('stop'),
+  ]);
+  const details = parts.flatMap(({ providerState }) => {
+    const { details: kept = [] } = (providerState?.data ?? {}) as { details?: object[] };
+    return kept;
+  });
+  expect(details).toEqual([
+    { ...encrypted, id: 'rs_1', data: 'AAAA' },
+    { ...encrypted, id: 'rs_2', data: 'BBBB' },
+    { type: 'reasoning.text', index: 0, id: 't1', text: 'one more' },
+    { type: 'reasoning.text', index: 0, id: 't2', text: 'two' },
+  ]);
+});
+
+test('reasoning in the middle of structured output leaves one document', async () => {
+  const output = { name: 'out', schema: { type: 'object' } };
+  const { parts } = await read(
+    [
+      chunk({ content: '{"a":' }),
+      chunk({ reasoning_content: 'Hm' }),
+      chunk({ content: '1}' }),
+      finish('stop'),
+    ],
+    { output },
+  );
+  expect(parts).toMatchObject([
+    { kind: 'structured', value: { a: 1 } },
+    { kind: 'reasoning', text: 'Hm' },
+  ]);
+});
+
+test('usage without a figure is no usage, and an empty error no error', async () => {
+  const { usage, error } = await read([
+    { ...chunk({ content: 'x' }), usage: {}, error: {} },
+    finish('stop'),
+  ]);
+  expect(usage.estimated).toBe(true);
+  expect(error).toBeUndefined();
+});
+
+test('a last chunk that repeats the whole message adds nothing', async () => {
+  const whole = { choices: [{ index: 0, message: { content: 'Hi you' }, finish_reason: 'stop' }] };
+  expect((await read([chunk({ content: 'Hi ' }), chunk({ content: 'you' }), whole])).text).toBe(
+    'Hi you',
+  );
+});
+
+test('an empty text in Mistral’s list does not split the reasoning', async () => {
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
+  const { parts } = await read([
+    chunk({ content: [thinking('a')] }),
+    chunk({ content: [{ type: 'text', text: '' }, thinking('b')] }),
+    finish('stop'),
+  ]);
+  expect(parts).toMatchObject([{ kind: 'reasoning', text: 'ab' }]);
+});

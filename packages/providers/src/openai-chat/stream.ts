@@ -1,9 +1,9 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
-import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { LastAppend } from '../wire/lookalikes.ts';
 import { stopOf } from '../wire/stop-of.ts';
 import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { failureOf, otherWire, stopWords } from './errors.ts';
 import { Flow } from './flow.ts';
 import { AudioBlock, writeImage } from './media.ts';
@@ -24,6 +24,7 @@ export class ChatReader implements WireReader {
   #model: string | undefined;
   #responseId: string | undefined;
   #lastChunk: JsonObject | undefined;
+  #hasStreamed = false;
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
@@ -75,10 +76,10 @@ export class ChatReader implements WireReader {
     const raw = this.#finishReason ?? '';
     const failure = failureOf(raw);
     if (failure !== undefined) throw failure;
+    const stop = stopOf(raw, stopWords, this.#calls.count > 0);
     this.#flow.end();
     this.#audio?.commit();
-    this.#calls.commit();
-    const stop = stopOf(raw, stopWords, this.#calls.count > 0);
+    this.#calls.commit(stop.reason === 'length' || stop.reason === 'content_filter');
     return this.#flow.wasRefused && stop.reason === 'stop' ? { ...stop, reason: 'refusal' } : stop;
   }
 
@@ -98,17 +99,23 @@ export class ChatReader implements WireReader {
   }
 
   #noteUsage(usage: JsonValue | undefined): void {
-    if (isObject(usage)) this.#usage = usage;
+    if (isObject(usage) && Object.keys(usage).length > 0) this.#usage = usage;
   }
 
   #choice(choice: JsonObject): void {
-    const delta = objectIn(choice, 'delta') ?? objectIn(choice, 'message');
+    const delta = objectIn(choice, 'delta') ?? this.#wholeMessage(choice);
     if (delta !== undefined) this.#delta(delta);
     this.#noteUsage(choice['usage']);
     this.#finishReason ??= textIn(choice, 'finish_reason');
   }
 
+  /** Of a server that does not stream. After deltas it only repeats them. */
+  #wholeMessage(choice: JsonObject): JsonObject | undefined {
+    return this.#hasStreamed ? undefined : objectIn(choice, 'message');
+  }
+
   #delta(delta: JsonObject): void {
+    this.#hasStreamed = true;
     this.#reasoning(delta);
     const { content, tool_calls: calls } = delta;
     if (typeof content === 'string') {
@@ -138,11 +145,12 @@ export class ChatReader implements WireReader {
     for (const part of parts) {
       switch (part['type']) {
         case 'text':
-          this.#flow.text(textIn(part, 'text') ?? '');
+          this.#append({ to: 'text', text: textIn(part, 'text') ?? '' });
           break;
         case 'thinking':
           for (const thought of objectsIn(part, 'thinking')) {
-            this.#flow.reasoning('thinking', textIn(thought, 'text') ?? '');
+            const text = textIn(thought, 'text') ?? '';
+            this.#append({ to: 'reasoning', field: 'thinking', text });
           }
           break;
         case 'reference':

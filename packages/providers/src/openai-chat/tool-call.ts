@@ -3,10 +3,11 @@ import {
   type Ids,
   type JsonObject,
   type ProviderState,
+  parseJson,
   type TextWriter,
   toolCallId,
 } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 import { Nesting } from './nesting.ts';
 import { isRepeat, mayRepeat, singleArguments } from './single-arguments.ts';
 
@@ -32,9 +33,13 @@ export class ToolCall {
   #extra: JsonObject | undefined;
   #nesting: Nesting | undefined;
 
-  constructor(context: ToolCallContext, id: string | undefined) {
+  /** Does its server say at which index it is? */
+  readonly hasIndex: boolean;
+
+  constructor(context: ToolCallContext, id: string | undefined, hasIndex: boolean) {
     this.#context = context;
     this.#id = id;
+    this.hasIndex = hasIndex;
   }
 
   get id(): string | undefined {
@@ -88,13 +93,14 @@ export class ToolCall {
     this.#extra = { ...this.#extra, ...extra };
   }
 
-  /** The response is complete, and so is the call. */
-  commit(): void {
+  /** The response is over, and so is the call; one that was cut short is whole only if its JSON is. */
+  commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
     this.#write(this.#held);
     this.#id ??= this.#context.ids.toolCall();
     const part = this.#begin() ?? this.#open();
     const providerState = this.#state();
+    if (isCutShort && !parseJson(this.#arguments).ok) return part.commit({ partial: true });
     const single = singleArguments(this.#arguments);
     if (single === undefined) return part.commit({ providerState });
     const [id, name] = [toolCallId(this.#id), this.#name];

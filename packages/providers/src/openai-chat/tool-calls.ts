@@ -1,6 +1,6 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
-import { countIn, isObject, objectIn, textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { countIn, isObject, objectIn, textIn } from '../json/fields.ts';
 import { ToolCall, type ToolCallContext } from './tool-call.ts';
 
 /** What one entry of `delta.tool_calls` says, whoever sent it. Empty is absent. */
@@ -20,6 +20,10 @@ export class ToolCalls {
   readonly #calls: ToolCall[] = [];
   readonly #byId = new Map<string, ToolCall>();
   readonly #byIndex = new Map<number, ToolCall>();
+  /** The calls of the last chunk that had several, for those who give them neither id nor index. */
+  #byPlace: readonly ToolCall[] = [];
+  /** Those of this chunk: its entries are different calls, whatever they are called. */
+  #inChunk: ToolCall[] = [];
   #latest: ToolCall | undefined;
 
   constructor(context: ToolCallContext) {
@@ -30,13 +34,11 @@ export class ToolCalls {
     return this.#calls.length;
   }
 
-  /** The entries of one chunk, which are different calls, also where they have no index. */
+  /** The entries of one chunk. */
   add(entries: JsonArray): void {
-    let place = 0;
-    for (const entry of entries) {
-      if (isObject(entry)) this.#add(entry, entries.length > 1 ? place : undefined);
-      place++;
-    }
+    this.#inChunk = [];
+    for (const entry of entries) if (isObject(entry)) this.#add(entry, entries.length > 1);
+    if (entries.length > 1) this.#byPlace = this.#inChunk;
   }
 
   /** More arguments for the call at an index, where nothing but the index tells which one it is. */
@@ -47,15 +49,18 @@ export class ToolCalls {
     if (text !== '') call.addArguments(text);
   }
 
-  #add(entry: JsonObject, place: number | undefined): void {
+  #add(entry: JsonObject, isOneOfSeveral: boolean): void {
     const called = objectIn(entry, 'function');
     const fragment: Fragment = {
-      index: countIn(entry, 'index') ?? place,
+      index: countIn(entry, 'index'),
       id: usableId(textIn(entry, 'id')),
       name: textIn(called, 'name'),
       text: argumentText(called?.['arguments']),
     };
-    this.#latest = this.#resolve(fragment);
+    const place = isOneOfSeveral ? this.#inChunk.length : undefined;
+    const found = this.#resolve(fragment, place);
+    this.#latest = this.#inChunk.includes(found) ? this.#start(fragment) : found;
+    this.#inChunk.push(this.#latest);
     this.#extend(this.#latest, fragment, extraOf(entry));
   }
 
@@ -64,8 +69,9 @@ export class ToolCalls {
     for (const call of this.#calls) call.takePlace();
   }
 
-  commit(): void {
-    for (const call of this.#calls) call.commit();
+  /** The response is over. Where it was cut short, a call that is not whole stays partial. */
+  commit(isCutShort: boolean): void {
+    for (const call of this.#calls) call.commit(isCutShort);
   }
 
   #extend(call: ToolCall, { id, name, text }: Fragment, extra: JsonObject | undefined): void {
@@ -78,41 +84,39 @@ export class ToolCalls {
     if (extra !== undefined) call.addExtra(extra);
   }
 
-  #resolve(fragment: Fragment): ToolCall {
+  #resolve(fragment: Fragment, place: number | undefined): ToolCall {
     const { id, index, name } = fragment;
     const known = id === undefined ? undefined : this.#byId.get(id);
-    if (known !== undefined) return isAnother(known, name) ? this.#start(fragment) : known;
+    if (known !== undefined)
+      return this.#isAnother(known, fragment) ? this.#start(fragment) : known;
     const open = index === undefined ? undefined : this.#byIndex.get(index);
     if (open !== undefined) {
       const isNew = id !== undefined && open.id !== undefined && name !== undefined;
       return isNew ? this.#start(fragment) : open;
     }
-    const latest = this.#latest;
-    if (name !== undefined && !this.#isGoingOn(fragment)) return this.#start(fragment);
+    const before = place === undefined ? this.#latest : this.#byPlace[place];
+    const isBare = id === undefined && index === undefined;
+    const isGoingOn =
+      before !== undefined && (name === undefined || (isBare && isOpen(before, name)));
     // An id of its own is a call of its own, whose name is still to come.
-    if (latest === undefined || (id !== undefined && latest.id !== undefined)) {
-      if (id === undefined && index === undefined)
-        throw fault('protocol_error', 'a fragment of a tool call belongs to no call');
-      return this.#start(fragment);
-    }
-    return latest;
+    const isItsOwn = id !== undefined && before?.id !== undefined;
+    if (isGoingOn && !isItsOwn) return before;
+    if (name === undefined && isBare)
+      throw fault('protocol_error', 'a fragment of a tool call belongs to no call');
+    return this.#start(fragment);
   }
 
-  /** Without id and index, a call's own name says nothing new until its arguments are complete. */
-  #isGoingOn({ id, index, name }: Fragment): boolean {
-    const latest = this.#latest;
-    return (
-      latest !== undefined &&
-      id === undefined &&
-      index === undefined &&
-      latest.name === name &&
-      !latest.isComplete
-    );
+  /** Some servers use an id again: for the next call of a parallel set, or at another index. */
+  #isAnother(known: ToolCall, { name, index }: Fragment): boolean {
+    if (name === undefined) return false;
+    const isElsewhere = index !== undefined && this.#byIndex.get(index) !== known && known.hasIndex;
+    return isElsewhere || (known.hasArguments && name !== known.name);
   }
 
   #start({ id, index }: Fragment): ToolCall {
+    this.takePlaces();
     const isTaken = id !== undefined && this.#byId.has(id);
-    const call = new ToolCall(this.#context, isTaken ? undefined : id);
+    const call = new ToolCall(this.#context, isTaken ? undefined : id, index !== undefined);
     this.#calls.push(call);
     if (id !== undefined) this.#byId.set(id, call);
     if (index !== undefined) this.#byIndex.set(index, call);
@@ -120,9 +124,9 @@ export class ToolCalls {
   }
 }
 
-/** Some servers use an id again for the next call of a parallel set. */
-function isAnother(call: ToolCall, name: string | undefined): boolean {
-  return name !== undefined && call.hasArguments && name !== call.name;
+/** Where nothing else tells, a call's own name says nothing new until its arguments are complete. */
+function isOpen(call: ToolCall, name: string): boolean {
+  return call.name === name && !call.isComplete;
 }
 
 /** Some servers send the value instead of its text. */

@@ -1,5 +1,5 @@
 import { type Cost, type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, objectIn } from '../wire/fields.ts';
+import { countIn, objectIn } from '../json/fields.ts';
 
 /** Usage as this family of servers says it: the same figures under many names. */
 export function readUsage(usage: JsonObject): Usage {
