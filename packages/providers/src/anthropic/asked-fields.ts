@@ -4,7 +4,7 @@ import type { AnthropicOptions } from './anthropic-options.ts';
 import type { Turn } from './messages.ts';
 import { traitsOf } from './model-traits.ts';
 import { outputToolName } from './output-tool.ts';
-import { mayThinkOn, type ThinkingFields, thinkingFields } from './thinking.ts';
+import { forcedFields, mayThinkOn, type ThinkingFields, thinkingFields } from './thinking.ts';
 import { type ToolFields, toolFields } from './tools.ts';
 
 /** How the model is asked: all but what it is told. */
@@ -17,10 +17,12 @@ export function askedFields(
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
   const tools = toolFields(request, options, outputTool);
-  const thinkingStyle = options.thinking ?? traits.thinking;
-  const mayThink = thinkingStyle !== 'budget' || (!isForced(tools) && mayThinkOn(turns));
+  const style = { ...traits, thinking: options.thinking ?? traits.thinking };
+  const mayThink = style.thinking !== 'budget' || mayThinkOn(turns);
   const effort = mayThink ? request.reasoning : undefined;
-  const thinking = thinkingFields(effort, { ...traits, thinking: thinkingStyle }, maxTokens);
+  const thinking = isForced(tools)
+    ? forcedFields(effort, style)
+    : thinkingFields(effort, style, maxTokens);
   return {
     max_tokens: maxTokens,
     ...tools,
@@ -31,7 +33,7 @@ export function askedFields(
   };
 }
 
-/** A model that has to call a tool cannot think within a budget first. */
+/** A model that has to call a tool cannot think first. */
 function isForced({ tool_choice: choice }: ToolFields): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }

@@ -1,9 +1,9 @@
 import type { CustomPart, JsonObject, ReasoningPart, TextPart } from '@millrace/core';
 import type { AssistantPart, SentCall } from '../history/message.ts';
-import { arrayIn, isObject, objectIn, textIn } from '../wire/fields.ts';
+import { wellFormedValue } from '../history/well-formed-value.ts';
+import { arrayIn, isObject, textIn } from '../json/fields.ts';
 import { containerName } from './container.ts';
 import { saidBlock, textBlock } from './content-blocks.ts';
-import { wellFormedValue } from './well-formed-value.ts';
 
 /** What the model said, as it was when it said it; undefined for what cannot be sent back. */
 export function assistantBlock(part: AssistantPart): JsonObject | undefined {
@@ -30,14 +30,9 @@ function stateOf({ providerState }: AssistantPart): JsonObject | undefined {
 }
 
 function citedText(part: TextPart): JsonObject | undefined {
-  const block = isExplanation(part) ? undefined : textBlock(part.text);
+  const block = textBlock(part.text);
   const citations = arrayIn(stateOf(part), 'citations');
   return block === undefined || citations.length === 0 ? block : { ...block, citations };
-}
-
-/** Why the model was stopped is not what it said. */
-function isExplanation(part: TextPart): boolean {
-  return objectIn(stateOf(part), 'stop_details') !== undefined;
 }
 
 /** Thinking that nobody signed is refused. */
@@ -50,8 +45,8 @@ function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
 
 function toolUseBlock(part: SentCall): JsonObject {
   const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
-  const input = wellFormedValue(part.input);
-  return { ...rest, type: 'tool_use', id: part.toolCallId, name: part.name, input };
+  const { toolCallId: id, name, input } = part;
+  return { ...rest, type: 'tool_use', id, name, input };
 }
 
 function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
 import { OpenCustom } from './open-custom.ts';
 import { OpenOutput } from './open-output.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { Message } from '../history/message.ts';
-import { isObject, objectIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, textIn } from '../json/fields.ts';
 
 /** The name of the part that keeps a container which no call can keep. */
 export const containerName = 'container';

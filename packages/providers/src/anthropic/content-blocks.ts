@@ -1,7 +1,7 @@
 import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import { contentOf } from '../history/content-of.ts';
 import type { SaidPart } from '../history/message.ts';
-import { fault } from '../wire/wire-fault.ts';
 
 /** A text; undefined where there is nothing but space in it, which the API refuses. */
 export function textBlock(text: string): JsonObject | undefined {

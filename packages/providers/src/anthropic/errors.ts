@@ -1,5 +1,5 @@
-import type { JsonObject, Stop } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import type { JsonObject, Stop, StopReason } from '@millrace/core';
+import { textIn } from '../json/fields.ts';
 import { type StopWords, stopOf } from '../wire/stop-of.ts';
 
 const stopWords: StopWords = {
@@ -12,6 +12,13 @@ const stopWords: StopWords = {
   refusal: 'refusal',
   pause_turn: 'pause',
 };
+
+const wholeEnds: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
+
+/** Did the message stop where the model was not at an end? */
+export function isCutShort(reason: string | undefined): boolean {
+  return reason === undefined || !wholeEnds.has(stopOf(reason, stopWords, true).reason);
+}
 
 /** What a message says about its end, and what came in it. */
 export interface MessageEnd {

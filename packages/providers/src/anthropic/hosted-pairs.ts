@@ -1,6 +1,6 @@
 import type { CustomPart, JsonValue } from '@millrace/core';
 import type { Message } from '../history/message.ts';
-import { isObject, textIn } from '../wire/fields.ts';
+import { isObject, textIn } from '../json/fields.ts';
 
 /**
  * The hosted calls without a result and the results without a call: the API refuses both. A call may

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 import { beginBlock } from './begin-block.ts';
-import type { BlockContext, OpenBlock } from './open-block.ts';
+import type { BlockContext, BlockEnd, OpenBlock } from './open-block.ts';
 import { OpenOutput } from './open-output.ts';
 import { OpenToolUse } from './open-tool-use.ts';
 
@@ -13,8 +13,9 @@ export class MessageBlocks {
   readonly #context: BlockContext;
   readonly #open = new Map<Index, OpenBlock>();
   readonly #starts = new Map<Index, JsonObject>();
-  /** Whole, but not closed: what they need is told at the end. */
-  readonly #waiting: OpenToolUse[] = [];
+  /** Stopped, but not closed: what they need is told at the end. */
+  readonly #waiting: OpenBlock[] = [];
+  #last: OpenBlock | undefined;
   isEmpty = true;
   hasClientCalls = false;
   hasOutput = false;
@@ -29,6 +30,7 @@ export class MessageBlocks {
     for (const open of this.#open.values()) open.begin?.();
     const begun = beginBlock(block, this.#context);
     this.#open.set(index, begun);
+    this.#last = begun;
     this.#starts.set(index, block);
     this.isEmpty = false;
     this.hasClientCalls ||= begun instanceof OpenToolUse;
@@ -45,14 +47,17 @@ export class MessageBlocks {
   stop(index: Index): void {
     const block = this.#open.get(index);
     this.#open.delete(index);
-    if (block instanceof OpenToolUse && block.isProgrammatic) this.#waiting.push(block);
+    if (block?.waits) this.#waiting.push(block);
     else block?.close();
   }
 
-  /** The message is whole, and so is whatever has not been stopped. */
-  stopAll(container: JsonObject | undefined): void {
-    for (const index of [...this.#open.keys()]) this.stop(index);
-    for (const call of this.#waiting) call.close(container);
+  /** The message is over. Where it was cut off, it was at its last block, or at what was never stopped. */
+  stopAll({ isCut, container }: BlockEnd): void {
+    const unstopped = [...this.#open.values()];
+    this.#open.clear();
+    for (const block of this.#waiting)
+      block.close({ isCut: isCut && block === this.#last, container });
+    for (const block of unstopped) block.close({ isCut, container });
   }
 
   /** What proxies send twice starts once: a call must not become two. */

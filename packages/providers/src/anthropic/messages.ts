@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { CacheHints } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
 import type { AssistantPart, Message, SaidPart } from '../history/message.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { assistantBlock } from './assistant-blocks.ts';
 import { CachePoints } from './cache-points.ts';
 import { saidBlock } from './content-blocks.ts';
@@ -87,13 +87,19 @@ function instruction(part: SaidPart, role: string): JsonObject | undefined {
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
 
-/** The user has the first word, and the model's last one does not end in space. */
+/** The user has the first word, and the model's last one ends neither in thinking nor in space. */
 function wellOrdered(turns: readonly Turn[]): readonly Turn[] {
   const first: Turn = { role: 'user', content: [{ type: 'text', text: '(It begins here.)' }] };
   const begun = turns[0]?.role === 'user' ? turns : [first, ...turns];
   const last = begun.at(-1);
   if (last?.role !== 'assistant') return begun;
-  return [...begun.slice(0, -1), { ...last, content: trimmed(last.content) }];
+  const end = last.content.findLastIndex((block) => !isThinking(block));
+  const content = trimmed(last.content.slice(0, end + 1));
+  return [...begun.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
+}
+
+function isThinking({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
 }
 
 /** Blocks of nothing but space are gone by now, so that something is left of each. */

@@ -11,10 +11,20 @@ import type { ModelRequest } from '../contract/model-request.ts';
 /** One content block while it streams. */
 export interface OpenBlock {
   delta(delta: JsonObject): void;
-  /** It is whole: its part is committed. */
-  close(): void;
+  /** It is over: its part is committed. Only the end of the message says more about it than that. */
+  close(end?: BlockEnd): void;
+  /** Must it, once it is stopped, be closed with the end of the message? Else it is closed at once. */
+  readonly waits?: boolean;
   /** Another block starts: it takes its place among the parts, even if nothing of it has come yet. */
   begin?(): void;
+}
+
+/** What the end of a message says about a block. */
+export interface BlockEnd {
+  /** The answer was cut off where it was at this block. */
+  readonly isCut: boolean;
+  /** That the code of the message runs in. */
+  readonly container: JsonObject | undefined;
 }
 
 export interface BlockContext {

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, parseJson, type ValueWriter } from '@millrace/core';
-import { arrayIn, textIn } from '../wire/fields.ts';
+import { arrayIn, textIn } from '../json/fields.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import { Citations } from '../wire/citations.ts';
-import { isObject, objectsIn, textIn } from '../wire/fields.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
 

@@ -1,16 +1,28 @@
-import { type JsonObject, type TextWriter, type ToolCallId, toolCallId } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import {
+  type JsonObject,
+  parseJson,
+  type TextWriter,
+  type ToolCallId,
+  toolCallId,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import { textIn } from '../json/fields.ts';
 import { isProgrammatic } from './container.ts';
-import { type BlockContext, fragmentOf, type OpenBlock, startedInput } from './open-block.ts';
+import {
+  type BlockContext,
+  type BlockEnd,
+  fragmentOf,
+  type OpenBlock,
+  startedInput,
+} from './open-block.ts';
 
 /** A call of one of the client's tools. */
 export class OpenToolUse implements OpenBlock {
   readonly #context: BlockContext;
   readonly #start: JsonObject;
   readonly #part: TextWriter;
-  /** The code that made the call waits in a container, which is told only at the end of the message. */
-  readonly isProgrammatic: boolean;
+  /** Only looked at when they are whole. */
+  #arguments = '';
 
   constructor(context: BlockContext, start: JsonObject) {
     const name = textIn(start, 'name');
@@ -18,19 +30,37 @@ export class OpenToolUse implements OpenBlock {
     this.#context = context;
     this.#start = start;
     this.#part = context.writer.toolCall(newId(textIn(start, 'id'), context), name);
-    this.isProgrammatic = isProgrammatic(start);
   }
 
   delta(delta: JsonObject): void {
-    this.#part.append(fragmentOf(delta));
+    this.#append(fragmentOf(delta));
   }
 
-  close(container?: JsonObject): void {
-    if (this.#part.length === 0) this.#part.append(startedInput(this.#start));
+  /**
+   * No arguments are `{}` or were cut off, and code that made the call waits in a container: both are
+   * told only at the end of the message.
+   */
+  get waits(): boolean {
+    return isProgrammatic(this.#start) || !this.#isWritten;
+  }
+
+  close(end?: BlockEnd): void {
+    if (end?.isCut && !this.#isWritten) return this.#part.commit({ partial: true });
+    if (this.#arguments === '') this.#append(startedInput(this.#start));
     const { type: _type, id: _id, name: _name, input: _input, ...rest } = this.#start;
+    const container = isProgrammatic(this.#start) ? end?.container : undefined;
     const kept = { ...rest, ...(container === undefined ? {} : { container }) };
     const hasKept = Object.keys(kept).length > 0;
     this.#part.commit({ providerState: hasKept ? this.#context.state(kept) : undefined });
+  }
+
+  get #isWritten(): boolean {
+    return parseJson(this.#arguments || startedInput(this.#start)).ok;
+  }
+
+  #append(fragment: string): void {
+    this.#arguments += fragment;
+    this.#part.append(fragment);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { readOptions } from '../wire/read-options.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { AnthropicOptions } from './anthropic-options.ts';
@@ -14,7 +15,7 @@ import { AnthropicReader } from './stream.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
-  return wireProvider(anthropicWire(options), options);
+  return wireProvider(anthropicWire(readOptions(options)), options);
 }
 
 function anthropicWire(options: AnthropicOptions): Wire {

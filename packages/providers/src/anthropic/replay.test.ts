@@ -133,6 +133,24 @@ describe('what goes back', () => {
     expect(await sentBack([use, thinking], 'tool_use')).toEqual([use]);
   });
 
+  test('is not the thinking at the end of the last word, nor a word of nothing else', async () => {
+    const next = [said('u2', 'Go')];
+    expect(await sentBack([thinking, cited, thinking, redacted], 'max_tokens')).toEqual([
+      thinking,
+      cited,
+    ]);
+    expect(await sentBack([thinking, redacted], 'max_tokens')).toBeUndefined();
+    expect(await sentBack([thinking, cited, thinking], 'end_turn', next)).toEqual([
+      thinking,
+      cited,
+      thinking,
+    ]);
+    const spaced = { type: 'text', text: 'At six. \n' };
+    expect(await sentBack([spaced, thinking], 'max_tokens')).toEqual([
+      { type: 'text', text: 'At six.' },
+    ]);
+  });
+
   test('is not the thinking of another model, nor what only that one reads', async () => {
     const content = [thinking, redacted, search, found, cited, use];
     const { caller: _caller, ...plain } = use;
@@ -169,6 +187,10 @@ describe('what goes back', () => {
     const answer = await answerOf(stream([], 'refusal', { stop_details }));
     const { body } = await send([said('u1', 'Hi'), answer, said('u2', 'Something else')]);
     expect(body['messages']).toHaveLength(1);
+    const elsewhere = await send([said('u1', 'Hi'), answer, said('u2', 'Go')], {
+      model: 'claude-opus-4-1',
+    });
+    expect(elsewhere.body['messages']).toHaveLength(1);
     // Another model's refusal is what it said.
     const foreign: Part = { kind: 'text', text: 'I cannot.', metadata: { refusal: true } };
     const other = await send([said('u1', 'Hi'), { ...answer, parts: [foreign] }, said('u2', 'Go')]);

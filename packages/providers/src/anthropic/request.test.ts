@@ -329,10 +329,29 @@ describe('reasoning', () => {
     });
   });
 
-  test('within a budget is left out where a tool is forced, and adaptive is not', async () => {
-    const forced = { tools: [{ name: 'tide', inputSchema: {} }], toolChoice: 'required' } as const;
-    expect(await thinking('low', {}, forced)).toMatchObject({ thinking: undefined });
-    expect(await thinking('low', newer, forced)).toMatchObject({ thinking: { type: 'adaptive' } });
+  test('is left out where a tool is forced, and off where it would be on by itself', async () => {
+    const tools = [{ name: 'tide', inputSchema: {} }];
+    const output = { name: 'answer', schema: {} };
+    const off = { thinking: { type: 'disabled' } };
+    for (const toolChoice of ['required', { name: 'tide' }] as const) {
+      const forced = { tools, toolChoice };
+      expect(await thinking('low', {}, forced)).toMatchObject({ thinking: undefined });
+      expect(await thinking('low', newer, forced)).toMatchObject({
+        ...off,
+        config: { effort: 'low' },
+      });
+      const always = { model: 'claude-fable-5' };
+      expect(await thinking('low', always, forced)).toMatchObject({ thinking: undefined });
+    }
+    const asTool = { ...newer, structuredOutput: 'tool' } as const;
+    expect(await thinking('low', asTool, { output })).toMatchObject(off);
+    const silent = await bodyOf({ items: [user('Hi')], tools, toolChoice: 'required' }, newer);
+    expect(silent).toMatchObject(off);
+    // Off is refused beside the highest effort.
+    const most = await thinking('max', newer, { tools, toolChoice: 'required' });
+    expect(most).toMatchObject({ ...off, config: { effort: 'high' } });
+    const free = await thinking('low', newer, { tools, toolChoice: 'auto' });
+    expect(free).toMatchObject({ thinking: { type: 'adaptive' } });
   });
 
   test('within a budget is left out in a turn that did not begin with thinking', async () => {
@@ -601,7 +620,7 @@ describe('messages', () => {
     const part: Part = {
       kind: 'media',
       mimeType: 'image/png',
-      source: { type: 'blob', hash: 'h', length: 1 },
+      source: { type: 'url', url: 'https://a/b.png' },
     };
     expect(await messagesOf([user('A'), assistant(part), user('B')])).toMatchObject([
       {},
@@ -665,6 +684,22 @@ describe('tool results', () => {
     });
     expect(await only(result('a', ' ', { attachments } as Partial<Part>))).toMatchObject({
       content: [{ type: 'image' }, {}],
+    });
+  });
+
+  test('never make a request invalid: what the API does not take of them is named', async () => {
+    const bytes = new TextEncoder().encode('abc');
+    const url = { type: 'url', url: 'https://a.example/b' };
+    const attachments = [
+      { kind: 'media', mimeType: 'image/svg+xml', source: { type: 'bytes', bytes } },
+      { kind: 'file', name: 'a.csv', mimeType: 'text/csv', source: url },
+    ];
+    const named = attachments.map(({ mimeType }) => words(`[${mimeType}: not shown]`));
+    const blob = { type: 'blob', hash: 'h', length: 9 };
+    const unloaded = { kind: 'media', mimeType: 'image/png', source: blob };
+    const brought = { attachments: [...attachments, unloaded] } as Partial<Part>;
+    expect(await only(result('a', 'see', brought))).toMatchObject({
+      content: [words('see'), ...named],
     });
   });
 

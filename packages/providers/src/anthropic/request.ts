@@ -1,7 +1,9 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
-import { needApiKey, streamHeaders, withoutTrailingSlash } from '../wire/api-options.ts';
-import type { HttpRequest } from '../wire/wire.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { checkSecret, needApiKey, streamHeaders } from '../wire/api-options.ts';
+import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
 import type { AnthropicOptions } from './anthropic-options.ts';
 import { askedFields } from './asked-fields.ts';
 import { betasFor } from './betas.ts';
@@ -16,13 +18,14 @@ const keyVariables = ['ANTHROPIC_API_KEY'];
 const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
 export function anthropicRequest(request: ModelRequest, options: AnthropicOptions): HttpRequest {
-  const { model, baseUrl = defaultBaseUrl, betas = [] } = options;
+  const { model, betas = [] } = options;
+  const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
   const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
   const { system, turns } = conversationOf(messages, request.cache);
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
   return {
-    url: `${withoutTrailingSlash(baseUrl).replace(/\/v1$/, '')}/v1/messages`,
+    url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
     headers,
     body: {
       model,
@@ -42,19 +45,19 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
 type Headers = Readonly<Record<string, string>>;
 
 function headersFor(options: AnthropicOptions, betas: readonly string[]): Headers {
-  const entries = Object.entries(options.headers ?? {});
-  // In one case, so that none is sent twice.
-  const given = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
-  return {
-    ...streamHeaders,
-    'anthropic-version': options.version ?? defaultVersion,
-    ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
-    ...('x-api-key' in given || 'authorization' in given ? {} : keyHeader(options)),
-    ...given,
-  };
+  const given = readHeaders(options.headers);
+  const isKeyGiven = 'x-api-key' in given || 'authorization' in given;
+  return mergeHeaders(
+    streamHeaders,
+    { 'anthropic-version': options.version ?? defaultVersion },
+    betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') },
+    isKeyGiven ? {} : keyHeader(options),
+    given,
+  );
 }
 
 function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
-  if (authToken !== undefined) return { authorization: `Bearer ${authToken}` };
+  const token = checkSecret('authToken', authToken);
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
   return { 'x-api-key': needApiKey(apiKey, keyVariables) };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { objectIn, textIn } from '../wire/fields.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 
 /** Which field of each delta has the text, where it has nothing else. */
 const textFields: Readonly<Record<string, string>> = {

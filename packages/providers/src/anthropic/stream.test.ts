@@ -348,6 +348,58 @@ describe('tool calls', () => {
     expect(callsOf(found)).toMatchObject([{ arguments: '', input: {} }]);
   });
 
+  const cutReasons = [
+    'max_tokens',
+    'model_context_window_exceeded',
+    'refusal',
+    'sensitive',
+    'tired',
+  ];
+
+  test.each(cutReasons)('E11: at %s the call that the answer was at is partial', async (raw) => {
+    const unstopped = (...pieces: readonly string[]) => callBlock(1, {}, ...pieces).slice(0, -1);
+    const cuts = [
+      unstopped(),
+      unstopped(''),
+      unstopped('{"port":"Br'),
+      callBlock(1, {}),
+      callBlock(1, {}, ''),
+      callBlock(1, {}, '{"port":"Br'),
+    ];
+    for (const blocks of cuts) {
+      // Another came after it, so the first is whole: it has no arguments.
+      const found = await read(message([...callBlock(0, {}, ''), ...blocks], raw));
+      const [first, second] = callsOf(found);
+      expect(first).toMatchObject({ toolCallId: 'toolu_0', input: {} });
+      expect(first).not.toHaveProperty('partial');
+      expect(second).toMatchObject({ toolCallId: 'toolu_1', partial: true });
+      expect(second).not.toHaveProperty('input');
+    }
+  });
+
+  test.each(cutReasons)('E11: at %s a call that is whole stays', async (raw) => {
+    const whole = [
+      callBlock(0, {}, '{"port":', '"Brest"}'),
+      callBlock(0, { input: { port: 'Brest' } }),
+      [...callBlock(0, {}, ''), ...textBlock(1, 'And n')],
+    ];
+    for (const blocks of whole) {
+      const [found] = callsOf(await read(message(blocks, raw)));
+      expect(found).toHaveProperty('input');
+      expect(found).not.toHaveProperty('partial');
+    }
+  });
+
+  test.each(['tool_use', 'end_turn', 'stop_sequence', 'pause_turn'])(
+    'E11: at %s no arguments mean {}',
+    async (raw) => {
+      for (const blocks of [callBlock(0, {}, ''), callBlock(0, {}).slice(0, -1)]) {
+        const found = await read(message(blocks, raw));
+        expect(callsOf(found)).toMatchObject([{ arguments: '', input: {} }]);
+      }
+    },
+  );
+
   test('trap, E14: input that is whole at the start is not lost', async () => {
     const call = (input: unknown) => callBlock(0, { input } as JsonObject);
     const cases: readonly (readonly [unknown, string])[] = [
@@ -614,6 +666,21 @@ describe('structured output', () => {
     expect(item.parts).toEqual([{ kind: 'structured', name: 'answer', value: { a: 1 } }]);
   });
 
+  test('of several blocks is as many parts, since each goes back as it came', async () => {
+    const blocks = [
+      ...textBlock(0, '{"a":'),
+      begin(1, { type: 'thinking', thinking: 'hm', signature: 'x' }),
+      stop(1),
+      ...textBlock(2, '1}'),
+    ];
+    const { item } = await read(message(blocks), { request });
+    expect(item.parts).toMatchObject([
+      { kind: 'text', text: '{"a":' },
+      { kind: 'reasoning' },
+      { kind: 'text', text: '1}' },
+    ]);
+  });
+
   const asTool = { request, structuredOutput: 'tool' } as const;
 
   test('of a forced tool is its input, and no call', async () => {
@@ -642,6 +709,22 @@ describe('structured output', () => {
       { value: {} },
     ]);
   });
+
+  test.each(['max_tokens', 'refusal'])(
+    'E11: of a forced tool is no value where %s cut it, but the text that came',
+    async (raw) => {
+      const cut = async (blocks: readonly JsonObject[]) =>
+        (await read(message(blocks, raw), asTool)).item.parts;
+      const answer = (...pieces: readonly string[]) => callBlock(0, { name: 'answer' }, ...pieces);
+      for (const blocks of [answer(''), answer(), answer('').slice(0, -1)]) {
+        expect(await cut(blocks)).toEqual([]);
+      }
+      const half = { kind: 'text', text: '{"a":', mimeType: 'application/json', partial: true };
+      expect(await cut(answer('', '{"a":'))).toEqual([half]);
+      expect(await cut(answer('{"a":').slice(0, -1))).toEqual([half]);
+      expect(await cut(answer('{"a":1}'))).toMatchObject([{ value: { a: 1 } }]);
+    },
+  );
 
   test('of a forced tool leaves calls of other tools alone, also of one with its name', async () => {
     const tools = [{ name: 'answer', inputSchema: {} }];
@@ -706,7 +789,7 @@ describe('the end', () => {
       {
         kind: 'text',
         text: 'Blocked by policy.',
-        metadata: { refusal: true },
+        metadata: { refusal: true, isExplanation: true },
         providerState: state({ stop_details }),
       },
     ]);

@@ -1,10 +1,11 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
-import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { explanation } from '../history/explanation.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { LastAppend } from '../wire/lookalikes.ts';
 import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { containerName } from './container.ts';
-import { stopOfMessage } from './errors.ts';
+import { isCutShort, stopOfMessage } from './errors.ts';
 import { MessageBlocks } from './message-blocks.ts';
 import type { BlockContext } from './open-block.ts';
 import { soleAppend } from './sole-append.ts';
@@ -84,7 +85,7 @@ export class AnthropicReader implements WireReader {
   }
 
   finish(): Stop {
-    this.#blocks.stopAll(this.#container);
+    this.#blocks.stopAll({ isCut: isCutShort(this.#reason), container: this.#container });
     const { hasClientCalls, hasOutput } = this.#blocks;
     const [reason, details] = [this.#reason, this.#details];
     const stop = stopOfMessage({ reason, details, hasClientCalls, hasOutput });
@@ -125,7 +126,7 @@ export class AnthropicReader implements WireReader {
     const text = textIn(this.#details, 'explanation');
     if (text === undefined) return;
     const providerState = this.#context.state({ stop_details: this.#details ?? {} });
-    this.#context.writer.whole({ kind: 'text', text, metadata: { refusal: true }, providerState });
+    this.#context.writer.whole({ kind: 'text', text, metadata: explanation, providerState });
   }
 
   /** The next request goes on in it. */

@@ -36,6 +36,20 @@ export function thinkingFields(
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
+/** How it is told not to think, because a tool is forced: some think unless they are told. */
+export function forcedFields(
+  effort: ReasoningEffort | undefined,
+  { thinking, canStopThinking }: ModelTraits,
+): ThinkingFields {
+  if (thinking !== 'adaptive') return {};
+  // The highest effort is refused where nothing is thought.
+  const most = effort === 'max' ? 'high' : effort;
+  return {
+    ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
+    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+  };
+}
+
 /**
  * With a budget, the turn that goes on must have begun with thinking. It has none where another model
  * began it, or where its thinking was never signed.

@@ -3,7 +3,7 @@ import { mediaBlock, textBlock } from './content-blocks.ts';
 
 export function toolResultBlock(part: ToolResultPart): JsonObject {
   const { toolCallId, isError, attachments = [] } = part;
-  const seen = attachments.filter((attachment) => !isClippedText(attachment)).map(attachmentBlock);
+  const seen = attachments.map(attachmentBlock);
   const text = part.text === '' && isError ? 'The tool failed and did not say why.' : part.text;
   const content = seen.length === 0 ? text : [...[textBlock(text) ?? []].flat(), ...seen];
   return {
@@ -14,12 +14,15 @@ export function toolResultBlock(part: ToolResultPart): JsonObject {
   };
 }
 
-/** The whole of a text that the model was shown a part of. */
-function isClippedText({ source, mimeType }: MediaPart | FilePart): boolean {
-  return source.type === 'blob' && mimeType.startsWith('text/');
-}
-
 /** What a tool brings is not the user's fault: what cannot be shown is named. */
 function attachmentBlock(attachment: MediaPart | FilePart): JsonObject {
-  return mediaBlock(attachment) ?? { type: 'text', text: `[${attachment.mimeType}: not shown]` };
+  const block = isShowable(attachment) ? mediaBlock(attachment) : undefined;
+  return block ?? { type: 'text', text: `[${attachment.mimeType}: not shown]` };
+}
+
+/** Loaded, or at an address from which the API takes it; and of the pictures only some. */
+function isShowable({ source, mimeType }: MediaPart | FilePart): boolean {
+  const isPicture = /^image\/(?:jpe?g|png|gif|webp)$/.test(mimeType);
+  if (source.type === 'url') return isPicture || mimeType === 'application/pdf';
+  return source.type === 'bytes' && (isPicture || !mimeType.startsWith('image/'));
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, objectIn, objectsIn } from '../wire/fields.ts';
+import { countIn, objectIn, objectsIn } from '../json/fields.ts';
 
 const counts = [
   'input_tokens',

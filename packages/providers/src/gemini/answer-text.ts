@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import { type JsonObject, parseJson } from '@millrace/core';
 import type { Owner } from '../history/own-parts.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
@@ -29,6 +29,13 @@ export class AnswerText extends TextBlock {
     super.append(text);
     this.#cut();
     this.#pieces.push({ text, thoughtSignature });
+  }
+
+  /** Does it begin like JSON that was asked for, and is not at its end? */
+  get isUnfinished(): boolean {
+    if (!this.#isJson) return false;
+    const text = this.#pieces.map((piece) => piece['text']).join('') + this.#unsigned;
+    return /^\s*[[{"]/.test(text) && !parseJson(text).ok;
   }
 
   end(): void {

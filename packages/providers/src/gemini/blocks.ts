@@ -1,7 +1,7 @@
 import type { BytesWriter, JsonObject, ReasoningWriter } from '@millrace/core';
 import type { Owner } from '../history/own-parts.ts';
+import { textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
-import { textIn } from '../wire/fields.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 import { AnswerText } from './answer-text.ts';
 import { bytesOf } from './inline-data.ts';
@@ -10,7 +10,10 @@ import { partState } from './part-state.ts';
 /** Far below what one append may hold. */
 const maxSliceBytes = 2 ** 20;
 
-/** Everything but calls: one part is open at a time, and another kind of content begins another. */
+/**
+ * Everything but calls: one part is open at a time, and another kind of content begins another. Only JSON
+ * that was asked for goes on behind whatever stands in the middle of it.
+ */
 export class Blocks {
   readonly #context: ReaderContext;
   readonly #owner: Owner;
@@ -79,25 +82,35 @@ export class Blocks {
   }
 
   close(): void {
-    this.#text?.end();
-    this.#thought?.commit();
-    this.#sound?.part.commit();
-    this.#text = undefined;
-    this.#thought = undefined;
-    this.#sound = undefined;
+    this.#closeOthers();
+    if (this.#text?.isUnfinished) return;
+    this.#endText();
   }
 
   /** The response is over: citations that no text could take stand by themselves. */
   end(): void {
-    this.close();
+    this.#closeOthers();
+    this.#endText();
     if (!this.#isUncited) return;
     const value = this.#citations.metadata;
     this.#context.writer.whole({ kind: 'custom', name: 'groundingMetadata', value });
   }
 
+  #closeOthers(): void {
+    this.#thought?.commit();
+    this.#sound?.part.commit();
+    this.#thought = undefined;
+    this.#sound = undefined;
+  }
+
+  #endText(): void {
+    this.#text?.end();
+    this.#text = undefined;
+  }
+
   #answer(): AnswerText {
+    this.#closeOthers();
     if (this.#text !== undefined) return this.#text;
-    this.close();
     this.#text = new AnswerText(this.#context, this.#owner);
     if (this.#isUncited) this.#text.metadata(this.#citations.metadata);
     this.#isUncited = false;

@@ -152,6 +152,33 @@ describe('contents', () => {
     const contents = await contentsOf([user('a\ud83d')]);
     expect(contents[0]?.parts).toEqual([{ text: 'a\ufffd' }]);
   });
+
+  test('E28: nor is it in the arguments of a call, in what a tool said, or in unsigned code', async () => {
+    const half = { a: ['x\ud83d'], '\ude00': 1 };
+    const called = toolCallPart(toolCallId('c1'), 'get_tide', half);
+    const code = { executableCode: { language: 'PYTHON', code: 'a\ud83d' } };
+    const hosted = (value: JsonObject, data: JsonObject): Part => ({
+      kind: 'custom',
+      name: 'executableCode',
+      value,
+      providerState: { provider: 'gemini', model, data },
+    });
+    const signed = { ...code, thoughtSignature: 's1' };
+    const contents = await contentsOf([
+      user('?'),
+      item('assistant', hosted(code, {}), hosted(signed, { thoughtSignature: 's1' }), called),
+      item('tool', result('c1', { text: 'b\ud83d' })),
+    ]);
+    expect(contents[1]?.parts).toMatchObject([
+      { executableCode: { code: 'a\ufffd' } },
+      // What is signed is never touched.
+      signed,
+      { functionCall: { args: { a: ['x\ufffd'], '\ufffd': 1 } } },
+    ]);
+    expect(contents[2]?.parts).toMatchObject([
+      { functionResponse: { response: { output: 'b\ufffd' } } },
+    ]);
+  });
 });
 
 describe('calls and results', () => {
@@ -236,6 +263,54 @@ describe('calls and results', () => {
       { fileData: { mimeType: 'image/png', fileUri: 'https://p.example/' } },
       { inlineData: { mimeType: 'audio/wav', data: 'AQID' } },
     ]);
+  });
+});
+
+describe('what cannot be shown', () => {
+  const bytes = new Uint8Array([1, 2, 3]);
+  const zip = {
+    kind: 'media',
+    mimeType: 'application/zip',
+    source: { type: 'bytes', bytes },
+  } as const;
+  const gif = { ...zip, mimeType: 'image/gif' };
+  const blob = {
+    ...zip,
+    mimeType: 'image/png',
+    source: { type: 'blob', hash: 'h', length: 3 },
+  } as const;
+
+  test.each([
+    ['Gemini', asGemini, model],
+    ['Vertex', asVertex, model],
+    ['Gemini 2', asGemini, 'gemini-2.5-flash'],
+  ] as const)(
+    'of what a tool or a model made never makes a request invalid: %s',
+    async (_, made, id) => {
+      const contents = await contentsOf(
+        [
+          user('?'),
+          item('assistant', text('Here:'), gif, blob, call('c1', 'get_tide')),
+          item('tool', result('c1', { attachments: [zip, blob] })),
+        ],
+        made,
+        id,
+      );
+      expect(contents[1]?.parts.slice(0, 2)).toEqual([
+        { text: 'Here:' },
+        { text: '[image/gif, not shown]' },
+      ]);
+      expect(contents[2]?.parts.at(-1)).toEqual({ text: '[application/zip, not shown]' });
+      expect(JSON.stringify(contents)).not.toContain('inlineData');
+    },
+  );
+
+  test('of what the user gave is sent as it is, or refused before that', async () => {
+    const [said] = await contentsOf([item('user', zip)]);
+    expect(said?.parts).toMatchObject([{ inlineData: { mimeType: 'application/zip' } }]);
+    const { fetch } = fetchOf([]);
+    const { error } = await asGemini({ model, fetch }).complete({ items: [item('user', blob)] });
+    expect(error?.kind).toBe('invalid_request');
   });
 });
 

@@ -1,6 +1,6 @@
 import type { JsonObject, ToolCallId } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import type { Message, SaidMessage } from '../history/message.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { functionResponses } from './function-responses.ts';
 import { generationOf } from './model-generation.ts';
 import { modelParts } from './model-parts.ts';

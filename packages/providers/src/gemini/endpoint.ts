@@ -1,11 +1,17 @@
 import type { Owner } from '../history/own-parts.ts';
+import type { GivenHeaders } from '../wire/merge-headers.ts';
 
 /** One of Google's two doors to the same models. */
 export interface Endpoint extends Owner {
-  readonly url: string;
+  /** Of the model. Throws a `WireFault` where its name, or the project's, leads elsewhere. */
+  readonly url: () => string;
+  /** Of the base URL. */
+  readonly query: string;
+  /** The header that carries the key. Whoever gives it needs no key. */
+  readonly keyHeader: string;
   /** Looked up for each request, because tokens expire. Throws a `WireFault` where there is none. */
   readonly key: () => EndpointKey;
-  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly headers: GivenHeaders | undefined;
   /** Does it take ids of calls that are not its own? */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
@@ -13,11 +19,6 @@ export interface Endpoint extends Owner {
 
 interface EndpointKey {
   readonly secret: string;
-  /** The header that carries it. */
-  readonly header: Readonly<Record<string, string>>;
-}
-
-/** A path whose names cannot be mistaken for anything else. */
-export function encodedPath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
+  /** As the header has it. */
+  readonly shown: string;
 }

@@ -68,8 +68,30 @@ describe('finish reasons', () => {
     expect(item.parts).toMatchObject([{ kind: 'tool_call', name: 'get_tide', input: { a: 1 } }]);
   });
 
+  test('E19: with STOP in every event, equal texts in a row are all kept', async () => {
+    const piece = (text: string, count?: number) => ({
+      candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }],
+      ...(count === undefined ? {} : { usageMetadata: { candidatesTokenCount: count } }),
+    });
+    const uncounted = await answer([piece('a'), piece('a'), piece('b')]);
+    expect(uncounted.text).toBe('aab');
+    const counted = await answer([piece('a', 1), piece('a', 2), piece('b', 3), piece('b', 4)]);
+    expect(counted.text).toBe('aabb');
+  });
+
+  test('E17: with STOP in every event, equal calls are one unless more was written', async () => {
+    const again = (count?: number) => ({
+      ...calls('roll', { finishReason: 'STOP' }),
+      ...(count === undefined ? {} : { usageMetadata: { candidatesTokenCount: count } }),
+    });
+    expect((await answer([again(), again()])).item.parts).toHaveLength(1);
+    expect((await answer([again(), again(5)])).item.parts).toHaveLength(1);
+    expect((await answer([again(5), again(9)])).item.parts).toHaveLength(2);
+  });
+
   test('E16: the last event again changes nothing, whatever is in it', async () => {
     const last = {
+      usageMetadata: { candidatesTokenCount: 7 },
       candidates: [
         {
           content: {

@@ -1,6 +1,7 @@
 import type { FilePart, JsonObject, MediaPart, ToolCallId, ToolResultPart } from '@millrace/core';
 import type { ToolMessage } from '../history/message.ts';
 import { dataPart } from './said-part.ts';
+import { isShowable, namedPart } from './showable.ts';
 
 export interface FunctionResponsesOptions {
   /** May pictures and documents be inside of a result? Else they follow it. */
@@ -15,7 +16,9 @@ export function functionResponses(
 ): readonly JsonObject[] {
   const isNested = (part: MediaPart | FilePart) => options.nestsMedia && canNest(part);
   const following = results.flatMap(({ attachments = [] }) =>
-    attachments.filter((part) => !isNested(part)).map(dataPart),
+    attachments
+      .filter((part) => !isNested(part))
+      .map((part) => (isShowable(part) ? dataPart(part) : namedPart(part))),
   );
   const responses = results.map((result) => {
     const parts = (result.attachments ?? []).filter(isNested).map(dataPart);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { Citation } from '../wire/citations.ts';
-import { objectIn, objectsIn, textIn } from '../wire/fields.ts';
 
 /** Where a candidate's text is from: web pages, documents, places, and what it quotes. */
 export function citationsIn(candidate: JsonObject): readonly Citation[] {

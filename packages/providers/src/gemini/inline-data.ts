@@ -1,5 +1,5 @@
 import { fromBase64 } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 
 /** The bytes of base64, be it padded or not, of either alphabet. */
 export function bytesOf(base64: string): Uint8Array {

@@ -1,8 +1,10 @@
-import type { JsonObject, ToolCallId } from '@millrace/core';
+import type { CustomPart, JsonObject, ToolCallId } from '@millrace/core';
 import type { AssistantMessage, AssistantPart, SentCall } from '../history/message.ts';
-import { isObject } from '../wire/fields.ts';
+import { wellFormedValue } from '../history/well-formed-value.ts';
+import { isObject } from '../json/fields.ts';
 import { partData } from './part-state.ts';
 import { saidPart } from './said-part.ts';
+import { isShowable, namedPart } from './showable.ts';
 
 export interface ModelPartsOptions {
   /** Does the model refuse calls that nobody signed? */
@@ -48,10 +50,20 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
     case 'tool_call':
       return [{ functionCall: functionCall(part, options), ...kept }];
     case 'custom':
-      return isObject(part.value) && returned.has(part.name) ? [part.value] : [];
+      return hostedPart(part);
+    case 'media':
+    case 'file':
+      return [isShowable(part) ? { ...saidPart(part), ...kept } : namedPart(part)];
     default:
       return [{ ...saidPart(part), ...kept }];
   }
+}
+
+function hostedPart(part: CustomPart): readonly JsonObject[] {
+  const { name, value } = part;
+  if (!isObject(value) || !returned.has(name)) return [];
+  const isSigned = partData(part).thoughtSignature !== undefined;
+  return [isSigned ? value : wellFormedValue(value)];
 }
 
 function functionCall(call: SentCall, { idOf }: ModelPartsOptions): JsonObject {

@@ -1,6 +1,6 @@
 import type { JsonObject, Part, ProviderState } from '@millrace/core';
 import type { Owner } from '../history/own-parts.ts';
-import { isObject, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
 
 /** What Gemini wants back on the same part. */
 export interface PartData {

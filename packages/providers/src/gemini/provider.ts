@@ -1,11 +1,15 @@
 import type { Provider } from '../contract/provider.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { type ApiOptions, needApiKey, withoutTrailingSlash } from '../wire/api-options.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { type ApiOptions, needApiKey } from '../wire/api-options.ts';
+import { readBaseUrl } from '../wire/base-url.ts';
+import { encodedPath } from '../wire/encoded-path.ts';
+import { readOptions } from '../wire/read-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import { type Endpoint, encodedPath } from './endpoint.ts';
+import { needAccessToken } from './access-token.ts';
+import type { Endpoint } from './endpoint.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
+import { vertexHost, vertexPath } from './vertex-address.ts';
 
 /** `apiKey` may also be `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
 export type GeminiOptions = ApiOptions;
@@ -30,17 +34,21 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey } = options;
-  const base = options.baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta';
+  const { model, headers, apiKey, baseUrl } = readOptions(options);
+  const { base, query } = readBaseUrl(
+    baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
+  );
   const path = model.includes('/') ? model : `models/${model}`;
   return providerAt(
     {
       provider: 'gemini',
       model,
-      url: `${withoutTrailingSlash(base)}/${encodedPath(path)}`,
+      url: () => `${base}/${encodedPath(path)}`,
+      query,
+      keyHeader: 'x-goog-api-key',
       key: () => {
         const secret = needApiKey(apiKey, keyVariables);
-        return { secret, header: { 'x-goog-api-key': secret } };
+        return { secret, shown: secret };
       },
       headers,
       sendsAllIds: true,
@@ -58,33 +66,26 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'tides', location: 'global', accessToken });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, project, location, headers, accessToken } = options;
-  const base = options.baseUrl ?? `https://${vertexHost(location)}/v1beta1`;
+  const { model, headers, accessToken, baseUrl, ...rest } = readOptions(options);
+  const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
     {
       provider: 'vertex',
       model,
-      url: `${withoutTrailingSlash(base)}/${encodedPath(`projects/${project}/locations/${location}/${path}`)}`,
+      url: () => `${base}/${vertexPath(rest)}/${encodedPath(path)}`,
+      query,
+      keyHeader: 'authorization',
       key: () => {
-        const secret = typeof accessToken === 'string' ? accessToken : accessToken();
-        if (!secret) throw fault('auth', 'there is none: accessToken is empty');
-        return { secret, header: { authorization: `Bearer ${secret}` } };
+        const secret = needAccessToken(accessToken);
+        return { secret, shown: `Bearer ${secret}` };
       },
       headers,
       sendsAllIds: false,
-      streamsArguments: options.streamFunctionCallArguments ?? false,
+      streamsArguments: rest.streamFunctionCallArguments ?? false,
     },
     options,
   );
-}
-
-function vertexHost(location: string): string {
-  if (location === 'global') return 'aiplatform.googleapis.com';
-  const isMultiRegion = location === 'us' || location === 'eu';
-  return isMultiRegion
-    ? `aiplatform.${location}.rep.googleapis.com`
-    : `${location}-aiplatform.googleapis.com`;
 }
 
 function providerAt(endpoint: Endpoint, options: TransportOptions): Provider {

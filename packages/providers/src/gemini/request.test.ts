@@ -227,6 +227,11 @@ describe('generationConfig', () => {
     ['gemini-3.5-flash-lite', 'minimal', { thinkingLevel: 'minimal', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'low', { thinkingLevel: 'low', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'medium', { thinkingLevel: 'medium', includeThoughts: true }],
+    // The first of the third generation knows only two.
+    ['gemini-3-pro-preview', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
+    ['models/gemini-3-pro', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
+    ['gemini-3-pro-preview', 'minimal', { thinkingLevel: 'low', includeThoughts: true }],
+    ['gemini-3-flash-preview', 'medium', { thinkingLevel: 'medium', includeThoughts: true }],
     ['gemini-4-argon', 'high', { thinkingLevel: 'high', includeThoughts: true }],
     ['gemini-flash-latest', 'max', { thinkingLevel: 'high', includeThoughts: true }],
   ])('%s thinks with effort %s as %j', async (model, reasoning, thinkingConfig) => {

@@ -1,20 +1,24 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import { streamHeaders } from '../wire/api-options.ts';
-import type { HttpRequest } from '../wire/wire.ts';
+import { withQuery } from '../wire/base-url.ts';
+import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
 import { contentFields } from './contents.ts';
 import type { Endpoint } from './endpoint.ts';
 import { generationConfig } from './generation-config.ts';
 import { toolFields } from './tools.ts';
 
 export function geminiRequest(request: ModelRequest, endpoint: Endpoint): HttpRequest {
-  const { secret, header } = endpoint.key();
+  const { keyHeader } = endpoint;
+  const given = readHeaders(endpoint.headers);
+  const key = keyHeader in given ? undefined : endpoint.key();
   return {
-    url: `${endpoint.url}:streamGenerateContent?alt=sse`,
-    headers: { ...streamHeaders, ...header, ...endpoint.headers },
+    url: withQuery(`${endpoint.url()}:streamGenerateContent?alt=sse`, endpoint.query),
+    headers: mergeHeaders(streamHeaders, { [keyHeader]: key?.shown }, given),
     body: bodyOf(request, endpoint),
-    secrets: [secret],
+    secrets: key === undefined ? [] : [key.secret],
   };
 }
 

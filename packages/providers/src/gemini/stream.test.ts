@@ -170,6 +170,43 @@ describe('structured output', () => {
     expect(item.parts).toEqual([{ kind: 'structured', name: 'tide', value: { hour: 6 } }]);
   });
 
+  test('stays one value where thoughts stand in the middle of it', async () => {
+    const thought = { text: 'hm', thought: true };
+    const events = [
+      parts({ ...thought, text: 'first' }),
+      parts({ text: '{"hour"' }),
+      parts(thought),
+      parts({ text: ':' }),
+      parts({ ...thought, thoughtSignature: 's1' }),
+      parts({ text: '6}' }),
+      parts({ text: '', thoughtSignature: 's2' }),
+      stop,
+    ];
+    const { item } = await answer(events, { output });
+    expect(item.parts).toMatchObject([
+      { kind: 'reasoning', text: 'first' },
+      { kind: 'structured', value: { hour: 6 } },
+      { kind: 'reasoning', text: 'hm' },
+      { kind: 'reasoning', text: 'hm', ...signed('s1') },
+      { kind: 'text', text: '', ...signed('s2') },
+    ]);
+    expect(item.parts).toHaveLength(5);
+  });
+
+  test('is as many parts as there are texts where they are whole, or no JSON', async () => {
+    const thought = parts({ text: 'hm', thought: true });
+    const kindsOf = async (...texts: readonly string[]) => {
+      const events = texts.flatMap((text) => [parts({ text }), thought]);
+      const { item } = await answer([...events, stop], { output });
+      return item.parts.map(({ kind }) => kind).filter((kind) => kind !== 'reasoning');
+    };
+    expect(await kindsOf('{"a":1}', '{"a":2}')).toEqual(['structured', 'structured']);
+    expect(await kindsOf('Let me see.', 'No.')).toEqual(['text', 'text']);
+    expect(await kindsOf('Let me see.', '{"a"', ':1}')).toEqual(['text', 'structured']);
+    // Never finished: what came is one text, in one piece.
+    expect(await kindsOf('{"a"', ':1')).toEqual(['text']);
+  });
+
   test('stays one value where a piece is signed, and keeps the pieces', async () => {
     const events = [
       parts({ text: '{"hour' }),

@@ -1,13 +1,14 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { complaintOf } from '../errors/complaint.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/stop-of.ts';
 import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { fault, WireFault } from '../wire/wire-fault.ts';
 import { Blocks } from './blocks.ts';
 import { clip, failureOf, stopWords } from './errors.ts';
 import { citationsIn } from './grounding.ts';
+import { type Finish, isRepeatedFinish } from './repeated-finish.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { UsageTally } from './usage.ts';
 
@@ -25,7 +26,7 @@ export class GeminiReader implements WireReader {
   /** The prompt was refused, so no candidate will come. */
   #block: { readonly raw: string; readonly message: string | undefined } | undefined;
   /** What came with the finish reason: it may come again. */
-  #finishing: JsonObject | undefined;
+  #finishing: Finish | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
 
@@ -48,7 +49,7 @@ export class GeminiReader implements WireReader {
     this.#model ??= textIn(response, 'modelVersion');
     // Several candidates come in any order; the one to read has index 0, or none.
     const candidate = objectsIn(response, 'candidates').find(({ index }) => (index ?? 0) === 0);
-    if (candidate !== undefined && !this.#isRepeat(candidate)) this.#candidate(candidate);
+    if (candidate !== undefined) this.#candidate(candidate, response);
     const feedback = objectIn(response, 'promptFeedback');
     const blockReason = textIn(feedback, 'blockReason');
     if (blockReason !== undefined) {
@@ -82,21 +83,19 @@ export class GeminiReader implements WireReader {
     return message === undefined ? stop : { ...stop, cause: clip(message) };
   }
 
-  #isRepeat(candidate: JsonObject): boolean {
-    if (this.#finishing === undefined) return false;
-    return JSON.stringify(candidate) === JSON.stringify(this.#finishing);
-  }
-
-  #candidate(candidate: JsonObject): void {
+  #candidate(candidate: JsonObject, response: JsonObject): void {
+    const finish = { candidate, response };
+    if (this.#finishing !== undefined && isRepeatedFinish(this.#finishing, finish)) return;
     const isCited =
       candidate['groundingMetadata'] !== undefined || candidate['citationMetadata'] !== undefined;
     if (isCited) this.#blocks.cite(citationsIn(candidate));
-    this.#calls.nextEvent();
-    for (const part of objectsIn(objectIn(candidate, 'content'), 'parts')) this.#part(part);
+    const parts = objectsIn(objectIn(candidate, 'content'), 'parts');
+    this.#calls.nextEvent(parts);
+    for (const part of parts) this.#part(part);
     const raw = textIn(candidate, 'finishReason');
     if (raw === undefined) return;
     this.#finish = { raw, message: textIn(candidate, 'finishMessage') };
-    this.#finishing = candidate;
+    this.#finishing = finish;
   }
 
   #part(part: JsonObject): void {

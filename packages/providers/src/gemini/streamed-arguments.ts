@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { textIn } from '../wire/fields.ts';
+import { textIn } from '../json/fields.ts';
 import { ArgumentText } from './argument-text.ts';
 import { ArgumentValue, type Leaf } from './argument-value.ts';
 import { type PathStep, parsePath } from './json-path.ts';

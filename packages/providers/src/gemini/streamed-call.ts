@@ -5,14 +5,14 @@ import type {
   TextWriter,
   ToolCallId,
 } from '@millrace/core';
-import { objectIn, objectsIn } from '../wire/fields.ts';
+import { objectIn, objectsIn } from '../json/fields.ts';
 import { StreamedArguments } from './streamed-arguments.ts';
 
 /** A call whose arguments come in pieces. */
 export class StreamedCall {
   readonly #part: TextWriter;
   readonly #id: ToolCallId;
-  readonly #name: string;
+  readonly name: string;
   readonly #arguments = new StreamedArguments();
   /** The provider's own, where it gave one. */
   readonly givenId: string | undefined;
@@ -21,7 +21,7 @@ export class StreamedCall {
   constructor(writer: DeltaWriter, id: ToolCallId, name: string, givenId: string | undefined) {
     this.#part = writer.toolCall(id, name);
     this.#id = id;
-    this.#name = name;
+    this.name = name;
     this.givenId = givenId;
   }
 
@@ -47,7 +47,7 @@ export class StreamedCall {
     this.#part.replace({
       kind: 'tool_call',
       toolCallId: this.#id,
-      name: this.#name,
+      name: this.name,
       arguments: end.replace,
       ...(providerState === undefined ? {} : { providerState }),
     });

@@ -38,13 +38,19 @@ function levelOf(model: string, effort: ReasoningEffort): string {
     case 'none':
     case 'minimal':
       return takesMinimal(model) ? 'minimal' : 'low';
-    case 'low':
     case 'medium':
+      return takesMedium(model) ? effort : 'high';
+    case 'low':
     case 'high':
       return effort;
     case 'max':
       return 'high';
   }
+}
+
+/** The first Pro of the third generation knows only low and high. */
+function takesMedium(model: string): boolean {
+  return !/^gemini-3(?:\.0)?-pro\b/.test(nameOf(model));
 }
 
 /** The Flash models up to 3.6, and Flash-Lite; the others answer with an error. */

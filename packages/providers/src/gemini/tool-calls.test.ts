@@ -121,6 +121,42 @@ describe('whole calls', () => {
     expect(calls[0]?.providerState).toEqual(state({ thoughtSignature: 's1' }));
   });
 
+  test('trap: signed calls again in a later event are the same ones, all of them or none', async () => {
+    const roll = call('roll', { args: { sides: 6 } });
+    const flip = call('flip', { args: { coin: 1 } });
+    const first = parts({ ...roll, thoughtSignature: 's1' }, flip);
+    const counts = [
+      // The event again, without its signature, as it was seen in the wild.
+      [[first, parts(roll, flip)], 2],
+      // Once: what comes a third time was called again (E17).
+      [[first, parts(roll, flip), parts(roll, flip)], 4],
+      // Not the same event: whoever repeats calls repeats all of them, and adds none (E17).
+      [[first, parts(roll)], 3],
+      [[first, parts(flip)], 3],
+      [[first, parts(roll, flip, flip)], 5],
+      [[first, parts(roll, roll)], 4],
+      [[parts({ ...roll, thoughtSignature: 's1' }), parts(roll, roll)], 3],
+      // Nothing was signed, so that nothing tells a repeat (E17).
+      [[parts(roll), parts(roll)], 2],
+      // Calls without arguments look all the same (E17).
+      [[parts({ ...call('a'), thoughtSignature: 's1' }), parts(call('a'))], 2],
+    ] as const;
+    for (const [events, count] of counts) {
+      expect((await answer([...events, stop])).calls).toHaveLength(count);
+    }
+  });
+
+  test('trap: with its id a signed call is the same one, and with another it is not (E17)', async () => {
+    const roll = (id: string) => call('roll', { args: { sides: 6 }, id });
+    const first = parts({ ...roll('i1'), thoughtSignature: 's1' });
+    expect((await answer([first, parts(roll('i1')), stop])).calls).toHaveLength(1);
+    expect((await answer([first, parts(roll('i2')), stop])).calls).toHaveLength(2);
+    // An id tells it also beside others, but not within one event.
+    expect((await answer([first, parts(call('a'), roll('i1')), stop])).calls).toHaveLength(2);
+    const both = parts({ ...roll('i1'), thoughtSignature: 's1' }, roll('i1'));
+    expect((await answer([both, stop])).calls).toHaveLength(2);
+  });
+
   test.each([
     ['another id', { args: { port: 'Brest' }, id: 'other' }],
     ['other arguments', { args: { port: 'Ostend' } }],
@@ -249,6 +285,42 @@ describe('arguments that stream (Vertex)', () => {
     ]);
   });
 
+  const started = (name: string, id: string): JsonObject =>
+    parts(call(name, { id, willContinue: true }));
+  const pieceOf = (id: string, stringValue: string, more: JsonObject = {}): JsonObject => {
+    const partialArgs = [{ jsonPath: '$.x', stringValue }];
+    return parts({ functionCall: { id, partialArgs, willContinue: true, ...more } });
+  };
+
+  test('pieces with an id are of the call that has it, whichever began last', async () => {
+    const { calls, stop: reason } = await answer([
+      started('a', 'i1'),
+      started('b', 'i2'),
+      pieceOf('i1', '1'),
+      pieceOf('i2', '2'),
+      pieceOf('i1', '1', { name: 'a' }),
+      pieceOf('i2', '2'),
+      parts({ functionCall: { id: 'i1' } }),
+      // Without an id, or with one that no call has, it is of the last that is open.
+      pieceOf('i9', '3'),
+      end,
+      stop,
+    ]);
+    expect(calls.map(({ toolCallId, input }) => [toolCallId, input])).toEqual([
+      ['i1', { x: '11' }],
+      ['i2', { x: '223' }],
+    ]);
+    expect(reason.reason).toBe('tool_use');
+  });
+
+  test('calls with ids whose end is missing end with the response, unless it was cut', async () => {
+    const events = [started('a', 'i1'), pieceOf('i1', '1'), started('b', 'i2'), pieceOf('i2', '2')];
+    const whole = await answer([...events, stop]);
+    expect(whole.calls.map(({ input }) => input)).toEqual([{ x: '1' }, { x: '2' }]);
+    const cut = await answer([...events, { candidates: [{ finishReason: 'MAX_TOKENS' }] }]);
+    expect(cut.calls).toEqual([]);
+  });
+
   test('a call that came to its end stays, whatever the response ends with', async () => {
     const cut = { candidates: [{ finishReason: 'MAX_TOKENS' }] };
     const { calls } = await answer([start('a'), piece('$.x', '1', false), cut]);
@@ -314,6 +386,19 @@ describe('arguments that stream (Vertex)', () => {
     ]);
     expect(reason.reason).toBe('tool_use');
   });
+
+  test.each(['MAX_TOKENS', 'SAFETY', 'OTHER'])(
+    'E11: a call cut off by %s before any argument is never one with {}',
+    async (finishReason) => {
+      const cut = { candidates: [{ finishReason }] };
+      for (const begun of [start('a'), parts(call('a', { willContinue: true, args: {} }))]) {
+        expect((await answer([begun, cut])).calls).toEqual([]);
+      }
+      // A call that comes in one piece is whole.
+      const { calls } = await answer([parts(call('a')), cut]);
+      expect(calls).toMatchObject([{ input: {} }]);
+    },
+  );
 
   test.each(['MAX_TOKENS', 'SAFETY', 'OTHER'])(
     'a call without end at %s was cut, and is taken back',

@@ -6,10 +6,11 @@ import {
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
-import { arrayIn, isObject, textIn } from '../wire/fields.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { arrayIn, isObject, textIn } from '../json/fields.ts';
 import { partState } from './part-state.ts';
+import { RepeatedCalls } from './repeated-calls.ts';
 import { StreamedCall } from './streamed-call.ts';
 
 export interface CallContext extends Owner {
@@ -19,21 +20,13 @@ export interface CallContext extends Owner {
   readonly keepsGivenIds: boolean;
 }
 
-/** A signed call that was written: it may come again, without its signature. */
-interface SignedCall {
-  readonly event: number;
-  readonly name: string;
-  readonly id: string | undefined;
-  readonly arguments: string;
-}
-
 /** The client's calls of one response: whole ones, and those whose arguments stream. */
 export class ToolCalls {
   readonly #context: CallContext;
   readonly #usedIds = new Set<string>();
-  readonly #signed: SignedCall[] = [];
-  #open: StreamedCall | undefined;
-  #event = 0;
+  readonly #repeated = new RepeatedCalls();
+  /** Whose arguments stream. Several only where they have ids. */
+  #open: readonly StreamedCall[] = [];
   #count = 0;
 
   constructor(context: CallContext) {
@@ -46,13 +39,15 @@ export class ToolCalls {
   }
 
   /** Parts of one event are calls of their own; those of a later one may repeat them. */
-  nextEvent(): void {
-    this.#event++;
+  nextEvent(parts: readonly JsonObject[]): void {
+    this.#repeated.nextEvent(parts);
   }
 
   add(call: JsonObject, signature: string | undefined): void {
     const name = textIn(call, 'name');
-    if (name === undefined) this.#continue(call, signature);
+    const open = this.#openFor(textIn(call, 'id'), name);
+    if (open !== undefined) this.#feed(open, call, signature);
+    else if (name === undefined) refuseNameless(call);
     else if (call['willContinue'] === true || Array.isArray(call['partialArgs'])) {
       this.#stream(call, name, signature);
     } else this.#whole(call, name, signature);
@@ -60,61 +55,53 @@ export class ToolCalls {
 
   /** The response is over. A call whose end did not come is whole only if the model came to its end. */
   close(isComplete: boolean): void {
-    if (isComplete) this.#commitOpen();
-    else this.#open?.retract();
-    this.#open = undefined;
+    for (const open of this.#open) {
+      if (isComplete) this.#commit(open);
+      else open.retract();
+    }
+    this.#open = [];
   }
 
   #whole(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitOpen();
+    this.#commitUntold();
+    if (signature === undefined && this.#repeated.has(call)) return;
     const id = textIn(call, 'id');
-    const args = argumentsOf(call);
-    if (signature === undefined && this.#isRepeat(name, id, args)) return;
     const part = this.#context.writer.toolCall(this.#idFor(id), name);
-    part.append(args);
+    part.append(argumentsOf(call));
     part.commit({ providerState: this.#state(signature, id) });
     this.#count++;
-    if (signature === undefined || args === '') return;
-    this.#signed.push({ event: this.#event, name, id, arguments: args });
   }
 
   #stream(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitOpen();
+    this.#commitUntold();
     const { writer } = this.#context;
     const givenId = textIn(call, 'id');
-    this.#open = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
-    this.#feed(this.#open, call, signature);
+    const begun = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
+    this.#open = [...this.#open, begun];
+    this.#feed(begun, call, signature);
   }
 
-  #continue(call: JsonObject, signature: string | undefined): void {
-    if (this.#open !== undefined) return this.#feed(this.#open, call, signature);
-    // An end that comes twice is none; arguments need a call.
-    if (arrayIn(call, 'partialArgs').length > 0 || isObject(call['args'])) {
-      throw fault('protocol_error', 'a tool call has no name');
-    }
+  /** The open call that a piece is of: by its id, or else, unless it begins a call, the last. */
+  #openFor(id: string | undefined, name: string | undefined): StreamedCall | undefined {
+    const known = this.#open.findLast(({ givenId }) => givenId !== undefined && givenId === id);
+    if (name === undefined) return known ?? this.#open.at(-1);
+    return known?.name === name ? known : undefined;
   }
 
   #feed(open: StreamedCall, call: JsonObject, signature: string | undefined): void {
     open.feed(call, signature);
-    if (call['willContinue'] !== true) this.#commitOpen();
+    if (call['willContinue'] !== true) this.#commit(open);
   }
 
-  #commitOpen(): void {
-    const open = this.#open;
-    if (open === undefined) return;
-    this.#open = undefined;
+  /** Another call ends those before it whose pieces could not be told from its own. */
+  #commitUntold(): void {
+    for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
+  }
+
+  #commit(open: StreamedCall): void {
+    this.#open = this.#open.filter((other) => other !== open);
     open.commit(this.#state(open.signature, open.givenId));
     this.#count++;
-  }
-
-  #isRepeat(name: string, id: string | undefined, args: string): boolean {
-    return this.#signed.some(
-      (earlier) =>
-        earlier.event < this.#event &&
-        earlier.name === name &&
-        earlier.id === id &&
-        earlier.arguments === args,
-    );
   }
 
   #state(thoughtSignature: string | undefined, id: string | undefined): ProviderState | undefined {
@@ -130,6 +117,12 @@ export class ToolCalls {
     this.#usedIds.add(id);
     return id;
   }
+}
+
+/** An end that comes twice is none; arguments need a call. */
+function refuseNameless(call: JsonObject): void {
+  if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
+  throw fault('protocol_error', 'a tool call has no name');
 }
 
 /** Nothing means no arguments. */

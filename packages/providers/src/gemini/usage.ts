@@ -1,5 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn } from '../wire/fields.ts';
+import { countIn } from '../json/fields.ts';
 
 const counts = [
   'promptTokenCount',
