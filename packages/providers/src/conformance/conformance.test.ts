@@ -1,8 +1,9 @@
-import { type Part, toolCallId } from '@millrace/core';
-import { describe, expect, test } from 'vitest';
+import { type Delta, type Part, toolCallId } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProvider } from '../contract/create-provider.ts';
-import type { Stream, StreamStep } from '../contract/provider.ts';
+import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { wrapProvider } from '../contract/wrap-provider.ts';
+import { ProviderError } from '../errors/provider-error.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { wireEvents } from '../scripted-server/answers/wire-events.ts';
 import { wireFraming } from '../scripted-server/framing/frame-recording.ts';
@@ -13,44 +14,31 @@ import type { ConformanceAnswer, ConformanceSubject } from './subject.ts';
 
 /** The scripted provider, told to say an answer to any number of requests. */
 const scripted: ConformanceSubject = {
-  provider: ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
-    const parts: Part[] = [
-      ...(reasoning === undefined
-        ? []
-        : [{ kind: 'reasoning', form: 'full', text: reasoning } as const]),
-      ...(text === undefined ? [] : [{ kind: 'text', text } as const]),
+  provider: async ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
+    const parts: readonly Part[] = [
+      ...(reasoning ? [{ kind: 'reasoning', form: 'full', text: reasoning } as const] : []),
+      ...(text ? [{ kind: 'text', text } as const] : []),
       ...calls.map(
         (call, index) =>
           ({ kind: 'tool_call', toolCallId: toolCallId(`c${index}`), ...call }) as const,
       ),
     ];
-    const steps = parts.reduce(
-      (sum, part) => sum + lengthOf(part) + (part.kind === 'tool_call' ? 2 : 1),
-      0,
-    );
-    const fault = {
-      after: steps - 1,
-      ...(
-        {
-          cut: { type: 'cut' },
-          error: { type: 'error', error: 'overloaded' },
-          stall: { type: 'stall' },
-        } as const
-      )[ends === 'whole' ? 'cut' : ends],
+    const content = { parts };
+    let steps = 0;
+    const onStep = () => {
+      steps++;
     };
+    await scriptedProvider([{ content }]).complete({ items: [] }, { onStep });
+    // All was said, but neither the end nor that the last part is whole.
+    const fault = { after: steps - 2, error: 'overloaded' } as const;
     const response = {
-      content: { parts },
-      ...(stop && { stop }),
-      ...(ends !== 'whole' && { fault }),
+      content,
+      stop,
+      fault: ends === 'whole' ? undefined : { ...fault, type: ends },
     };
     return scriptedProvider(Array.from({ length: 4 }, () => response));
   },
 };
-
-function lengthOf(part: Part): number {
-  if (part.kind === 'tool_call') return [...part.arguments].length;
-  return part.kind === 'text' || part.kind === 'reasoning' ? [...part.text].length : 0;
-}
 
 /** A body that is cut, or stalls until it is cancelled. */
 function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStream<Uint8Array> {
@@ -71,6 +59,7 @@ function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStr
 
 function wireSubject(under: (typeof wireTable)[number]): ConformanceSubject {
   return {
+    without: under.wire === 'gemini' ? ['open_calls'] : [],
     provider: (answer) => {
       const frames = framesOf(under, answer);
       const fetcher: typeof fetch = async () =>
@@ -111,83 +100,210 @@ describe.each(wireTable)('$wire', (under) => {
 });
 
 describe('a provider that breaks the contract is found out:', () => {
-  const failing = async (
-    change: (step: StreamStep) => readonly StreamStep[],
-  ): Promise<readonly string[]> => {
+  type Wrapped = (provider: Provider) => Provider;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(() => {
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  /** The names of the cases that a provider does not pass. */
+  const failing = async (wrap: Wrapped): Promise<readonly string[]> => {
     const broken: ConformanceSubject = {
-      provider: async (answer) =>
-        wrapProvider(await scripted.provider(answer), async function* (request, context, next) {
-          for await (const step of next(request, context)) yield* change(step);
-        }),
+      provider: async (answer) => wrap(await scripted.provider(answer)),
     };
-    const results = await Promise.all(
+    let isOver = false;
+    const results = Promise.all(
       conformanceCases(broken).map(({ name, run }) =>
         run().then(
           () => [],
           () => [name],
         ),
       ),
-    );
-    return results.flat();
+    ).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await vi.advanceTimersByTimeAsync(1000);
+    return (await results).flat();
   };
 
+  const changing = (change: (step: StreamStep) => readonly StreamStep[]): Wrapped =>
+    mapping(async function* (steps) {
+      for await (const step of steps) yield* change(step);
+    });
+
+  const mapping =
+    (map: (steps: AsyncIterable<StreamStep>) => AsyncIterable<StreamStep>): Wrapped =>
+    (provider) =>
+      wrapProvider(provider, (request, context, next) => map(next(request, context)));
+
+  const changingDeltas = (change: (delta: Delta) => readonly Delta[]): Wrapped =>
+    changing(({ deltas, ...rest }) => [{ deltas: deltas.flatMap(change), ...rest }]);
+
+  const changingEnd = (change: (end: ResponseEnd) => ResponseEnd): Wrapped =>
+    changing(({ deltas, end }) => [{ deltas, ...(end && { end: change(end) }) }]);
+
+  test('and one that keeps it is not', async () => {
+    expect(await failing((provider) => provider)).toEqual([]);
+    expect(await failing(changing((step) => [step]))).toEqual([]);
+  });
+
   test('no end', async () => {
-    expect(await failing(({ deltas }) => [{ deltas }])).not.toEqual([]);
+    expect(await failing(changing(({ deltas }) => [{ deltas }]))).not.toEqual([]);
   });
 
   test('two ends', async () => {
-    expect(await failing((step) => [step, ...(step.end ? [step] : [])])).not.toEqual([]);
+    expect(await failing(changing((step) => [step, ...(step.end ? [step] : [])]))).not.toEqual([]);
   });
 
   test('a lost delta', async () => {
-    expect(
-      await failing(({ deltas, ...end }) => [
-        { deltas: deltas.filter(({ type }) => type !== 'commit_part'), ...end },
-      ]),
-    ).not.toEqual([]);
+    const lost = changingDeltas((delta) => (delta.type === 'commit_part' ? [] : [delta]));
+    expect(await failing(lost)).not.toEqual([]);
   });
 
   test('text told twice', async () => {
-    const twice = await failing(({ deltas, ...end }) => [
-      {
-        deltas: deltas.map((delta) =>
-          delta.type === 'append_text' ? { ...delta, at: delta.at + 1 } : delta,
-        ),
-        ...end,
-      },
+    const twice = changingDeltas((delta) => [
+      delta.type === 'append_text' ? { ...delta, at: delta.at + 1 } : delta,
     ]);
-    expect(twice).not.toEqual([]);
+    expect(await failing(twice)).not.toEqual([]);
   });
 
   test('success instead of an error', async () => {
-    const names = await failing(({ deltas, end }) => {
-      const { error: _hidden, ...rest } = end ?? {};
-      return [
-        end ? { deltas, end: { ...rest, stop: { reason: 'stop' }, usage: end.usage } } : { deltas },
-      ];
-    });
-    expect(names).toContain('calls and then cut: nothing may run');
+    const hidden = changingEnd(({ error: _hidden, ...end }) => ({
+      ...end,
+      stop: { reason: 'stop' },
+    }));
+    expect(await failing(hidden)).toContain('calls and then cut: nothing may run');
   });
 
-  test('everything at once, at the end', async () => {
-    const whole: Stream = async function* (request, context) {
-      const provider = await scripted.provider({ text: 'x' });
-      const { item: _item, text: _text, ...end } = await provider.complete(request);
-      const partId = context.ids.part(context.item.turn, context.item.attempt);
-      yield {
-        deltas: [
-          {
-            type: 'commit_part',
-            partId,
-            itemId: context.item.id,
-            part: { kind: 'text', text: 'x' },
-          },
-        ],
-        end,
-      };
-    };
-    const cases = conformanceCases({ provider: () => createProvider('whole', 'm', whole) });
-    const pieces = cases.find(({ name }) => name.startsWith('text is told in pieces'));
-    await expect(pieces?.run()).rejects.toMatchObject({ code: 'not_conformant' });
+  test('text that was cut off, as if it were whole', async () => {
+    const whole = changingDeltas((delta) => {
+      if (delta.type !== 'commit_part' || delta.part !== undefined) return [delta];
+      const { partial: _partial, ...commit } = delta;
+      return [commit];
+    });
+    expect(await failing(whole)).toEqual([
+      'text and then cut: what was said stays as partial, with an error',
+      'text and then error: what was said stays as partial, with an error',
+      'aborted while it says nothing: it ends as aborted, and what was said stays',
+    ]);
+  });
+
+  test('whole text, as if it were cut off', async () => {
+    const partial = changingDeltas((delta) => [
+      delta.type === 'commit_part' && delta.part === undefined
+        ? { ...delta, partial: true }
+        : delta,
+    ]);
+    expect(await failing(partial)).toContain('text comes as it was said, and stops');
+  });
+
+  test('open calls of an answer that was cut off, committed', async () => {
+    const committed = mapping(async function* (steps) {
+      const lengths = new Map<string, number>();
+      for await (const { deltas, ...rest } of steps) {
+        for (const delta of deltas)
+          if (delta.type === 'append_text')
+            lengths.set(delta.partId, delta.at + delta.chunk.length);
+        const commit = (delta: Delta): Delta => {
+          if (delta.type !== 'retract_part') return delta;
+          const { partId } = delta;
+          return { type: 'commit_part', partId, length: lengths.get(partId) ?? 0 };
+        };
+        yield { deltas: deltas.map(commit), ...rest };
+      }
+    });
+    expect(await failing(committed)).toEqual([
+      'calls and then cut: nothing may run',
+      'calls and then error: nothing may run',
+    ]);
+  });
+
+  test('everything in one step', async () => {
+    const atOnce = mapping(async function* (steps) {
+      const deltas: Delta[] = [];
+      for await (const step of steps) {
+        deltas.push(...step.deltas);
+        if (step.end) yield { deltas, end: step.end };
+      }
+    });
+    expect(await failing(atOnce)).toEqual([
+      'text is told in pieces, not at the end',
+      'aborted while it says nothing: it ends as aborted, and what was said stays',
+      'its reader may leave at any time',
+      'its reader may leave while it waits for the next step',
+    ]);
+  });
+
+  test.each([
+    ['negative', -1],
+    ['fractional', 1.5],
+    ['not a number', Number.NaN],
+    ['endless', Number.POSITIVE_INFINITY],
+  ])('usage that is %s', async (_, input) => {
+    const odd = changingEnd((end) => ({ ...end, usage: { ...end.usage, input } }));
+    expect(await failing(odd)).toContain('text comes as it was said, and stops');
+  });
+
+  test('a cut that is told as something else', async () => {
+    const odd = changingEnd((end) =>
+      end.error?.kind === 'truncated_stream'
+        ? { ...end, error: new ProviderError('auth', 'no', { provider: 'scripted' }) }
+        : end,
+    );
+    expect(await failing(odd)).toEqual([
+      'text and then cut: what was said stays as partial, with an error',
+      'calls and then cut: nothing may run',
+    ]);
+  });
+
+  test('the error of another provider', async () => {
+    const odd = changingEnd((end) =>
+      end.error === undefined
+        ? end
+        : { ...end, error: new ProviderError(end.error.kind, 'no', { provider: 'another' }) },
+    );
+    expect(await failing(odd)).toContain(
+      'text and then error: what was said stays as partial, with an error',
+    );
+  });
+
+  test('a complete that throws, or says something else than the stream', async () => {
+    const cases = [
+      'complete of a whole answer gives what its stream folds to',
+      'complete of an answer that was cut off gives what its stream folds to',
+    ];
+    const throwing: Wrapped = (provider) => ({
+      ...provider,
+      complete: () => Promise.reject(new Error('no')),
+    });
+    expect(await failing(throwing)).toEqual(cases);
+    const other: Wrapped = (provider) => ({
+      ...provider,
+      complete: async (...asked) => ({
+        ...(await provider.complete(...asked)),
+        stop: { reason: 'pause' },
+      }),
+    });
+    expect(await failing(other)).toEqual(cases);
+    const silent: Wrapped = (provider) => ({
+      ...provider,
+      complete: async (...asked) => {
+        const completion = await provider.complete(...asked);
+        return { ...completion, item: { ...completion.item, parts: [] } };
+      },
+    });
+    expect(await failing(silent)).toEqual(cases);
+  });
+
+  test('a stream that cannot be left while it says nothing', async () => {
+    const deaf: Wrapped = (provider) =>
+      createProvider(provider.id, provider.model, async function* (request, context) {
+        yield* provider.stream(request, context);
+      });
+    expect(await failing(deaf)).toEqual(['its reader may leave while it waits for the next step']);
   });
 });

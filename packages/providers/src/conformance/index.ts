@@ -4,5 +4,6 @@ export type {
   ConformanceAnswer,
   ConformanceCall,
   ConformanceCase,
+  ConformanceLack,
   ConformanceSubject,
 } from './subject.ts';

@@ -11,11 +11,12 @@ import {
   recordVersion,
   sessionId,
   transcript,
+  type Usage,
   validate,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
-import { check } from './check.ts';
+import type { Provider, ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
+import { check, checkEqual } from './check.ts';
 
 export interface Observed {
   readonly item: Item;
@@ -23,21 +24,24 @@ export interface Observed {
   readonly end: ResponseEnd;
 }
 
-const streamItem = { id: itemId('answer'), turn: 3, attempt: 2 };
-const request: ModelRequest = {
+export interface ObserveOptions {
+  readonly request?: ModelRequest | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onStep?: ((step: StreamStep) => void) | undefined;
+}
+
+export const streamItem: StreamItem = { id: itemId('answer'), turn: 3, attempt: 2 };
+export const hello: ModelRequest = {
   items: [{ id: itemId('question'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
 };
 
 /** Streams one answer and holds every step of it against the contract. */
-export async function observe(
-  provider: Provider,
-  options: { readonly signal?: AbortSignal; readonly onStep?: (step: StreamStep) => void } = {},
-): Promise<Observed> {
+export async function observe(provider: Provider, options: ObserveOptions = {}): Promise<Observed> {
   const context = { item: streamItem, ids: countingIds(), signal: options.signal };
   const log = new CheckedLog();
   const deltas: Delta[] = [];
   let end: ResponseEnd | undefined;
-  for await (const step of provider.stream(request, context)) {
+  for await (const step of provider.stream(options.request ?? hello, context)) {
     check(end === undefined, 'a step came after the end');
     for (const delta of step.deltas) log.add(delta);
     deltas.push(...step.deltas);
@@ -45,18 +49,29 @@ export async function observe(
     options.onStep?.(step);
   }
   check(end !== undefined, 'the stream has no end step');
-  checkEnd(end);
+  checkEnd(end, provider);
   check(log.state.open.length === 0, 'a part is still open at the end');
   return { item: log.item(), deltas, end };
 }
 
-function checkEnd({ stop, error, usage }: ResponseEnd): void {
+function checkEnd({ stop, error, usage }: ResponseEnd, provider: Provider): void {
   const hasFailed = stop.reason === 'error' || stop.reason === 'aborted';
   check(
     hasFailed === (error !== undefined),
     `the stop is ${stop.reason}, which does not fit its error`,
   );
-  check(error === undefined || error.kind.length > 0, 'the error has no kind');
+  if (error !== undefined) {
+    check(error.kind.length > 0, 'the error has no kind');
+    checkEqual(error.provider, provider.id, "the error's provider");
+  }
+  checkUsage(usage);
+}
+
+function checkUsage(usage: Usage): void {
+  for (const name of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const) {
+    const count = usage[name];
+    check(Number.isInteger(count) && count >= 0, `the ${name} of its usage is ${count}`);
+  }
   check(usage.input >= usage.cacheRead + usage.cacheWrite, 'the cache is more than the input');
   check(usage.output >= usage.reasoning, 'the reasoning is more than the output');
 }

@@ -2,17 +2,18 @@ import type { Provider } from '../contract/provider.ts';
 
 /** What a provider is made to say by those who test it. */
 export interface ConformanceAnswer {
-  readonly reasoning?: string;
-  readonly text?: string;
-  readonly calls?: readonly ConformanceCall[];
+  readonly reasoning?: string | undefined;
+  readonly text?: string | undefined;
+  readonly calls?: readonly ConformanceCall[] | undefined;
   /** The provider ran out of tokens. */
-  readonly stop?: 'length';
+  readonly stop?: 'length' | undefined;
   /**
    * How the stream ends after all of that was said: `cut` is the end of the stream without the
    * provider's own terminal signal, `error` an error of the provider in its place, and `stall`
-   * says nothing more.
+   * says nothing more. In all three the last block is still open: where the wire marks the end of a
+   * text or a call, that mark has not come.
    */
-  readonly ends?: 'whole' | 'cut' | 'error' | 'stall';
+  readonly ends?: 'whole' | 'cut' | 'error' | 'stall' | undefined;
 }
 
 export interface ConformanceCall {
@@ -25,9 +26,12 @@ export interface ConformanceCall {
 export interface ConformanceSubject {
   /** A provider that gives this answer to each request. */
   readonly provider: (answer: ConformanceAnswer) => Provider | Promise<Provider>;
-  /** What it cannot say: cases about it are left out. */
-  readonly without?: readonly ('reasoning' | 'length')[];
+  /** What it cannot say: what is about it is left out. */
+  readonly without?: readonly ConformanceLack[] | undefined;
 }
+
+/** `open_calls`: its calls come whole, so that none is ever open when an answer breaks off. */
+export type ConformanceLack = 'reasoning' | 'length' | 'open_calls';
 
 /** One thing that every provider has to do. `run` rejects, saying what was wrong. */
 export interface ConformanceCase {

@@ -1,6 +1,7 @@
-import { countingIds } from '@millrace/core';
+import { countingIds, DeltaWriter, itemId, noUsage, partId, toolCallId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openaiChat } from '../openai-chat/provider.ts';
+import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said, used } from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
@@ -75,11 +76,125 @@ describe('complete', () => {
     expect(first.item.id).not.toBe(second.item.id);
   });
 
-  test('refuses a stream without an end, which only a mistake makes', async () => {
-    const endless: Stream = async function* () {
-      yield { deltas: [] };
+  test('waits for who hears of steps, and rejects with them, having left the stream', async () => {
+    const heard: string[] = [];
+    const { provider, wasLeft } = streamOf([{ deltas: [] }, { deltas: [], end }]);
+    await complete(provider, request, {
+      onStep: async (step) => {
+        heard.push('begun');
+        await Promise.resolve();
+        heard.push(step.end === undefined ? 'step' : 'end');
+      },
+    });
+    expect(heard).toEqual(['begun', 'step', 'begun', 'end']);
+    expect(wasLeft()).toBe(false);
+    for (const onStep of [
+      () => Promise.reject(new RangeError('no')),
+      () => {
+        throw new RangeError('no');
+      },
+    ]) {
+      const left = streamOf([{ deltas: [] }, { deltas: [], end }]);
+      await expect(complete(left.provider, request, { onStep })).rejects.toThrow(RangeError);
+      expect(left.wasLeft()).toBe(true);
+    }
+  });
+
+  test('gives the value that was asked for by a schema', async () => {
+    server.reply(
+      streamReply([framed(said('{"a":'), said('1}'), finished())]),
+      streamReply([framed(said('a'), finished())]),
+    );
+    const output = { name: 'answer', schema: {} };
+    expect(await chat().complete({ items: [], output })).toMatchObject({
+      value: { a: 1 },
+      text: '',
+    });
+    expect(await chat().complete(request)).not.toHaveProperty('value');
+  });
+});
+
+const end = { stop: { reason: 'stop' }, usage: { ...noUsage, output: 3 } } as const;
+
+/** A provider that tells these steps, and whether it was left before their end. */
+function streamOf(steps: readonly StreamStep[]) {
+  let wasLeft = true;
+  const stream: Stream = async function* () {
+    yield* steps;
+    wasLeft = false;
+  };
+  return { provider: createProvider('broken', 'm', stream), wasLeft: () => wasLeft };
+}
+
+describe('what cannot be folded is a broken provider, and an error:', () => {
+  const texts = (...chunks: readonly string[]) =>
+    scriptedProvider([{ content: { parts: chunks }, pieces: 'whole' }]);
+
+  test('steps of another item', async () => {
+    const steps: StreamStep[] = [];
+    await texts('a').complete(request, { onStep: (step) => steps.push(step) });
+    const { error, stop, text, item } = await streamOf(steps).provider.complete(request);
+    expect(stop).toEqual({ reason: 'error', cause: 'protocol_error' });
+    expect(error).toMatchObject({ kind: 'protocol_error', provider: 'broken' });
+    expect(error?.message).toContain('unknown_item');
+    expect({ text, parts: item.parts }).toEqual({ text: '', parts: [] });
+  });
+
+  test('steps in the wrong order, after which what had come is there', async () => {
+    const provider = scriptedProvider([
+      { content: { parts: ['abcd'] }, fault: { type: 'swap', after: 2 } },
+    ]);
+    const { error, item } = await provider.complete(request);
+    expect(error).toMatchObject({ kind: 'protocol_error', provider: 'scripted' });
+    expect(item.parts).toEqual([{ kind: 'text', text: 'ab', partial: true }]);
+    expect(item.stop).toEqual({ reason: 'error', cause: 'protocol_error' });
+  });
+
+  test('a delta in the middle of a step, before which all counts, and then the stream is left', async () => {
+    const writer = new DeltaWriter({
+      itemId: itemId('item1'),
+      turn: 1,
+      attempt: 1,
+      ids: countingIds(),
+    });
+    writer.whole({ kind: 'text', text: 'whole' });
+    writer.toolCall(toolCallId('c'), 'add').append('{');
+    writer.text().append('open');
+    const wrong = { type: 'append_text', partId: partId(1, 1, 'none'), at: 0, chunk: 'x' } as const;
+    const { provider, wasLeft } = streamOf([
+      { deltas: [...writer.take(), wrong] },
+      { deltas: [], end },
+    ]);
+    const { item, error, usage } = await provider.complete(request, { ids: countingIds() });
+    expect(item.parts).toEqual([
+      { kind: 'text', text: 'whole' },
+      { kind: 'text', text: 'open', partial: true },
+    ]);
+    expect(error?.message).toContain('unknown_part');
+    expect(usage).toEqual({ ...noUsage, estimated: true });
+    expect(wasLeft()).toBe(true);
+  });
+
+  test('no end, a step after the end, and parts that are open at the end', async () => {
+    const opened: Stream = async function* (_, { item, ids }) {
+      const writer = new DeltaWriter({ itemId: item.id, ...item, ids });
+      writer.text().append('a');
+      yield { deltas: writer.take(), end };
     };
-    await expect(complete(endless, request)).rejects.toThrow('no end step');
+    const broken = [
+      ['no end step', streamOf([{ deltas: [] }]).provider],
+      ['after the end', streamOf([{ deltas: [], end }, { deltas: [] }]).provider],
+      ['open at the end', createProvider('broken', 'm', opened)],
+    ] as const;
+    for (const [saying, provider] of broken) {
+      const { error, stop } = await provider.complete(request);
+      expect(error?.message).toContain(saying);
+      expect(stop).toEqual({ reason: 'error', cause: 'protocol_error' });
+    }
+    const { text, usage, item } = await broken[2][1].complete(request);
+    expect(text).toBe('a');
+    expect(item.parts[0]?.partial).toBe(true);
+    expect(usage.output).toBe(3);
   });
 });
 

@@ -1,22 +1,28 @@
 import {
-  type Delta,
-  type Fact,
-  Folder,
   type Ids,
   type Item,
-  type LogRecord,
+  type JsonValue,
+  noUsage,
+  type Part,
+  type Refusal,
   randomIds,
-  recordVersion,
-  transcript,
 } from '@millrace/core';
+import { ProviderError } from '../errors/provider-error.ts';
+import { FoldedAnswer } from './folded-answer.ts';
 import type { ModelRequest } from './model-request.ts';
-import type { ResponseEnd, Stream, StreamStep } from './provider.ts';
+import type { Provider, ResponseEnd, StreamStep } from './provider.ts';
 
 export interface CompleteOptions {
-  readonly signal?: AbortSignal;
-  readonly ids?: Ids;
-  /** Hears of each step when it is folded. */
-  readonly onStep?: (step: StreamStep) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly ids?: Ids | undefined;
+  /**
+   * Hears of each step when it is folded, and is waited for. Where it throws or rejects, so does
+   * `complete`, and the stream is left.
+   */
+  readonly onStep?:
+    | ((step: StreamStep) => void)
+    | ((step: StreamStep) => Promise<void>)
+    | undefined;
 }
 
 /** A whole response. An error or an abort is in it, with what had come by then. */
@@ -24,56 +30,64 @@ export interface Completion extends ResponseEnd {
   readonly item: Item;
   /** The text parts of the item, joined. */
   readonly text: string;
+  /** Of its structured part, where output was asked for by a schema. */
+  readonly value?: JsonValue | undefined;
 }
 
-/** Streams one attempt and folds it, as a log would. */
+/**
+ * Streams one attempt and folds it, as a log would. What no log would take is a broken provider's:
+ * it ends as an error of the kind `protocol_error`.
+ */
 export async function complete(
-  stream: Stream,
+  provider: Pick<Provider, 'id' | 'stream'>,
   request: ModelRequest,
   options: CompleteOptions = {},
 ): Promise<Completion> {
   const { signal, ids = randomIds((bytes) => crypto.getRandomValues(bytes)), onStep } = options;
   const item = { id: ids.item(), turn: 1, attempt: 1 };
-  const folded = new FoldedStream(ids);
-  folded.add([{ fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } }]);
+  const answer = new FoldedAnswer(ids, item);
   let end: ResponseEnd | undefined;
-  for await (const step of stream(request, { item, ids, signal })) {
-    folded.add(step.deltas.map((delta) => ({ delta })));
-    end = step.end ?? end;
-    onStep?.(step);
+  let problem: string | undefined;
+  for await (const step of provider.stream(request, { item, ids, signal })) {
+    problem = problemWith(answer.add(step.deltas), end);
+    end ??= step.end;
+    if (problem !== undefined) break;
+    await onStep?.(step);
   }
-  if (end === undefined) throw new TypeError('Cannot complete a stream that has no end step');
-  const { stop, usage } = end;
-  folded.add([{ fact: { type: 'response_finished', itemId: item.id, stop, usage } }]);
-  const answer = folded.only();
-  const text = answer.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
-  return { ...end, item: answer, text };
+  problem ??= problemAtEnd(end, answer);
+  if (end !== undefined && problem === undefined) return completionOf(answer.finish(end), end);
+  answer.cut();
+  const failed = brokenEnd(provider.id, problem ?? '', end);
+  return completionOf(answer.finish(failed), failed);
 }
 
-type Body = { readonly delta: Delta } | { readonly fact: Fact };
+function problemWith(
+  refusal: Refusal | undefined,
+  end: ResponseEnd | undefined,
+): string | undefined {
+  if (end !== undefined) return 'a step came after the end';
+  return refusal === undefined ? undefined : `a delta does not follow those before it (${refusal})`;
+}
 
-class FoldedStream {
-  readonly #folder: Folder;
-  #offset = 0;
+function problemAtEnd(end: ResponseEnd | undefined, answer: FoldedAnswer): string | undefined {
+  if (end === undefined) return 'there is no end step';
+  return answer.hasOpenParts ? 'parts are open at the end' : undefined;
+}
 
-  constructor(ids: Ids) {
-    this.#folder = new Folder(ids.session());
-  }
+function brokenEnd(provider: string, problem: string, end: ResponseEnd | undefined): ResponseEnd {
+  const way = 'Mend the provider or its wrapper; steps that were recorded go through moveSteps';
+  const message = `Cannot fold the stream of ${provider}: ${problem}. ${way}`;
+  const error = new ProviderError('protocol_error', message, { provider, cause: end?.error });
+  const usage = end?.usage ?? { ...noUsage, estimated: true };
+  return { ...end, stop: { reason: 'error', cause: error.kind }, usage, error };
+}
 
-  add(bodies: readonly Body[]): void {
-    const after = this.#offset;
-    const head = { v: recordVersion, time: 0, turn: 1, attempt: 1, producer: 'provider' } as const;
-    const records: LogRecord[] = bodies.map((body) => ({
-      ...head,
-      offset: ++this.#offset,
-      ...body,
-    }));
-    this.#folder.addBatch({ after, through: this.#offset, records });
-  }
+function completionOf(item: Item, end: ResponseEnd): Completion {
+  const text = item.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const structured = item.parts.find(isStructured);
+  return { ...end, item, text, ...(structured && { value: structured.value }) };
+}
 
-  only(): Item {
-    const [item] = transcript(this.#folder.state);
-    if (item === undefined) throw new TypeError('Cannot find the item of a stream that was folded');
-    return item;
-  }
+function isStructured(part: Part): part is Part & { readonly kind: 'structured' } {
+  return part.kind === 'structured';
 }

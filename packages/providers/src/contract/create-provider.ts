@@ -7,6 +7,6 @@ export function createProvider(id: string, model: string, stream: Stream): Provi
     id,
     model,
     stream,
-    complete: (request, options) => complete(stream, request, options),
+    complete: (request, options) => complete({ id, stream }, request, options),
   };
 }

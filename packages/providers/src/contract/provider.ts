@@ -37,7 +37,7 @@ export interface StreamStep {
    * By now every part is closed: committed, or, where the response was cut off, committed as partial
    * and open tool calls retracted.
    */
-  readonly end?: ResponseEnd;
+  readonly end?: ResponseEnd | undefined;
 }
 
 export interface ResponseEnd {
@@ -45,9 +45,9 @@ export interface ResponseEnd {
   readonly stop: Stop;
   /** What is known of it; reckoned, and marked so, where the provider did not say. */
   readonly usage: Usage;
-  readonly error?: ProviderError;
+  readonly error?: ProviderError | undefined;
   /** The model that answered, where the provider says so. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** The provider's id of the response, for its support. */
-  readonly responseId?: string;
+  readonly responseId?: string | undefined;
 }

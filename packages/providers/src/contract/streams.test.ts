@@ -145,7 +145,7 @@ describe('a stream', () => {
       const { end } = await observe(
         chat(async () => new Response(body as never), new VirtualClock()),
       );
-      expect(end.error?.kind).toBe('protocol_error');
+      expect(end.error?.kind).toBe('invalid_request');
     }
   });
 

@@ -1,12 +1,13 @@
-import { countingIds, DeltaWriter, noUsage } from '@millrace/core';
+import { DeltaWriter, noUsage } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { observe } from '../conformance/observe.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
-import { finished, framed, said, used } from '../testing/chat-events.ts';
+import { called, finished, framed, said, used } from '../testing/chat-events.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { mapText } from './map-text.ts';
+import { moveSteps } from './move-steps.ts';
 import type { StreamStep } from './provider.ts';
 import { type Wrapper, wrapProvider } from './wrap-provider.ts';
 
@@ -27,7 +28,7 @@ const answer = (text: string) => streamReply([framed(said(text), finished(), use
 describe('a wrapper', () => {
   test('leaves the provider what it is: its id and its model', () => {
     const wrapped = wrapProvider(chat(), (asked, context, next) => next(asked, context));
-    expect(wrapped).toMatchObject({ id: 'openai-compatible', model: 'm' });
+    expect(wrapped).toMatchObject({ id: expect.stringMatching(/^openai-compatible@/), model: 'm' });
   });
 
   test('may watch', async () => {
@@ -100,7 +101,7 @@ describe('a wrapper', () => {
     const caching: Wrapper = async function* (asked, context, next) {
       const key = JSON.stringify(asked);
       const known = cache.get(key);
-      if (known !== undefined) return yield* known;
+      if (known !== undefined) return yield* moveSteps(known, context.item);
       const steps: StreamStep[] = [];
       for await (const step of next(asked, context)) {
         steps.push(step);
@@ -109,10 +110,16 @@ describe('a wrapper', () => {
       if (steps.at(-1)?.end?.error === undefined) cache.set(key, steps);
     };
     const cached = wrapProvider(chat(), caching);
-    server.reply(answer('once'));
-    const ask = () => cached.complete(request, { ids: countingIds() });
-    expect((await ask()).text).toBe('once');
-    expect((await ask()).text).toBe('once');
+    server.reply(
+      streamReply([framed(said('on'), said('ce')), framed(called('{"a":1}', 'add'), finished())]),
+    );
+    const first = await cached.complete(request);
+    expect(first.text).toBe('once');
+    // `observe` is another attempt at another item, and takes nothing that is not of it.
+    const replayed = await observe(cached, { request });
+    const third = await cached.complete(request);
+    for (const { item } of [replayed, third]) expect(item.parts).toEqual(first.item.parts);
+    expect(third.item.id).not.toBe(first.item.id);
     expect(server.requests).toHaveLength(1);
     server.assertUsedUp();
   });
@@ -140,6 +147,26 @@ describe('a wrapper', () => {
     await stream.next();
     await stream.leave();
     expect(await server.requests[0]?.closed).toBe('client');
+  });
+
+  test('lets a consumer that leaves while it waits go at once', async () => {
+    const wrapped = wrapProvider(chat(), async function* (asked, context, next) {
+      for await (const step of next(asked, context)) yield step;
+    });
+    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    const stream = openStream(wrapped);
+    await stream.next();
+    const waiting = stream.next();
+    await stream.leave();
+    expect((await waiting)?.end?.stop.reason).toBe('aborted');
+    expect(await server.requests[0]?.closed).toBe('client');
+  });
+
+  test('that throws rejects what asked for a step', async () => {
+    const broken = wrapProvider(chat(), () => {
+      throw new RangeError('no');
+    });
+    await expect(openStream(broken).next()).rejects.toThrow(RangeError);
   });
 
   test('lets a signal through', async () => {

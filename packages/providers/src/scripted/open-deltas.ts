@@ -1,8 +1,13 @@
 import type { Delta, PartId, PartKind, RetractReason } from '@millrace/core';
+import { cutPart } from '../contract/cut-part.ts';
 
 /** The parts that deltas written by somebody else leave open. */
 export class OpenDeltas {
   readonly #open = new Map<PartId, { readonly kind: PartKind; length: number }>();
+
+  get size(): number {
+    return this.#open.size;
+  }
 
   note(delta: Delta): void {
     switch (delta.type) {
@@ -23,13 +28,10 @@ export class OpenDeltas {
     }
   }
 
-  /** The deltas that close them as a cut response is closed: what was said stays, calls go. */
+  /** The deltas that close them as a cut response is closed. */
   close(reason: RetractReason): readonly Delta[] {
-    return [...this.#open].map(([partId, { kind, length }]): Delta => {
-      const isKept = kind === 'text' || kind === 'reasoning' || kind === 'media';
-      return isKept && length > 0
-        ? { type: 'commit_part', partId, length, partial: true }
-        : { type: 'retract_part', partId, reason };
-    });
+    return [...this.#open].map(([partId, { kind, length }]) =>
+      cutPart(partId, kind, length, reason),
+    );
   }
 }

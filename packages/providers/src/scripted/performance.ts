@@ -6,6 +6,7 @@ import { closeParts } from '../wire/close-parts.ts';
 import { OpenDeltas } from './open-deltas.ts';
 import type { Pieces } from './pieces.ts';
 import type { ScriptedFault, ScriptedResponse } from './script.ts';
+import { mistake } from './script-mistake.ts';
 import { speak } from './speak.ts';
 
 export type Act =
@@ -20,6 +21,7 @@ export class Performance {
   readonly #steps: Iterator<readonly Delta[]>;
   readonly #recorded: OpenDeltas | undefined;
   #told = 0;
+  #isFaultTold = false;
   #hasCalls = false;
   #writtenLength = 0;
   /** A step that is told too late. */
@@ -29,7 +31,7 @@ export class Performance {
     response: ScriptedResponse,
     writer: DeltaWriter,
     item: StreamItem,
-    { id, pieces = 'character' }: { readonly id: string; readonly pieces?: Pieces },
+    { id, pieces = 'character' }: { readonly id: string; readonly pieces?: Pieces | undefined },
   ) {
     this.#response = response;
     this.#writer = writer;
@@ -44,22 +46,30 @@ export class Performance {
     if (fault?.type === 'stall') return { type: 'stall' };
     if (fault?.type === 'cut') return this.#fail('truncated_stream');
     if (fault?.type === 'error') return this.#fail(fault.error);
-    const { done, value } = this.#steps.next();
-    if (done) return this.#finish();
-    this.#note(value);
-    this.#told++;
-    if (fault?.type === 'swap') {
-      this.#swapped = value;
-      return this.next(isAborted);
+    try {
+      const { done, value } = this.#steps.next();
+      return done ? this.#finish() : this.#tell(value, fault?.type === 'swap');
+    } catch (cause) {
+      return this.#fail(mistake(this.#provider, 'its content throws', cause));
     }
-    const deltas = [...value, ...this.#swapped];
-    this.#swapped = [];
-    return { type: 'step', step: { deltas } };
   }
 
   #dueFault(): ScriptedFault | undefined {
     const { fault } = this.#response;
     return fault?.after === this.#told ? fault : undefined;
+  }
+
+  #tell(deltas: readonly Delta[], isSwapped: boolean): Act {
+    this.#note(deltas);
+    this.#told++;
+    if (isSwapped) {
+      this.#isFaultTold = true;
+      this.#swapped = deltas;
+      return this.next(false);
+    }
+    const told = [...deltas, ...this.#swapped];
+    this.#swapped = [];
+    return { type: 'step', step: { deltas: told } };
   }
 
   #note(deltas: readonly Delta[]): void {
@@ -71,10 +81,22 @@ export class Performance {
   }
 
   #finish(): Act {
+    const problem = this.#problem();
+    if (problem !== undefined) return this.#fail(mistake(this.#provider, problem));
+    const deltas = this.#writer.take();
+    this.#note(deltas);
     const { stop = this.#hasCalls ? 'tool_use' : 'stop' } = this.#response;
-    const said: Stop = typeof stop === 'string' ? { reason: stop } : stop;
-    const deltas = [...this.#writer.take(), ...this.#swapped];
-    return { type: 'end', step: { deltas, end: { stop: said, usage: this.#usage(false) } } };
+    const end = { stop: typeof stop === 'string' ? { reason: stop } : stop, usage: this.#usage() };
+    return { type: 'end', step: { deltas: [...deltas, ...this.#swapped], end } };
+  }
+
+  /** What the script got wrong, now that all of it was said. */
+  #problem(): string | undefined {
+    const { fault } = this.#response;
+    if (fault !== undefined && !this.#isFaultTold)
+      return `its fault is to come after ${fault.after} steps, and it has ${this.#told}`;
+    const open = this.#writer.open.length + (this.#recorded?.size ?? 0);
+    return open > 0 ? `it leaves ${open} parts open` : undefined;
   }
 
   #fail(cause: ProviderErrorKind | ProviderError): Act {
@@ -82,7 +104,9 @@ export class Performance {
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     const why = reason === 'aborted' ? 'aborted' : 'cut';
     closeParts(this.#writer, why);
-    const deltas = [...this.#writer.take(), ...(this.#recorded?.close(why) ?? [])];
+    const written = this.#writer.take();
+    this.#note(written);
+    const deltas = [...this.#swapped, ...written, ...(this.#recorded?.close(why) ?? [])];
     const stop: Stop = { reason, cause: error.kind };
     const end: ResponseEnd = { stop, usage: this.#usage(true), error };
     return { type: 'end', step: { deltas, end } };
@@ -93,7 +117,7 @@ export class Performance {
     return new ProviderError(kind, messageFor(kind, provider, 'as scripted'), { provider });
   }
 
-  #usage(estimated: boolean): Usage {
+  #usage(estimated = false): Usage {
     const output = Math.ceil(this.#writtenLength / 4);
     return { ...noUsage, output, estimated, ...this.#response.usage };
   }

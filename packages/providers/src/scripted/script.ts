@@ -12,12 +12,12 @@ export type Scripted =
 export interface ScriptedResponse {
   readonly content: ScriptedContent;
   /** `tool_use` where a call was made, else `stop`. */
-  readonly stop?: StopReason | Stop;
-  readonly usage?: Partial<Usage>;
-  readonly fault?: ScriptedFault;
+  readonly stop?: StopReason | Stop | undefined;
+  readonly usage?: Partial<Usage> | undefined;
+  readonly fault?: ScriptedFault | undefined;
   /** Instead of the provider's. */
-  readonly pieces?: Pieces;
-  readonly pauseMs?: number;
+  readonly pieces?: Pieces | undefined;
+  readonly pauseMs?: number | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { countingIds, type Delta, itemId, type Part, toolCallId } from '@millrac
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
 import { piecesOf } from './pieces.ts';
 import type { Scripted } from './script.ts';
@@ -18,6 +19,15 @@ async function steps(script: Scripted, options?: ScriptedOptions, signal?: Abort
   const provider = scriptedProvider([script], options);
   for await (const step of provider.stream({ items: [] }, contextOf(signal))) told.push(step);
   return told;
+}
+
+function catching(run: () => void): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
 }
 
 const chunksOf = (told: readonly StreamStep[]) =>
@@ -140,6 +150,99 @@ test('a script says when it is not used up, and when it is asked for more', asyn
   provider.assertUsedUp();
   const { error } = await provider.complete({ items: [] });
   expect(error?.message).toContain('request 3');
+  expect(() => provider.assertUsedUp()).toThrow('3 responses were asked for, and 2 scripted');
+  expect(catching(() => provider.assertUsedUp())).toMatchObject({ code: 'not_as_scripted' });
+});
+
+test('nothing is used up before the first step is asked for', async () => {
+  let asked = 0;
+  const provider = scriptedProvider([() => `${++asked}`, 'two']);
+  provider.stream({ items: [] }, contextOf());
+  const left = provider.stream({ items: [] }, contextOf())[Symbol.asyncIterator]();
+  await left.return?.();
+  expect([provider.calls.length, asked]).toEqual([0, 0]);
+  expect((await provider.complete({ items: [] })).text).toBe('1');
+  expect(() => provider.assertUsedUp()).toThrow('1 of 2');
+});
+
+describe('a mistake in a script is the end of its stream, as an error:', () => {
+  const failure = new RangeError('no');
+  const endOf = async (script: Scripted) =>
+    await scriptedProvider([script]).complete({ items: [] });
+
+  test('a function that throws', async () => {
+    const { error, stop } = await endOf(() => {
+      throw failure;
+    });
+    expect(error).toMatchObject({ kind: 'invalid_request', provider: 'scripted', cause: failure });
+    expect(stop).toEqual({ reason: 'error', cause: 'invalid_request' });
+  });
+
+  test('writing that throws, after which what was said stays as partial', async () => {
+    const { error, item } = await endOf({
+      content: {
+        *write(writer) {
+          writer.text().append('said');
+          yield;
+          throw failure;
+        },
+      },
+    });
+    expect(error).toMatchObject({ kind: 'invalid_request', cause: failure });
+    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+  });
+
+  test('writing that leaves parts open', async () => {
+    const { error, item } = await endOf({
+      content: {
+        *write(writer) {
+          writer.text().append('said');
+          yield;
+          writer.toolCall(toolCallId('c'), 'add').append('{}');
+        },
+      },
+    });
+    expect(error?.kind).toBe('invalid_request');
+    expect(error?.message).toContain('2 parts open');
+    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+  });
+
+  test('recorded deltas that leave parts open', async () => {
+    const recorded = (await steps('Hi')).flatMap(({ deltas }) => deltas);
+    const { error, text } = await endOf({ content: { deltas: recorded.slice(0, -1) } });
+    expect(error?.message).toContain('1 parts open');
+    expect(text).toBe('Hi');
+  });
+
+  test.each(['error', 'stall', 'cut', 'swap'] as const)(
+    'a fault after more steps than there are: %s',
+    async (type) => {
+      const response = (after: number) => ({
+        content: { parts: ['ab'] },
+        fault: { type, after, error: 'server' } as const,
+      });
+      const { error, text } = await endOf(response(type === 'swap' ? 3 : 4));
+      expect(error?.kind).toBe('invalid_request');
+      expect(error?.message).toContain('it has 3');
+      expect(text).toBe('ab');
+      expect((await endOf(response(Number.NaN))).error?.kind).toBe('invalid_request');
+    },
+  );
+});
+
+test('a reader may leave a stream that stalls or pauses while it waits for it', async () => {
+  const clock = new VirtualClock();
+  const stalling = { content: { parts: ['ab'] }, fault: { type: 'stall', after: 1 } } as const;
+  for (const script of [stalling, { content: { parts: ['ab'] }, pauseMs: 10 }]) {
+    const provider = scriptedProvider([script], { clock });
+    const stream = provider.stream({ items: [] }, contextOf())[Symbol.asyncIterator]();
+    await stream.next();
+    const waiting = stream.next();
+    await stream.return?.();
+    expect((await waiting).value.end.stop.reason).toBe('aborted');
+    expect((await stream.next()).done).toBe(true);
+    expect(clock.pending).toBe(0);
+  }
 });
 
 test('usage and stop are as scripted', async () => {

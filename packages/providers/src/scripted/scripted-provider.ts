@@ -1,20 +1,21 @@
-import { DeltaWriter, noUsage } from '@millrace/core';
 import { createProvider } from '../contract/create-provider.ts';
+import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
+import type { Provider, Stream, StreamContext } from '../contract/provider.ts';
 import { ProviderError } from '../errors/provider-error.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
-import { Performance } from './performance.ts';
+import { failed, perform } from './perform.ts';
 import type { Pieces } from './pieces.ts';
-import type { Scripted, ScriptedResponse } from './script.ts';
+import type { Scripted } from './script.ts';
+import { ScriptedError } from './scripted-error.ts';
 
 export interface ScriptedOptions {
-  readonly id?: string;
-  readonly model?: string;
-  readonly pieces?: Pieces;
+  readonly id?: string | undefined;
+  readonly model?: string | undefined;
+  readonly pieces?: Pieces | undefined;
   /** Between two steps. */
-  readonly pauseMs?: number;
-  readonly clock?: Clock;
+  readonly pauseMs?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** One request that was made, and for which item. */
@@ -24,9 +25,9 @@ export interface ScriptedCall {
 }
 
 export interface ScriptedProvider extends Provider {
-  /** The requests so far, in the order in which they came. */
+  /** The requests so far, in the order in which their first steps were asked for. */
   readonly calls: readonly ScriptedCall[];
-  /** Throws where responses are left that nobody asked for. */
+  /** Throws where responses are left that nobody asked for, or more was asked for than scripted. */
   assertUsedUp(): void;
 }
 
@@ -44,71 +45,28 @@ export function scriptedProvider(
 ): ScriptedProvider {
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const calls: ScriptedCall[] = [];
-  const stream = (request: ModelRequest, context: StreamContext): AsyncIterable<StreamStep> => {
-    const scripted = script[calls.length];
-    calls.push({ request, context });
-    if (scripted === undefined) return refused(id, script.length, calls.length);
-    return perform(responseTo(request, scripted), context, { ...options, id, clock });
-  };
-  return {
-    ...createProvider(id, model, stream),
-    calls,
-    assertUsedUp: () => {
-      const left = script.length - calls.length;
-      if (left > 0)
-        throw new Error(`${left} of ${script.length} scripted responses were not asked for`);
-    },
-  };
+  const stream: Stream = (request, context) =>
+    leavable((left) => {
+      const scripted = script[calls.length];
+      calls.push({ request, context });
+      if (scripted === undefined) return failed(tooMany(id, script.length, calls.length));
+      return perform(scripted, request, context, { ...options, id, clock, left });
+    });
+  const assertUsedUp = () => assertCount(script.length, calls.length);
+  return { ...createProvider(id, model, stream), calls, assertUsedUp };
 }
 
-function responseTo(request: ModelRequest, scripted: Scripted): ScriptedResponse {
-  const said = typeof scripted === 'function' ? scripted(request) : scripted;
-  return typeof said === 'string' ? { content: { parts: [said] } } : said;
+function assertCount(scripted: number, asked: number): void {
+  const left = scripted - asked;
+  if (left > 0) throw notAsScripted(`${left} of ${scripted} scripted responses were not asked for`);
+  if (left < 0) throw notAsScripted(`${asked} responses were asked for, and ${scripted} scripted`);
 }
 
-async function* perform(
-  response: ScriptedResponse,
-  { item, ids, signal }: StreamContext,
-  options: ScriptedOptions & { readonly id: string; readonly clock: Clock },
-): AsyncGenerator<StreamStep> {
-  const { id: itemId, turn, attempt } = item;
-  const writer = new DeltaWriter({ itemId, turn, attempt, ids });
-  const performance = new Performance(response, writer, item, options);
-  const pauseMs = response.pauseMs ?? options.pauseMs ?? 0;
-  for (;;) {
-    const step = performance.next(signal?.aborted ?? false);
-    if (step.type === 'stall') await aborted(signal);
-    else yield step.step;
-    if (step.type === 'end') return;
-    if (step.type === 'step' && pauseMs > 0) await pause(pauseMs, options.clock, signal);
-  }
+function notAsScripted(message: string): ScriptedError {
+  return new ScriptedError('not_as_scripted', message);
 }
 
-async function* refused(id: string, length: number, asked: number): AsyncGenerator<StreamStep> {
+function tooMany(provider: string, length: number, asked: number): ProviderError {
   const message = `Cannot answer request ${asked}: the script has ${length} responses. Add one`;
-  const error = new ProviderError('invalid_request', message, { provider: id });
-  yield {
-    deltas: [],
-    end: { stop: { reason: 'error', cause: error.kind }, usage: noUsage, error },
-  };
-}
-
-function pause(ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done);
-    if (signal?.aborted) done();
-    else signal?.addEventListener('abort', done);
-  });
-}
-
-function aborted(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    else signal?.addEventListener('abort', () => resolve(), { once: true });
-  });
+  return new ProviderError('invalid_request', message, { provider });
 }

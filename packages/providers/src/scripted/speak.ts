@@ -1,6 +1,6 @@
 import type { BytesWriter, Delta, DeltaWriter, Part, TextWriter } from '@millrace/core';
+import { moveDelta } from '../contract/move-delta.ts';
 import type { StreamItem } from '../contract/provider.ts';
-import { moveDelta } from './move-delta.ts';
 import { type Pieces, piecesOf } from './pieces.ts';
 import type { ScriptedContent } from './script.ts';
 

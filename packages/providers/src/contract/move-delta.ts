@@ -1,5 +1,5 @@
 import { type Delta, type PartId, partId } from '@millrace/core';
-import type { StreamItem } from '../contract/provider.ts';
+import type { StreamItem } from './provider.ts';
 
 /** The delta as if it had been written for this item and attempt. */
 export function moveDelta(delta: Delta, item: StreamItem): Delta {
