@@ -11,6 +11,7 @@ export type {
   ToolChoice,
   ToolDefinition,
 } from './contract/model-request.ts';
+export { moveSteps } from './contract/move-steps.ts';
 export type {
   Provider,
   ResponseEnd,
@@ -19,6 +20,7 @@ export type {
   StreamItem,
   StreamStep,
 } from './contract/provider.ts';
+export type { PartChange, TextChange } from './contract/text-change.ts';
 export { type Wrapper, wrapProvider } from './contract/wrap-provider.ts';
 export {
   ProviderError,
@@ -27,12 +29,16 @@ export {
   type Retry,
 } from './errors/provider-error.ts';
 export { type GeminiOptions, gemini, type VertexOptions, vertex } from './gemini/provider.ts';
+export type { IdRule } from './history/tool-call-ids.ts';
 export type { ChatDialect, EchoStyle, EffortStyle } from './openai-chat/dialect.ts';
 export type { ChatPreset } from './openai-chat/presets.ts';
 export { type ChatOptions, openaiChat } from './openai-chat/provider.ts';
 export type { ResponsesOptions } from './openai-responses/options.ts';
+export type { ResponsesDialect, ResponsesPreset } from './openai-responses/presets.ts';
 export { openaiResponses } from './openai-responses/provider.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
 export type { ApiOptions } from './wire/api-options.ts';
+export type { Endpoint } from './wire/endpoint.ts';
+export type { GivenHeaders } from './wire/merge-headers.ts';

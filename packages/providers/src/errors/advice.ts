@@ -32,6 +32,11 @@ const texts: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way
   aborted: ['was stopped', 'Send the request again if that was not meant'],
 };
 
+/** The same of a request that never left us. What to do is in the reason. */
+export function messageForUnsent(provider: string, reason: string): string {
+  return `${provider} could not be asked: ${reason}`;
+}
+
 /** A message of the form: who did what: reason. What to do. */
 export function messageFor(kind: ProviderErrorKind, provider: string, reason: string): string {
   const [what, way] = texts[kind];

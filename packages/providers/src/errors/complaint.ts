@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { isObject, objectIn, objectsIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { textDelay } from './delay-hint.ts';
 
 /** What a provider said about a failure, read from whichever shape it has. */
@@ -20,7 +20,7 @@ export function complaintOf(body: JsonValue | undefined): Complaint | undefined 
   if (Array.isArray(body)) return complaintOf(body[0]);
   if (!isObject(body)) return undefined;
   const { error } = body;
-  if (isObject(error)) return nested(error, body);
+  if (isObject(error) && Object.keys(error).length > 0) return nested(error, body);
   if (typeof error === 'string' && error !== '') return flat(body, error);
   const isNamed = body['object'] === 'error' || body['type'] === 'error';
   return isNamed ? flat(body, messageOf(body)) : undefined;

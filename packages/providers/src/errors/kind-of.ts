@@ -44,9 +44,13 @@ export function kindOf({ message, words, status }: Complaint): ProviderErrorKind
   return findRow(words.join('\n')) ?? findRow(message) ?? 'server';
 }
 
+/** A request shorter than this, in characters of its body, fits any model. */
+const minOverflowLength = 32_000;
+
 /** Cerebras answers to a request that is too long with a 400 and no body. */
-export function kindOfEmpty(status: number): ProviderErrorKind {
-  return status === 400 ? 'context_overflow' : kindOfStatus(status);
+export function kindOfEmpty(status: number, sentLength: () => number): ProviderErrorKind {
+  if (status !== 400 && status !== 413) return kindOfStatus(status);
+  return sentLength() > minOverflowLength ? 'context_overflow' : 'invalid_request';
 }
 
 function kindOfStatus(status: number): ProviderErrorKind {

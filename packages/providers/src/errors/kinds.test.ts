@@ -303,8 +303,6 @@ const table: Readonly<Record<string, { readonly retry: Retry; readonly cases: re
             'tokens_limit_reached',
           ),
         ],
-        ['Cerebras', 400, ''],
-        ['Cerebras, otherwise', 413, ''],
         ['a proxy', 413, '<html><head><title>413 Request Entity Too Large</title></head></html>'],
       ],
     },
@@ -333,6 +331,30 @@ const table: Readonly<Record<string, { readonly retry: Retry; readonly cases: re
           anthropic(
             'invalid_request_error',
             'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
+          ),
+        ],
+        [
+          'Anthropic, thinking at the end',
+          400,
+          anthropic(
+            'invalid_request_error',
+            'messages.1: The final block in an assistant message cannot be `thinking`.',
+          ),
+        ],
+        [
+          'Anthropic, thinking in the last word while it is off',
+          400,
+          anthropic(
+            'invalid_request_error',
+            'messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.',
+          ),
+        ],
+        [
+          'Responses, reasoning that was not stored',
+          404,
+          openai(
+            "Item with id 'rs_0a1b' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+            'invalid_request_error',
           ),
         ],
         [
@@ -413,6 +435,11 @@ const table: Readonly<Record<string, { readonly retry: Retry; readonly cases: re
             'INVALID_ARGUMENT',
             'Function call is missing a thought_signature in functionCall parts.',
           ),
+        ],
+        [
+          'Gemini, a signature of another',
+          400,
+          gemini(400, 'INVALID_ARGUMENT', 'Thought signature is not valid'),
         ],
         [
           'Gemini, the number of results',
@@ -768,8 +795,14 @@ describe.each(Object.entries(table))('%s', (kind, { retry, cases }) => {
   const named = cases.map(([name, status, body, code]) => ({ name, status, body, code }));
   test.each(named)('$name, $status', async ({ status, body, code }) => {
     const { error, stop, item, usage } = await replied(errorReply(status, body));
-    expect(error).toMatchObject({ kind, code: kind, status, retry, provider: 'openai-compatible' });
-    expect(error?.retryable).toBe(retry !== 'no');
+    expect(error).toMatchObject({
+      kind,
+      code: kind,
+      status,
+      retry,
+      provider: expect.stringMatching(/^openai-compatible@/),
+    });
+    expect(error?.retryable).toBe(retry === 'yes' || retry === 'once');
     if (code !== undefined) expect(error?.providerCode).toBe(code);
     expect(stop).toMatchObject({ reason: 'error', cause: kind });
     expect(stop.raw).toBe(error?.providerCode);
@@ -859,8 +892,8 @@ describe('an error inside of a stream has its kind too', () => {
 describe('the message', () => {
   test('names the provider, what happened, the reason and what to do', async () => {
     const { error } = await replied(errorReply(401, openai('Incorrect API key provided.', 'x')));
-    expect(error?.message).toBe(
-      'openai-compatible did not accept the API key: Incorrect API key provided. Check the key',
+    expect(error?.message).toMatch(
+      /^openai-compatible@[\d.:]+ did not accept the API key: Incorrect API key provided\. Check the key$/,
     );
     expect(error?.info).toEqual({ code: 'auth', message: error?.message });
   });
@@ -941,7 +974,7 @@ describe('x-should-retry', () => {
   ])('%s counts for a %d', async (advice, status, body, retry) => {
     const { error } = await replied(errorReply(status, body, { 'x-should-retry': advice }));
     expect(error?.retry).toBe(retry);
-    expect(error?.retryable).toBe(retry !== 'no');
+    expect(error?.retryable).toBe(retry === 'yes' || retry === 'once');
   });
 
   test('is about the same request, and so not about one without its reasoning', async () => {
@@ -964,17 +997,60 @@ describe('a redirect', () => {
       const before = server.requests.length;
       const { error, text } = await replied({
         status,
-        headers: { location: `${other.url}/chat/completions` },
+        headers: { location: `${other.url}/chat/completions?secret=1` },
         steps: [],
       });
       expect(error).toMatchObject({ kind: 'invalid_request', status, retryable: false });
-      expect(error?.message).toContain(`status ${status}`);
+      expect(error?.message).toContain(
+        `redirects to ${other.url}/chat/completions (status ${status})`,
+      );
+      expect(error?.message).not.toContain('secret');
       expect(text).toBe('');
       expect(other.requests).toEqual([]);
       expect(other.openConnections).toBe(0);
       expect(server.requests).toHaveLength(before + 1);
     },
   );
+});
+
+describe('a refusal without a word', () => {
+  const refused = async (status: number, length: number) => {
+    server.reply({ status, steps: [] });
+    const provider = openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
+    const providerOptions = { padding: 'some words '.repeat(length / 11) };
+    return (await provider.complete({ items: [], providerOptions })).error;
+  };
+
+  test.each([400, 413])('is an overflow where the request was long: %d', async (status) => {
+    expect((await refused(status, 33_000))?.kind).toBe('context_overflow');
+  });
+
+  test.each([400, 413])('is none where it was short: %d', async (status) => {
+    expect((await refused(status, 30_000))?.kind).toBe('invalid_request');
+  });
+});
+
+describe('an error as JSON', () => {
+  test('says all that it knows, and nothing of the cause', async () => {
+    const { error } = await replied(
+      jsonReply(429, openai('Slow down', 'rate', 'rpm'), {
+        'x-request-id': 'r1',
+        'retry-after': '2',
+      }),
+    );
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      kind: 'rate_limit',
+      message: expect.stringMatching(
+        /^openai-compatible@\S+ wants fewer requests: Slow down\. Wait, then try again$/,
+      ),
+      provider: expect.stringMatching(/^openai-compatible@/),
+      status: 429,
+      providerCode: 'rpm',
+      requestId: 'r1',
+      retry: 'yes',
+      retryAfterMs: 2000,
+    });
+  });
 });
 
 describe('a network error', () => {
@@ -1006,7 +1082,6 @@ describe('a network error', () => {
     ['rejects with a text', () => Promise.reject('no'), ': no. '],
     ['rejects with nothing', () => Promise.reject(undefined), 'it gave no reason'],
     ['rejects with an odd thing', () => Promise.reject(Object.create(null)), 'it gave no reason'],
-    ['gives no response', () => Promise.resolve(undefined as never), 'undefined'],
     [
       'tried several addresses',
       () => {
@@ -1051,14 +1126,14 @@ describe('a request that cannot be sent', () => {
         providerOptions: providerOptions as never,
       });
       expect(error?.kind).toBe('invalid_request');
-      expect(error?.message).toContain('cannot be written as JSON');
+      expect(error?.message).toContain('could not be asked: providerOptions.');
     }
   });
 
   test('for what is no item at all is invalid, and the stream does not throw', async () => {
     const { error } = await provider({}).complete({ items: [null as never] });
     expect(error?.kind).toBe('invalid_request');
-    expect(error?.cause).toBeInstanceOf(Error);
+    expect(error?.message).toContain('items[0] is null');
   });
 
   test.each([undefined, ''])(
@@ -1072,7 +1147,9 @@ describe('a request that cannot be sent', () => {
         dialect: { keyVariables: ['MILLRACE_NO_SUCH_KEY'] },
       }).complete({ items: [] });
       expect(error).toMatchObject({ kind: 'auth', retryable: false });
-      expect(error?.message).toContain('pass apiKey or set MILLRACE_NO_SUCH_KEY');
+      expect(error?.message).toBe(
+        'openai could not be asked: there is no API key: pass apiKey or set MILLRACE_NO_SUCH_KEY',
+      );
     },
   );
 });

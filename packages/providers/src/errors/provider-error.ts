@@ -80,8 +80,15 @@ export class ProviderError extends MillraceError<ProviderErrorKind> {
     return this.code;
   }
 
+  /** As it is. `once_without_reasoning` is no such case: the request must be changed first. */
   get retryable(): boolean {
-    return this.retry !== 'no';
+    return this.retry === 'yes' || this.retry === 'once';
+  }
+
+  /** For a log of the program: without the stack and the cause. */
+  toJSON(): Readonly<Record<string, string | number | undefined>> {
+    const { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs } = this;
+    return { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs };
   }
 
   /** For a record. */

@@ -138,6 +138,28 @@ describe('the key is in no error, though the server says it', () => {
   });
 });
 
+describe('a short key', () => {
+  const quoted = jsonReply(401, {
+    error: { message: 'No key opal; opals are no jewels. Is it x?' },
+  });
+
+  test('is redacted where it stands alone', async () => {
+    const { error } = await failed(quoted, { apiKey: 'opal' });
+    expect(error?.message).toContain('No key [redacted]; opals are');
+  });
+
+  test('is no word that would be missed, where it is a placeholder', async () => {
+    const { error } = await failed(quoted, { apiKey: 'x' });
+    expect(error?.message).toContain('Is it x?');
+  });
+
+  test('may have signs in it that a pattern has', async () => {
+    const reply = jsonReply(401, { error: { message: 'No key (a+b) here' } });
+    const { error } = await failed(reply, { apiKey: '(a+b)' });
+    expect(error?.message).toContain('No key [redacted] here');
+  });
+});
+
 describe('the key is in no error of the network, nor in its causes', () => {
   const failing = (error: unknown) => chat({ fetch: () => Promise.reject(error) });
 

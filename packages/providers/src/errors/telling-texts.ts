@@ -48,13 +48,20 @@ export const tellingTexts: readonly TellingTexts[] = [
     kind: 'history_rejected',
     statuses: refusals,
     forms: [
-      /signature.{0,60}(?:invalid|missing|required|block)|(?:invalid|missing).{0,20}signature|thought_?signature/i,
+      /signature.{0,60}(?:invalid|missing|required|block)|(?:invalid|missing).{0,20}signature|thought[_ ]?signature/i,
       /reasoning_content|without its required|`?(?:redacted_)?thinking`? blocks?/i,
+      /cannot (?:be|contain|end (?:in|with)) `?(?:redacted_)?thinking/i,
       /tool_(?:use|result|call_id)s?.{0,80}(?:without|missing|must|did not have|corresponding)/i,
       /'?tool'? must be a response|no tool (?:output|call) found|toolResult blocks/i,
       /function (?:call|response) (?:parts|turn)|number of function calls and responses/i,
       /invalid_encrypted_content|encrypted content.{0,60}(?:could not|invalid)/i,
     ],
+  },
+  {
+    // A model that is not found is another matter.
+    kind: 'history_rejected',
+    statuses: [...refusals, 404],
+    forms: [/items are not persisted|item with id .{0,120} not found/i],
   },
   {
     kind: 'model_output_invalid',

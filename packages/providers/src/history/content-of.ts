@@ -1,5 +1,5 @@
 import { type FilePart, type MediaPart, toBase64 } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 
 /** Where a picture or a document is, as wires want it: in the request, or at an address. */
 export type Content =

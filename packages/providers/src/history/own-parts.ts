@@ -7,7 +7,7 @@ export interface Owner {
 }
 
 function isOwn(state: ProviderState | undefined, owner: Owner): boolean {
-  return state?.provider === owner.provider && state.model === owner.model;
+  return state !== undefined && state.provider === owner.provider && state.model === owner.model;
 }
 
 /**

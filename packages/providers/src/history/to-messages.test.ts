@@ -92,6 +92,34 @@ describe('calls and results', () => {
     });
   });
 
+  test('arguments that are no JSON are sent as their value where the part has one', () => {
+    for (const bad of ['', '{"path":', 'null']) {
+      const [sent] = messagesOf([item('assistant', { ...call('c1', bad), input: { a: 1 } })]);
+      expect(sent).toMatchObject({ parts: [{ arguments: '{"a":1}', input: { a: 1 } }] });
+    }
+  });
+
+  test('of a text and a value that differ, the text is what the model said', () => {
+    const [sent] = messagesOf([item('assistant', { ...call('c1', '{"a":1}'), input: { a: 2 } })]);
+    expect(sent).toMatchObject({ parts: [{ arguments: '{"a":1}', input: { a: 1 } }] });
+  });
+
+  test('E28: half a surrogate pair in arguments is replaced, in the text and in the value', () => {
+    const escaped = call('c1', '{"a":["x\\ud83d"],"\\ude00":1}');
+    const raw = call('c2', '{"a":"\ud83d"}');
+    const valued = { ...call('c3', '{"a":"\ud83d"}'), input: { a: '\ud83d' } };
+    const whole = call('c4', '{ "a": "\\ud83d\\ude00" }');
+    const [sent] = messagesOf([item('assistant', escaped, raw, valued, whole)]);
+    expect(sent).toMatchObject({
+      parts: [
+        { arguments: '{"a":["x\ufffd"],"\ufffd":1}', input: { a: ['x\ufffd'], '\ufffd': 1 } },
+        { arguments: '{"a":"\ufffd"}', input: { a: '\ufffd' } },
+        { arguments: '{"a":"\ufffd"}', input: { a: '\ufffd' } },
+        { arguments: '{ "a": "\\ud83d\\ude00" }', input: { a: '😀' } },
+      ],
+    });
+  });
+
   test('a call that was cut off is not sent', () => {
     const cut: Part = { ...call('c1', '{"a'), partial: true };
     expect(messagesOf([item('assistant', cut, text('Hm'))])).toMatchObject([
@@ -150,9 +178,12 @@ describe('what providers keep in parts', () => {
 
 test('E28: half a surrogate pair is replaced in what is sent, but not in what is signed', () => {
   const signed: Part = { kind: 'reasoning', form: 'full', text: '\ud83d', providerState: own };
-  const [user, answer] = messagesOf([item('user', text('a\ud83d')), item('assistant', signed)]);
+  const answered = item('assistant', signed, text('b\ud83d', own), text('c\ud83d', foreign));
+  const [user, answer] = messagesOf([item('user', text('a\ud83d')), answered]);
   expect(user).toMatchObject({ parts: [{ text: 'a\ufffd' }] });
-  expect(answer).toMatchObject({ parts: [{ text: '\ud83d' }] });
+  expect(answer).toMatchObject({
+    parts: [{ text: '\ud83d' }, { text: 'b\ud83d' }, { text: 'c\ufffd' }],
+  });
 });
 
 test('context is sent as the user’s, a notification not at all, and what is empty is left out', () => {
@@ -185,6 +216,19 @@ describe('ids of calls', () => {
     expect(ids[0]).toBe('abc123XYZ');
     expect(ids[1]).toMatch(nine.form);
     expect(answer.results.map(({ toolCallId: id }) => id)).toEqual(ids);
+  });
+
+  test('are found while there is one left, and then the history is refused', () => {
+    const one = { form: /^[A-Za-z0-9]$/, length: 1 };
+    const many = (length: number) =>
+      item('assistant', ...Array.from({ length }, (_, nth) => call(`call_${nth}`)));
+    const [, answer] = messagesOf([many(62)], one) as [Message, Message & { role: 'tool' }];
+    const ids = answer.results.map(({ toolCallId: id }) => id);
+    expect(new Set(ids).size).toBe(62);
+    for (const id of ids) expect(id).toMatch(one.form);
+    expect(() => messagesOf([many(63)], one)).toThrow(
+      expect.objectContaining({ kind: 'invalid_request' }),
+    );
   });
 
   test('are unique whatever they were, and the same each time', () => {
@@ -238,4 +282,33 @@ test('any history becomes messages in which each call is followed by its results
       }
     }),
   );
+});
+
+test('what is in a blob is not sent, except where a user showed it', () => {
+  const blob = {
+    kind: 'file',
+    name: 'a.txt',
+    mimeType: 'text/plain',
+    source: { type: 'blob', hash: 'h', length: 9 },
+  } as const;
+  const messages = messagesOf([
+    item('user', blob),
+    item('assistant', blob, call('c1')),
+    item('tool', { ...result('c1'), attachments: [blob] } as Part),
+  ]);
+  expect(messages).toMatchObject([
+    { parts: [blob] },
+    { parts: [{ kind: 'tool_call' }] },
+    { results: [{ text: 'ok' }] },
+  ]);
+  expect(messages[2]?.role === 'tool' && messages[2].results[0]).not.toHaveProperty('attachments');
+});
+
+test('what a provider said about a refusal is not sent as a model’s words', () => {
+  const explained: Part = {
+    kind: 'text',
+    text: 'Refused.',
+    metadata: { refusal: true, isExplanation: true },
+  };
+  expect(messagesOf([item('assistant', explained)])).toEqual([]);
 });

@@ -1,15 +1,16 @@
-import {
-  type Item,
-  type Part,
-  parseJson,
-  type ToolCallId,
-  type ToolCallPart,
-  type ToolResultPart,
+import type {
+  Item,
+  Part,
+  TextPart,
+  ToolCallId,
+  ToolCallPart,
+  ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import { isObject } from '../wire/fields.ts';
+import { isExplanation } from './explanation.ts';
 import type { AssistantMessage, AssistantPart, Message, SaidPart, SentCall } from './message.ts';
 import { type Owner, ownPart } from './own-parts.ts';
+import { sentArguments } from './sent-arguments.ts';
 import { anyId, type IdRule, ToolCallIds } from './tool-call-ids.ts';
 import { wellFormed } from './well-formed.ts';
 
@@ -20,7 +21,7 @@ export interface HistoryOptions extends Owner {
 /**
  * The items of a request as messages that any provider can be given: calls have fitting ids and are
  * followed by exactly one result each, whatever the history looks like; what another provider keeps
- * in a part is gone, and so is what is empty.
+ * in a part is gone, and so is what is empty. That all kinds are known, `checkRequest` has seen to.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new History(options, new Set(request.cache?.upTo));
@@ -92,6 +93,8 @@ class History {
         return awaited.map(({ call }) => call);
       }
       const own = part.kind === 'reasoning' || part.kind === 'custom';
+      // What is kept beside the log was shown to people: a model that made it need not see it again.
+      if (isInBlob(part)) return [];
       return (own ? ownPart(part, this.#options) : this.#saidPart(part)) ?? [];
     });
     if (parts.length === 0) return;
@@ -102,15 +105,14 @@ class History {
   #await(part: ToolCallPart): readonly AwaitedCall[] {
     if (part.partial) return [];
     const own = ownPart(part, this.#options) ?? part;
-    const input = inputOf(part);
+    const sent = sentArguments(part);
     const call: SentCall = {
       ...own,
       toolCallId: this.#ids.next(part.toolCallId),
       // What is no JSON object would be refused, and with it every later request of the session.
-      arguments: input === undefined || part.arguments === '' ? '{}' : part.arguments,
-      input: input ?? {},
+      ...(sent ?? { arguments: '{}', input: {} }),
     };
-    const awaited: AwaitedCall = { call, isValid: input !== undefined, isCachePoint: false };
+    const awaited: AwaitedCall = { call, isValid: sent !== undefined, isCachePoint: false };
     this.#awaited.set(part.toolCallId, awaited);
     return [awaited];
   }
@@ -122,7 +124,7 @@ class History {
       // A result without a call, or a second one, is refused by every provider.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...part, toolCallId, name, text: part.text.toWellFormed() };
+      awaited.result = { ...shownResult(part), toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
@@ -131,7 +133,7 @@ class History {
     const own = ownPart(part, this.#options);
     switch (own?.kind) {
       case 'text':
-        return own.text === '' && own.providerState === undefined ? undefined : wellFormed(own);
+        return isSaid(own) ? wellFormed(own) : undefined;
       case 'structured':
       case 'media':
       case 'file':
@@ -140,6 +142,23 @@ class History {
         return undefined;
     }
   }
+}
+
+/** Not what is empty, unless a provider wants it back, nor what a provider said about a refusal. */
+function isSaid(part: TextPart): boolean {
+  return !isExplanation(part) && (part.text !== '' || part.providerState !== undefined);
+}
+
+function isInBlob(part: Part): boolean {
+  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
+}
+
+/** What is kept beside the log, for instance the whole of a text that was clipped, is not sent. */
+function shownResult(part: ToolResultPart): ToolResultPart {
+  const { attachments = [], ...rest } = part;
+  const shown = attachments.filter((one) => !isInBlob(one));
+  const text = part.text.toWellFormed();
+  return { ...rest, text, ...(shown.length === 0 ? {} : { attachments: shown }) };
 }
 
 /** The message with a result for each of its calls. */
@@ -155,10 +174,4 @@ function noResult({ toolCallId, name }: SentCall, isValid: boolean): ToolResultP
     ? 'No result: the call was interrupted before it finished. Its effects are unknown.'
     : 'The call was not run: its arguments were not a JSON object.';
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
-}
-
-function inputOf(part: ToolCallPart): SentCall['input'] | undefined {
-  if (isObject(part.input)) return part.input;
-  const parsed = parseJson(part.arguments === '' ? '{}' : part.arguments);
-  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
 }

@@ -1,4 +1,5 @@
 import { type ToolCallId, toolCallId } from '@millrace/core';
+import { fault, type WireFault } from '../errors/wire-fault.ts';
 
 /** Which ids a provider takes. Others are replaced by a hash, which cannot collide as a cut could. */
 export interface IdRule {
@@ -20,13 +21,31 @@ export class ToolCallIds {
   }
 
   next(id: ToolCallId): ToolCallId {
-    const { form, length } = this.#rule;
-    let fitted: string = form.test(id) ? id : hash(id, length);
-    // Bounded: each round gives another text, and there are fewer ids in use than rounds.
-    for (let again = 1; this.#used.has(fitted); again++) fitted = hash(`${id}#${again}`, length);
-    this.#used.add(fitted);
-    return toolCallId(fitted);
+    for (const candidate of this.#candidates(id)) {
+      if (this.#used.has(candidate)) continue;
+      this.#used.add(candidate);
+      return toolCallId(candidate);
+    }
+    throw noneLeft(this.#rule);
   }
+
+  /**
+   * Hashes may all be taken. Numbers differ from one another, and there is one more of them than there
+   * are ids in use: one of them is free, as long as they have different texts of that length.
+   */
+  *#candidates(id: ToolCallId): Generator<string> {
+    const { form, length } = this.#rule;
+    yield form.test(id) ? id : hash(id, length);
+    for (let again = 1; again <= maxHashes; again++) yield hash(`${id}#${again}`, length);
+    for (let count = 0; count <= this.#used.size; count++) yield counted(count, length);
+  }
+}
+
+const maxHashes = 8;
+
+function noneLeft({ length }: IdRule): WireFault {
+  const limit = `the provider's ids of ${length} characters are too few for the calls in the history`;
+  return fault('invalid_request', `${limit}; compact it`);
 }
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -42,4 +61,15 @@ function hash(text: string, length: number): string {
     for (let index = 0; index < text.length; index++) mix(text.charCodeAt(index) + place);
     return digits.charAt((state >>> 8) % digits.length);
   }).join('');
+}
+
+/** The number in these digits, the last ones where it is longer. */
+function counted(count: number, length: number): string {
+  let rest = count;
+  const places = Array.from({ length }, () => {
+    const digit = digits.charAt(rest % digits.length);
+    rest = Math.floor(rest / digits.length);
+    return digit;
+  });
+  return places.reverse().join('');
 }

@@ -1,6 +1,10 @@
 import type { TextPart } from '@millrace/core';
 
-/** Half a surrogate pair in a request is refused by most providers. What is signed is never touched. */
+/**
+ * Half a surrogate pair in a request is refused by most providers. What has state of its provider may
+ * be signed, and is never touched.
+ */
 export function wellFormed(part: TextPart): TextPart {
-  return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+  if (part.providerState !== undefined || part.text.isWellFormed()) return part;
+  return { ...part, text: part.text.toWellFormed() };
 }

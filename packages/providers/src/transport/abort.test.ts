@@ -292,6 +292,52 @@ describe('a consumer that leaves', () => {
     expect(server.requests).toEqual([]);
   });
 
+  test('while it waits for a read ends that read', async () => {
+    const stream = await occupy();
+    const asked = await server.nextRequest();
+    const reading = stream.next();
+    await stream.leave();
+    expect((await reading)?.end?.stop).toEqual(aborted);
+    expect(await asked.closed).toBe('client');
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test('while it waits for a read of a deaf body ends that read, and cancels the body', async () => {
+    const body = holdBody();
+    const stream = openStream(chat({ fetch: body.fetch }), controller.signal);
+    const reading = stream.next();
+    await body.wanted();
+    await stream.leave();
+    expect((await reading)?.end?.stop).toEqual(aborted);
+    expect(body.isCancelled).toBe(true);
+  });
+
+  test('while it waits for an answer waits no longer, and cancels what comes after all', async () => {
+    const deaf = deafFetch();
+    const { response, cancelled } = silence();
+    const stream = openStream(chat({ fetch: deaf.fetch }), controller.signal);
+    const reading = stream.next();
+    await deaf.asked;
+    await stream.leave();
+    expect((await reading)?.end?.stop).toEqual(aborted);
+    deaf.answer.resolve(response);
+    await cancelled;
+  });
+
+  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+    const provider = chat({ maxConcurrentRequests: 1 });
+    const first = await occupy(provider);
+    const waiting = openStream(provider, controller.signal);
+    const reading = waiting.next();
+    await waiting.leave();
+    expect((await reading)?.end?.stop).toEqual(aborted);
+    server.reply(streamReply([framed(said('next'), finished())]));
+    const third = provider.complete(request, { ids: countingIds() });
+    await first.leave();
+    expect((await third).text).toBe('next');
+    expect(server.requests).toHaveLength(2);
+  });
+
   test('with an error in its own loop gets that error', async () => {
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const ending = chat().complete(request, {

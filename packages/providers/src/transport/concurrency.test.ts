@@ -166,6 +166,8 @@ describe('of requests that may be under way at once', () => {
   });
 
   test.each([0, -1, Number.NaN])('%d is refused, since nobody would ever come through', (max) => {
-    expect(() => chat({ maxConcurrentRequests: max })).toThrow(/Cannot let .* use 1 or more/);
+    expect(() => chat({ maxConcurrentRequests: max })).toThrow(
+      /as maxConcurrentRequests: use a whole number of 1 or more/,
+    );
   });
 });

@@ -5,7 +5,7 @@ export interface TimeoutOptions {
   readonly firstByteTimeoutMs: number;
   /** How long one read may take, after the first. A comment or a ping ends it. */
   readonly idleTimeoutMs: number;
-  /** The whole response. */
+  /** The whole response, from when its turn came: how long it waited for that does not count. */
   readonly totalTimeoutMs: number;
 }
 
@@ -28,6 +28,8 @@ export class Deadlines {
   /** When something came last. Timers are not set anew for each read: one that fires looks here. */
   #lifeAt: number | undefined;
   #isPaused = false;
+  /** The timer fired while nobody listened, and is set again when somebody does. */
+  #isAsleep = false;
   #isOver = false;
 
   constructor(
@@ -60,6 +62,9 @@ export class Deadlines {
   resume(): void {
     this.#isPaused = false;
     if (this.#lifeAt !== undefined) this.#lifeAt = this.#clock.now();
+    if (!this.#isAsleep || this.#isOver) return;
+    this.#isAsleep = false;
+    this.#watch(this.#idleTimeoutMs);
   }
 
   end(): void {
@@ -74,8 +79,11 @@ export class Deadlines {
   }
 
   #checkIdle(): void {
-    const sinceMs = this.#isPaused ? this.#clock.now() : (this.#lifeAt ?? 0);
-    const leftMs = sinceMs + this.#idleTimeoutMs - this.#clock.now();
+    if (this.#isPaused) {
+      this.#isAsleep = true;
+      return;
+    }
+    const leftMs = (this.#lifeAt ?? 0) + this.#idleTimeoutMs - this.#clock.now();
     if (leftMs > 0) this.#watch(leftMs);
     else this.#pass('idle', this.#idleTimeoutMs);
   }

@@ -1,7 +1,11 @@
-import type { HttpRequest } from '../wire/wire.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { checkAddress } from './check-address.ts';
+import { checkResponse } from './check-response.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines, type TimeoutOptions } from './deadlines.ts';
-import { Interrupted, type Interruption, NetworkFailure } from './interrupted.ts';
+import { failureOf } from './failure-of.ts';
+import type { HttpRequest } from './http-request.ts';
+import { Interrupted, type Interruption } from './interrupted.ts';
 import { requestInit } from './request-init.ts';
 
 export interface ExchangeOptions {
@@ -41,17 +45,19 @@ export class Exchange {
   /** Sends the request. Throws `Interrupted`, `NetworkFailure`, or a fault for what cannot be sent. */
   async open(request: HttpRequest): Promise<Response> {
     this.#assertGoing();
+    checkAddress(request.url);
     const init = requestInit(request, this.#controller.signal);
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);
       // It may have been stopped after the answer came and before this was told of it.
       this.#assertGoing();
+      checkResponse(response);
       this.#body = response.body?.getReader();
       return response;
     } catch (error) {
       // A fetch that does not mind the signal may still answer.
-      fetching.then((late) => late.body?.cancel()).catch(() => {});
+      fetching.then((late) => late?.body?.cancel?.()).catch(() => {});
       throw this.#failure(error);
     }
   }
@@ -64,10 +70,11 @@ export class Exchange {
       const result = await this.#body?.read();
       if (this.#lingerMs === undefined) this.#assertGoing();
       this.#deadlines.sawLife();
-      if (!result?.done) return result?.value;
+      if (!result?.done) return bytesOf(result?.value);
       this.#body = undefined;
       return undefined;
     } catch (error) {
+      this.#cancelBody();
       this.#body = undefined;
       if (this.#lingerMs !== undefined) return undefined;
       throw this.#failure(error);
@@ -112,6 +119,7 @@ export class Exchange {
   /** Async, so that a fetch that throws at once is one that fails. */
   async #fetch(url: string, init: RequestInit): Promise<Response> {
     const { fetch } = this.#options;
+    if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is no function');
     return fetch(url, init);
   }
 
@@ -135,17 +143,14 @@ export class Exchange {
 
   #failure(error: unknown): Error {
     if (error instanceof Interrupted) return error;
-    if (this.#interruption !== undefined) return new Interrupted(this.#interruption);
-    return new NetworkFailure(reasonOf(error), { cause: error });
+    return this.#interruption === undefined
+      ? failureOf(error)
+      : new Interrupted(this.#interruption);
   }
 }
 
-/** Node's fetch says "fetch failed" or "terminated", and what happened in the cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error === 'string' ? error : 'it gave no reason';
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
-  // Where several addresses were tried, there is only the code.
-  const { code } = cause as { code?: unknown };
-  return cause.message || (typeof code === 'string' ? code : error.message);
+/** A body that a program made may have anything in it. */
+function bytesOf(value: Uint8Array | undefined): Uint8Array | undefined {
+  if (value === undefined || ArrayBuffer.isView(value)) return value;
+  throw fault('invalid_request', 'the body that fetch gave has something in it that is no bytes');
 }

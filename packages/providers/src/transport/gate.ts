@@ -1,3 +1,5 @@
+import { checkCount } from './check-number.ts';
+
 /** Lets a number of requests through at once; the others wait in the order in which they came. */
 export class Gate {
   readonly #max: number;
@@ -6,9 +8,7 @@ export class Gate {
 
   /** Throws for what would let nobody through. */
   constructor(maxConcurrent: number) {
-    if (!(maxConcurrent >= 1)) {
-      throw new RangeError(`Cannot let ${maxConcurrent} requests through at once: use 1 or more`);
-    }
+    checkCount('maxConcurrentRequests', maxConcurrent);
     this.#max = maxConcurrent;
   }
 

@@ -1,5 +1,5 @@
-import type { HttpRequest } from '../wire/wire.ts';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
+import type { HttpRequest } from './http-request.ts';
 
 /** What fetch is told. Throws a fault for what can never be sent, so that nobody tries again. */
 export function requestInit(request: HttpRequest, signal: AbortSignal): RequestInit {

@@ -101,6 +101,20 @@ describe('an idle stream', () => {
     expect(rest.at(-1)?.end?.error).toBeUndefined();
   });
 
+  test('is not one whose consumer takes its time, be the time-out hardly any', async () => {
+    const body = holdBody();
+    const stream = openStream(
+      chat({ fetch: body.fetch, timeouts: { ...timeouts, idleTimeoutMs: 1e-6 } }),
+    );
+    const first = stream.next();
+    await body.wanted();
+    body.send(framed(said('a'), finished()));
+    body.end();
+    await first;
+    clock.advance(500);
+    expect((await stream.rest()).at(-1)?.end?.error).toBeUndefined();
+  });
+
   test('is one again when the consumer is back', async () => {
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const stream = openStream(chat());

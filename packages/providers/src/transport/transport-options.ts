@@ -1,4 +1,5 @@
 import type { Limits } from '@millrace/core';
+import { checkCount, checkDuration } from './check-number.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
 import { Gate } from './gate.ts';
@@ -29,21 +30,25 @@ export interface Transport {
 const defaultMaxConcurrentRequests = 64;
 const defaultMaxEventLength = 32 * 2 ** 20;
 
+/** Throws a RangeError for a number that cannot be meant. */
 export function createTransport(options: TransportOptions): Transport {
   const { clock = systemClock, timeouts = {}, limits = {} } = options;
+  const { maxEventLength = defaultMaxEventLength } = options;
+  checkCount('maxEventLength', maxEventLength);
   return {
     // Looked up at each call, so that a global that is replaced later counts.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeouts: completeTimeouts(timeouts),
     gate: new Gate(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
-    maxEventLength: options.maxEventLength ?? defaultMaxEventLength,
-    limits,
+    maxEventLength,
+    limits: { ...limits },
   };
 }
 
 /** `undefined` is as good as nothing. */
 function completeTimeouts(given: Partial<TimeoutOptions>): TimeoutOptions {
   const set = Object.entries(given).filter(([, ms]) => ms !== undefined);
+  for (const [name, ms] of set) checkDuration(name, ms);
   return { ...defaultTimeouts, ...Object.fromEntries(set) };
 }

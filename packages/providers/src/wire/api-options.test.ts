@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { findApiKey, needApiKey, streamHeaders, withoutTrailingSlash } from './api-options.ts';
-import { WireFault } from './wire-fault.ts';
+import { WireFault } from '../errors/wire-fault.ts';
+import { checkSecret, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -47,7 +47,12 @@ test('streams are asked for as they are, and uncompressed', () => {
   });
 });
 
-test('an address loses the slashes at its end', () => {
-  expect(withoutTrailingSlash('http://a/v1//')).toBe('http://a/v1');
-  expect(withoutTrailingSlash('http://a/v1')).toBe('http://a/v1');
+test.each<[string, unknown]>([
+  ['a number', 12345],
+  ['a promise', Promise.resolve('key')],
+  ['an object', { key: 'sk' }],
+])('a key that is %s is told, and not what it is', (_, key) => {
+  const read = () => checkSecret('apiKey', key);
+  expect(read).toThrow(WireFault);
+  expect(read).toThrow(/^apiKey is an? \w+; it must be a string$/);
 });

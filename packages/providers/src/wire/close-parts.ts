@@ -1,10 +1,11 @@
 import type { DeltaWriter, RetractReason } from '@millrace/core';
+import { isKeptWhenCut } from '../contract/cut-part.ts';
 
 /** Closes what a cut response left open: what was said stays as partial, calls that are not whole go. */
 export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
   for (const part of writer.open) {
-    const isKept = part.kind === 'text' || part.kind === 'reasoning' || part.kind === 'media';
-    if (isKept && part.length > 0) part.commit({ partial: true });
+    const length = 'length' in part ? part.length : 0;
+    if (isKeptWhenCut(part.kind, length)) part.commit({ partial: true });
     else part.retract(reason);
   }
 }

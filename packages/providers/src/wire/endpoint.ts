@@ -1,19 +1,18 @@
 import type { JsonObject } from '@millrace/core';
-import {
-  type ApiOptions,
-  findApiKey,
-  needApiKey,
-  streamHeaders,
-  withoutTrailingSlash,
-} from './api-options.ts';
-import type { HttpRequest } from './wire.ts';
+import { fault } from '../errors/wire-fault.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { type ApiOptions, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
+import { readBaseUrl, withQuery } from './base-url.ts';
+import { encodedName } from './encoded-path.ts';
+import { mergeHeaders, readHeaders } from './merge-headers.ts';
 
 /** Where a server is, and how it wants its key. */
 export interface Endpoint {
   /** The owner of `providerState`, and the name in errors. Two wires never share one. */
   readonly id: string;
-  readonly baseUrl: string;
-  /** With {base}, {model} and {apiVersion} in it. */
+  /** Undefined where each customer has another: then it must be given. */
+  readonly baseUrl: string | undefined;
+  /** With {base}, {model} and {apiVersion} in it. {azure} is a base with the path that Azure has. */
   readonly url: string;
   readonly apiVersion: string;
   /** Variables of the environment that may hold the key. */
@@ -32,29 +31,46 @@ export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
 };
 
 export function httpTo(endpoint: Endpoint, options: ApiOptions, body: JsonObject): HttpRequest {
-  const { keyVariables, keyHeader, needsKey } = endpoint;
-  const key = (needsKey ? needApiKey : findApiKey)(options.apiKey, keyVariables);
+  const { keyHeader } = endpoint;
+  const url = urlOf(endpoint, options);
+  const given = readHeaders(options.headers);
+  // Whoever gives the header itself needs no key.
+  const key = keyHeader in given ? undefined : keyOf(endpoint, options, 'authorization' in given);
   const shown = keyHeader === 'api-key' ? key : `Bearer ${key}`;
   return {
-    url: urlOf(endpoint, options),
-    headers: {
-      ...streamHeaders,
-      ...(key === undefined || shown === undefined ? {} : { [keyHeader]: shown }),
-      ...options.headers,
-    },
+    url,
+    headers: mergeHeaders(streamHeaders, key === undefined ? {} : { [keyHeader]: shown }, given),
     body,
     secrets: key === undefined ? [] : [key],
   };
 }
 
+function keyOf(
+  { keyVariables, needsKey }: Endpoint,
+  { apiKey }: ApiOptions,
+  isAuthorized: boolean,
+): string | undefined {
+  return (needsKey && !isAuthorized ? needApiKey : findApiKey)(apiKey, keyVariables);
+}
+
 function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): string {
-  const base = withoutTrailingSlash(options.baseUrl ?? baseUrl);
-  // People copy Azure's address with or without the version that its path has anyway.
-  const isDoubled = base.endsWith('/v1') && url.startsWith('{base}/v1/');
-  const filled: Readonly<Record<string, string>> = {
-    base: isDoubled ? base.slice(0, -'/v1'.length) : base,
-    model: encodeURIComponent(options.model),
-    apiVersion: encodeURIComponent(apiVersion),
+  const given = options.baseUrl ?? baseUrl;
+  if (given === undefined) {
+    const example = 'https://NAME.openai.azure.com/openai';
+    throw fault('invalid_request', `there is no address: pass baseUrl, for instance ${example}`);
+  }
+  const { base, query } = readBaseUrl(given);
+  const values: Readonly<Record<string, () => string>> = {
+    base: () => base,
+    azure: () => azureBase(base),
+    model: () => encodedName(options.model),
+    apiVersion: () => encodeURIComponent(apiVersion),
   };
-  return url.replace(/\{(\w+)\}/g, (_, name: string) => filled[name] ?? '');
+  const filled = url.replace(/\{(\w+)\}/g, (_, name: string) => values[name]?.() ?? '');
+  return withQuery(filled, query);
+}
+
+/** People copy Azure's address with or without its path, and the version that we name anyway. */
+function azureBase(base: string): string {
+  return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
 }

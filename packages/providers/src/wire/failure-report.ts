@@ -1,5 +1,5 @@
 import { ProtocolError } from '@millrace/core';
-import { messageFor } from '../errors/advice.ts';
+import { messageFor, messageForUnsent } from '../errors/advice.ts';
 import { clip } from '../errors/clip.ts';
 import { type Complaint, complaintOf, complaintOfFailure } from '../errors/complaint.ts';
 import { headerDelay, resetDelay } from '../errors/delay-hint.ts';
@@ -7,11 +7,11 @@ import { kindOf, kindOfEmpty } from '../errors/kind-of.ts';
 import { ProviderError, type ProviderErrorKind, type Retry } from '../errors/provider-error.ts';
 import { redact } from '../errors/redact.ts';
 import { redactError } from '../errors/redact-error.ts';
+import { WireFault } from '../errors/wire-fault.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/interrupted.ts';
 import { SseError } from '../transport/sse-reader.ts';
 import { parseMessage } from './parse-message.ts';
-import { WireFault } from './wire-fault.ts';
 
 const requestIdHeaders = [
   'x-request-id',
@@ -27,6 +27,8 @@ export class FailureReport {
   readonly #clock: Clock;
   #secrets: readonly string[] = [];
   response: Response | undefined;
+  /** Of the request's body. An empty refusal is told by it. */
+  sentLength: () => number = () => 0;
 
   constructor(provider: string, clock: Clock) {
     this.#provider = provider;
@@ -68,7 +70,7 @@ export class FailureReport {
 
   #unreached(failure: NetworkFailure): ProviderError {
     // What is no address will not become one.
-    const isAddress = !/parse URL|invalid URL|includes credentials/i.test(failure.message);
+    const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
     return this.#make(kind, failure.message, this.#redacted(failure));
   }
@@ -76,7 +78,8 @@ export class FailureReport {
   #complained(complaint: Complaint, known?: ProviderErrorKind, cause?: unknown): ProviderError {
     const status = this.#failedStatus ?? complaint.status;
     const isEmpty = status !== undefined && complaint.message === '';
-    const kind = known ?? (isEmpty ? kindOfEmpty(status) : kindOf({ ...complaint, status }));
+    const kind =
+      known ?? (isEmpty ? kindOfEmpty(status, this.sentLength) : kindOf({ ...complaint, status }));
     return this.#make(kind, complaint.message, cause, { ...complaint, status });
   }
 
@@ -88,7 +91,7 @@ export class FailureReport {
   ): ProviderError {
     const headers = this.response?.headers;
     const sentId = requestIdHeaders.flatMap((name) => headers?.get(name) ?? [])[0];
-    return new ProviderError(kind, messageFor(kind, this.#provider, this.#shown(reason) ?? ''), {
+    return new ProviderError(kind, this.#message(kind, this.#shown(reason) ?? ''), {
       provider: this.#provider,
       status: status ?? this.#failedStatus,
       providerCode: this.#shown(words[0]),
@@ -97,6 +100,14 @@ export class FailureReport {
       retry: this.#retryAdvice(kind),
       cause,
     });
+  }
+
+  #message(kind: ProviderErrorKind, reason: string): string {
+    // What never got an answer was refused by nobody but us.
+    const isOurs = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
+    return isOurs && reason !== ''
+      ? messageForUnsent(this.#provider, reason)
+      : messageFor(kind, this.#provider, reason);
   }
 
   /** Without keys first: a cut through the middle of one would leave half of it. */

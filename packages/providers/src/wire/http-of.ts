@@ -1,10 +1,13 @@
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { HttpRequest, Wire } from './wire.ts';
-import { WireFault } from './wire-fault.ts';
+import { WireFault } from '../errors/wire-fault.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { checkRequest } from './check-request.ts';
+import type { Wire } from './wire.ts';
 
 /** What a wire cannot make a request of can never be sent. */
 export function httpOf(wire: Wire, request: ModelRequest): HttpRequest {
   try {
+    checkRequest(request);
     return wire.http(request);
   } catch (error) {
     throw error instanceof WireFault ? error : unwritable(error);

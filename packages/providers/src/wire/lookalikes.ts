@@ -15,8 +15,8 @@ interface Lookalike {
 
 /** As many as there are likely to be parts that stream in turns. */
 const maxKnown = 32;
-/** After so many that were of no use, the server is one whose messages all differ. */
-const maxUseless = 64;
+/** After so many in a row that were like none, the server is one whose messages all differ. */
+const maxMisses = 48;
 
 /**
  * Most messages of a stream are equal but for one string, the text that they append. Such a message is
@@ -24,10 +24,10 @@ const maxUseless = 64;
  * all that it means.
  */
 export class Lookalikes {
-  readonly #known: Lookalike[] = [];
+  #known: Lookalike[] = [];
   /** The one that fitted last. What streams in turns comes round again, so the next one is tried too. */
   #last = 0;
-  #useless = 0;
+  #misses = 0;
 
   /** Does what the message says, if it is like one before; false if it has to be parsed. */
   tell(data: string, event: string | undefined): boolean {
@@ -39,20 +39,22 @@ export class Lookalikes {
       const text = textBetween(data, one.before, one.after);
       if (text === undefined) continue;
       this.#last = place;
-      this.#useless = 0;
+      this.#misses = 0;
       one.append(text);
       return true;
     }
+    this.#misses++;
+    // To look for what never comes would cost more than to parse.
+    if (this.#misses === maxMisses) this.#known = [];
     return false;
   }
 
   get wantsMore(): boolean {
-    return this.#known.length < maxKnown && this.#useless < maxUseless;
+    return this.#known.length < maxKnown && this.#misses < maxMisses;
   }
 
   /** Remembers a message that was parsed, if it is certain where in it the text is. */
   learn(data: string, event: string | undefined, { text, append }: LastAppend): void {
-    this.#useless++;
     const literal = JSON.stringify(text);
     const at = placeOfValue(data, literal);
     if (at === undefined || text === '') return;

@@ -1,8 +1,8 @@
 import { parseJson } from '@millrace/core';
 import { complaintOfFailure } from '../errors/complaint.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { readText } from '../transport/read-text.ts';
-import { fault, WireFault } from './wire-fault.ts';
 
 const maxErrorBodyBytes = 2 ** 16;
 
@@ -13,14 +13,19 @@ const errorBodyMs = 5000;
 export async function readFailure(response: Response, exchange: Exchange): Promise<WireFault> {
   const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
-    return fault(
-      'invalid_request',
-      `the address redirects (status ${status}); use its target as base URL`,
-    );
+    return redirected(response);
   }
   exchange.linger(errorBodyMs);
   const { text } = await readText(exchange, maxErrorBodyBytes);
   const parsed = parseJson(text);
   const complaint = complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
   return new WireFault({ ...complaint, status });
+}
+
+/** The query of the target may hold anything, and is not told. */
+function redirected({ status, headers, url }: Response): WireFault {
+  const target = URL.parse(headers.get('location') ?? '', url || undefined);
+  const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
+  const found = `the address redirects${where} (status ${status})`;
+  return fault('invalid_request', `${found}; use its target as base URL`);
 }

@@ -1,19 +1,20 @@
 import { noUsage, type Usage } from '@millrace/core';
-import type { HttpRequest } from './wire.ts';
 
 /** A rough measure that holds for English and code alike. */
 const unitsPerToken = 4;
 
-/** What the provider said was used or, where it did not come to that, what it is likely to have been. */
+/**
+ * What the provider said was used or, where it did not come to that, what it is likely to have been.
+ * The length of the text that was sent is asked only then.
+ */
 export function completeUsage(
   said: Usage | undefined,
-  http: HttpRequest | undefined,
+  sentLength: () => number,
   writtenLength: number,
 ): Usage {
   if (said !== undefined && !said.estimated) return said;
-  const input =
-    http === undefined ? 0 : Math.ceil(JSON.stringify(http.body).length / unitsPerToken);
   const output = Math.ceil(writtenLength / unitsPerToken);
-  if (said === undefined) return { ...noUsage, input, output, estimated: true };
-  return { ...said, output: Math.max(said.output, output) };
+  if (said !== undefined) return { ...said, output: Math.max(said.output, output) };
+  const input = Math.ceil(sentLength() / unitsPerToken);
+  return { ...noUsage, input, output, estimated: true };
 }

@@ -1,29 +1,32 @@
 import type { Delta, DeltaWriter, JsonValue, Stop } from '@millrace/core';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
+import { isObject } from '../json/fields.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import { Interrupted } from '../transport/interrupted.ts';
 import { readText } from '../transport/read-text.ts';
 import { SseReader } from '../transport/sse-reader.ts';
 import type { Transport } from '../transport/transport-options.ts';
+import { bodyLength, textLength } from './body-length.ts';
 import { closeParts } from './close-parts.ts';
 import { FailureReport } from './failure-report.ts';
-import { isObject } from './fields.ts';
 import { httpOf } from './http-of.ts';
 import { Lookalikes } from './lookalikes.ts';
 import { parseMessage } from './parse-message.ts';
 import { readFailure } from './read-failure.ts';
 import { completeUsage } from './reckon-usage.ts';
 import { secretsOf } from './secrets-of.ts';
-import type { HttpRequest, ReaderContext, Wire, WireReader } from './wire.ts';
-import { fault, WireFault } from './wire-fault.ts';
+import { unopenedReader } from './unopened-reader.ts';
+import type { ReaderContext, Wire, WireReader } from './wire.ts';
 
 /** From a response's bytes to its end, whichever way it goes. */
 export class ResponseReading {
   readonly #wire: Wire;
   readonly #context: ReaderContext;
   readonly #writer: DeltaWriter;
-  readonly #reader: WireReader;
+  #reader: WireReader = unopenedReader;
   readonly #sse: SseReader;
   readonly #lookalikes = new Lookalikes();
   readonly #maxEventLength: number;
@@ -38,7 +41,6 @@ export class ResponseReading {
     this.#wire = wire;
     this.#context = context;
     this.#writer = context.writer;
-    this.#reader = wire.reader(context);
     this.#maxEventLength = transport.maxEventLength;
     this.#report = new FailureReport(wire.provider, transport.clock);
     this.#sse = new SseReader({
@@ -57,7 +59,9 @@ export class ResponseReading {
   async open(exchange: Exchange): Promise<void> {
     const http = httpOf(this.#wire, this.#context.request);
     this.#http = http;
+    this.#reader = this.#wire.reader(this.#context);
     this.#report.keep(secretsOf(http));
+    this.#report.sentLength = () => bodyLength(http.body);
     const response = await exchange.open(http);
     this.#report.response = response;
     if (!response.ok) throw await readFailure(response, exchange);
@@ -109,10 +113,14 @@ export class ResponseReading {
   #about(wasTaken = true): Omit<ResponseEnd, 'stop'> {
     const { usage, model, responseId } = this.#reader.about;
     return {
-      usage: completeUsage(usage, wasTaken ? this.#http : undefined, this.#writtenLength),
+      usage: completeUsage(usage, () => this.#sentLength(wasTaken), this.#writtenLength),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
     };
+  }
+
+  #sentLength(wasTaken: boolean): number {
+    return wasTaken && this.#http !== undefined ? textLength(this.#http.body) : 0;
   }
 
   #message(data: string, event: string | undefined): void {

@@ -1,7 +1,5 @@
-import type { HttpRequest } from './wire.ts';
-
-/** What is shorter is a word rather than a secret, and would be missed in every message. */
-const minLength = 8;
+import { minSecretLength } from '../errors/redact.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 
 const secretNames = /auth|key|token|secret|cookie|password|signature/i;
 
@@ -10,7 +8,7 @@ export function secretsOf({ secrets, headers, url }: HttpRequest): readonly stri
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],
   );
-  const found = [...sent, ...secretsIn(url)].filter(({ length }) => length >= minLength);
+  const found = [...sent, ...secretsIn(url)].filter(({ length }) => length >= minSecretLength);
   return [...secrets, ...found];
 }
 

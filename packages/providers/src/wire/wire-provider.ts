@@ -1,8 +1,10 @@
 import { DeltaWriter } from '@millrace/core';
 import { createProvider } from '../contract/create-provider.ts';
+import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
 import { Exchange } from '../transport/exchange.ts';
+import { joinSignals } from '../transport/join-signals.ts';
 import {
   createTransport,
   type Transport,
@@ -15,8 +17,13 @@ import type { Wire } from './wire.ts';
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
   return createProvider(wire.provider, wire.model, (request, context) =>
-    streamWire(wire, transport, request, context),
+    leavable((left) => streamWire(wire, transport, request, { ...context, left })),
   );
+}
+
+interface LeavableContext extends StreamContext {
+  /** Whoever reads has left, perhaps in the middle of a read. */
+  readonly left: AbortSignal;
 }
 
 /** How long an answer that is complete is read on: for usage that follows, and for the body's end. */
@@ -27,19 +34,20 @@ async function* streamWire(
   wire: Wire,
   transport: Transport,
   request: ModelRequest,
-  context: StreamContext,
+  context: LeavableContext,
 ): AsyncGenerator<StreamStep> {
-  const { item, ids, signal } = context;
+  const { item, ids } = context;
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
   const reading = new ResponseReading(wire, transport, { writer, ids, request });
+  const { signal, release } = joinSignals([context.signal, context.left]);
   let leave = () => {};
   let exchange: Exchange | undefined;
   let last: StreamStep;
   try {
     leave = await transport.gate.enter(signal);
     // It may have been stopped in the moment in which its turn came.
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     exchange = new Exchange({ ...transport, signal, onInterrupted: leave });
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
@@ -60,6 +68,7 @@ async function* streamWire(
   } finally {
     exchange?.close();
     leave();
+    release();
   }
   yield last;
 }

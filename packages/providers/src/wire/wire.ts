@@ -1,5 +1,6 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import type { LastAppend } from './lookalikes.ts';
 
 /** One provider's protocol, without any I/O. */
@@ -10,14 +11,6 @@ export interface Wire {
   /** Throws a `WireFault` of kind `invalid_request` for what the wire cannot say. */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
-}
-
-export interface HttpRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: JsonObject;
-  /** What must never be shown: the key. */
-  readonly secrets: readonly string[];
 }
 
 export interface ReaderContext {

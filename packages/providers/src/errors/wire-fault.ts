@@ -1,5 +1,5 @@
-import type { Complaint } from '../errors/complaint.ts';
-import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import type { Complaint } from './complaint.ts';
+import type { ProviderErrorKind } from './provider-error.ts';
 
 /** Thrown by what reads a stream: the provider complained, or its stream is not what the wire allows. */
 export class WireFault extends Error {

@@ -1,0 +1,34 @@
+import { isMillraceError } from '@millrace/core';
+import { isError } from '../errors/is-error.ts';
+import { WireFault } from '../errors/wire-fault.ts';
+import { NetworkFailure } from './interrupted.ts';
+
+/** What a fetch or a body threw: the network, unless it is a mistake that no second try would mend. */
+export function failureOf(error: unknown): Error {
+  if (error instanceof WireFault) return error;
+  if (isMillraceError(error)) {
+    const complaint = { message: error.message, words: [error.code] };
+    return new WireFault(complaint, 'invalid_request', { cause: error });
+  }
+  return new NetworkFailure(reasonOf(error), { cause: error });
+}
+
+const noReason = 'it gave no reason';
+
+function reasonOf(error: unknown): string {
+  try {
+    return typeof error === 'string' ? error : toldBy(error);
+  } catch {
+    return noReason;
+  }
+}
+
+/** Node's fetch says "fetch failed" or "terminated", and what happened in the cause. */
+function toldBy(error: unknown): string {
+  if (!isError(error)) return noReason;
+  const { cause } = error;
+  if (!isError(cause)) return error.message;
+  // Where several addresses were tried, there is only the code.
+  const { code } = cause as { code?: unknown };
+  return cause.message || (typeof code === 'string' ? code : error.message);
+}

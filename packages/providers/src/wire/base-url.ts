@@ -1,0 +1,24 @@
+/** A base URL in two: the place, without a slash at its end, and the query that belongs to all below. */
+export interface BaseUrl {
+  readonly base: string;
+  readonly query: string;
+}
+
+export function readBaseUrl(given: string | URL): BaseUrl {
+  const [address = ''] = String(given).trim().split('#');
+  const [place = '', ...queries] = address.split('?');
+  return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
+}
+
+/** The address with the query too. What the caller named there is not said twice. */
+export function withQuery(url: string, query: string): string {
+  if (query === '') return url;
+  const [place, own = ''] = url.split('?');
+  const given = new URLSearchParams(query);
+  const kept = own.split('&').filter((pair) => pair !== '' && !given.has(nameOf(pair)));
+  return `${place}?${[...kept, query].join('&')}`;
+}
+
+function nameOf(pair: string): string {
+  return pair.split('=')[0] ?? '';
+}

@@ -1,0 +1,98 @@
+import type { ItemKind } from '@millrace/core';
+import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import { checkJson } from './check-json.ts';
+import { checkPart } from './check-part.ts';
+import {
+  checkArray,
+  checkName,
+  checkNumber,
+  checkObject,
+  checkText,
+  checkWord,
+  type Fields,
+} from './check-shape.ts';
+
+/**
+ * Throws an `invalid_request` that names the place, for instance `items[2].parts[0].text`, where a
+ * request is not what its type says. Else a slip would be left out in silence, or be told as a
+ * TypeError of ours.
+ */
+export function checkRequest(given: ModelRequest): void {
+  const request = checkObject(given, 'the request');
+  checkEach(request['items'], 'items', checkItem);
+  ifGiven(request, 'tools', (tools) => checkEach(tools, 'tools', checkTool));
+  ifGiven(request, 'toolChoice', checkChoice);
+  ifGiven(request, 'reasoning', (effort) => checkWord(effort, 'reasoning', efforts));
+  ifGiven(request, 'output', checkOutput);
+  for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
+    ifGiven(request, name, checkNumber);
+  }
+  ifGiven(request, 'stopSequences', (texts) => checkEach(texts, 'stopSequences', checkText));
+  ifGiven(request, 'cache', checkCache);
+  ifGiven(request, 'providerOptions', checkJsonObject);
+}
+
+const itemKinds: readonly ItemKind[] = [
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'tool',
+  'context',
+  'notification',
+];
+
+const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max'];
+
+function checkItem(given: unknown, path: string): void {
+  const item = checkObject(given, path);
+  checkName(item['id'], `${path}.id`);
+  checkWord(item['kind'], `${path}.kind`, itemKinds);
+  checkEach(item['parts'], `${path}.parts`, checkPart);
+}
+
+function checkTool(given: unknown, path: string): void {
+  const tool = checkObject(given, path);
+  checkName(tool['name'], `${path}.name`);
+  ifGiven(tool, 'description', (text) => checkText(text, `${path}.description`));
+  checkJsonObject(tool['inputSchema'], `${path}.inputSchema`);
+}
+
+function checkChoice(choice: unknown, path: string): void {
+  if (typeof choice === 'string') checkWord(choice, path, ['auto', 'none', 'required']);
+  else checkName(checkObject(choice, path)['name'], `${path}.name`);
+}
+
+function checkOutput(given: unknown, path: string): void {
+  const output = checkObject(given, path);
+  checkText(output['name'], `${path}.name`);
+  checkJsonObject(output['schema'], `${path}.schema`);
+}
+
+function checkCache(given: unknown, path: string): void {
+  const cache = checkObject(given, path);
+  checkEach(cache['upTo'], `${path}.upTo`, checkText);
+  ifGiven(cache, 'key', (key) => checkText(key, `${path}.key`));
+}
+
+function checkJsonObject(value: unknown, path: string): void {
+  checkJson(checkObject(value, path), path);
+}
+
+function checkEach(
+  values: unknown,
+  path: string,
+  check: (value: unknown, path: string) => void,
+): void {
+  for (const [index, value] of checkArray(values, path).entries()) {
+    check(value, `${path}[${index}]`);
+  }
+}
+
+function ifGiven(
+  object: Fields,
+  name: string,
+  check: (value: unknown, path: string) => void,
+): void {
+  if (object[name] !== undefined) check(object[name], name);
+}

@@ -1,0 +1,52 @@
+import { fault, type WireFault } from '../errors/wire-fault.ts';
+
+// What a request is made of. Each throws an `invalid_request` that names the path, never the content.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function checkObject(value: unknown, path: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw not('an object', value, path);
+}
+
+export function checkArray(value: unknown, path: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw not('an array', value, path);
+}
+
+export function checkText(value: unknown, path: string): void {
+  if (typeof value !== 'string') throw not('a string', value, path);
+}
+
+export function checkName(value: unknown, path: string): void {
+  checkText(value, path);
+  if (value === '') throw fault('invalid_request', `${path} is empty`);
+}
+
+export function checkNumber(value: unknown, path: string): void {
+  if (typeof value !== 'number') throw not('a number', value, path);
+  if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
+}
+
+/** One of a few words. A word that is none of them is shown: it is a slip of the pen. */
+export function checkWord<Word extends string>(
+  value: unknown,
+  path: string,
+  words: readonly Word[],
+): Word {
+  const word = words.find((one) => one === value);
+  if (word !== undefined) return word;
+  if (typeof value !== 'string') throw not(`one of ${words.join(', ')}`, value, path);
+  const shown = JSON.stringify(value.slice(0, 40));
+  throw fault('invalid_request', `${path} is ${shown}; use one of ${words.join(', ')}`);
+}
+
+function not(wanted: string, value: unknown, path: string): WireFault {
+  return fault('invalid_request', `${path} is ${typeName(value)}; it must be ${wanted}`);
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
