@@ -70,34 +70,65 @@ describe('cassette show', () => {
   });
 });
 
-test('cassette show tells what broke a request', () => {
-  const error = { name: 'TypeError', message: 'fetch failed' };
+test('cassette show tells of each chunk what is new in it', () => {
+  const chunkOf = (said: string) => ({
+    atMs: 1,
+    bytes: encode(
+      `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"${said}"}}]}\n\n`,
+    ),
+  });
+  const chunks = ['Hello', ' big', ' world', ' world'].map(chunkOf);
+  const response = { atMs: 1, status: 200, headers: {}, chunks };
+  const { out } = run('show', file(encodeCassette({ exchanges: [{ ...good, response }] })));
+  const shown = out.filter((line) => / chunk \d /.test(line));
+  expect(shown[0]).toContain('"data: {\\"id\\":');
+  expect(shown[1]).toMatch(/…".* big\\"\}\}\]\}\\n\\n"$/);
+  expect(shown[2]).toMatch(/…".* world\\"\}\}\]\}\\n\\n"$/);
+  expect(shown[3]).toMatch(/…".* world\\"\}\}\]\}\\n\\n"$/);
+});
+
+test('cassette show tells what broke a request, and why', () => {
+  const cause = { name: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
+  const error = { name: 'TypeError', message: 'fetch failed', cause };
   const { startMs, request } = good;
   const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
   const { out } = run('show', file(encodeCassette({ exchanges: [broken] })));
-  expect(out.slice(-3)).toEqual([
+  expect(out.slice(-4)).toEqual([
     '+3 ms        error                 no response; it broke',
     'TypeError: fetch failed',
+    'because of Error: connect ECONNREFUSED (ECONNREFUSED)',
     '',
   ]);
 });
 
 describe('cassette check', () => {
-  test('is content with a cassette that a recorder wrote, however its bodies ended', () => {
-    const { startMs, request } = good;
+  const size = '2 chunks, 146 bytes, 2 SSE events and the beginning of one';
+
+  test('is content with bodies that end, and warns of one that its reader left', () => {
     const left = { ...good, end: { atMs: 50, how: 'cancelled' } as const };
-    const error = { name: 'TypeError', message: 'fetch failed' };
-    const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
-    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, left, broken] })));
-    const size = '2 chunks, 146 bytes, 2 SSE events and the beginning of one';
+    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, left] })));
     expect(out).toEqual([
       `exchange 0: ${size}; it ends`,
       `exchange 1: ${size}; its reader left before its end`,
-      'exchange 2: no response; it broke',
+      'warning: exchange 1: its reader left before its end, and no replay can go on from there',
       'ok',
       '',
     ]);
     expect(status).toBe(0);
+  });
+
+  test('is not content with one that broke', () => {
+    const { startMs, request } = good;
+    const error = { name: 'TypeError', message: 'fetch failed' };
+    const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
+    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, broken] })));
+    expect(out).toEqual([
+      `exchange 0: ${size}; it ends`,
+      'exchange 1: no response; it broke',
+      'problem: exchange 1: it broke before its end; record it again unless that is what it is for',
+      '',
+    ]);
+    expect(status).toBe(1);
   });
 
   test('finds what looks like a secret, wherever it is, and does not print it', () => {

@@ -6,6 +6,7 @@ import {
   type Cassette,
   decodeCassette,
   findSecrets,
+  type RecordedError,
   type RecordedExchange,
   type RecordedResponse,
 } from '@millrace/providers/cassette';
@@ -14,7 +15,8 @@ const usage = `Usage: npm run cassette -- <command> <file>
 
   show <file>    each exchange of a cassette, read by read
   check <file>   is it a cassette, does each body end, is anything in it that looks like a secret?
-                 Exit code 1 if it should not be kept as it is.`;
+                 Exit code 1 if it should not be kept as it is: a body that broke or was clipped,
+                 a secret. That a reader left a body before its end is a warning.`;
 
 interface Report {
   readonly lines: readonly string[];
@@ -32,6 +34,17 @@ function preview(text: string, length: number = previewLength): string {
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return short.length < text.length ? `${quoted}…` : quoted;
+}
+
+/** How much of what is the same is shown in front of what differs. */
+const leadLength = 12;
+
+/** What is new in a chunk: events begin alike, and what they say stands at their end. */
+function previewAfter(before: string, text: string): string {
+  let same = 0;
+  while (same < text.length && text[same] === before[same]) same++;
+  const start = Math.min(same - leadLength, text.length - previewLength);
+  return start <= 0 ? preview(text) : `…${preview(text.slice(start))}`;
 }
 
 /** As `preview`, without the quotes. */
@@ -58,17 +71,27 @@ function showExchange({ request, response, end, startMs }: RecordedExchange, ind
     ...showHeaders(headers),
     ...(response === undefined ? [] : showResponse(response)),
     row(end.atMs, end.how, '', [sizeOf(response), ...endingOf(end)].join('; ')),
-    ...(end.error === undefined ? [] : [noted(`${end.error.name}: ${end.error.message}`)]),
+    ...(end.error === undefined ? [] : causesOf(end.error).map(noted)),
   ];
 }
 
+/** The error, and under it what caused it. */
+function causesOf({ name, message, code, cause }: RecordedError): readonly string[] {
+  const told = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
+  if (cause === undefined) return [told];
+  const [first, ...deeper] = causesOf(cause);
+  return [told, `because of ${first}`, ...deeper];
+}
+
 function showResponse({ atMs, status, statusText = '', headers, chunks }: RecordedResponse) {
+  const texts = chunks.map(({ bytes }) => decoder.decode(bytes));
   return [
     row(atMs, 'response', String(status), plain(statusText)),
     ...showHeaders(headers),
-    ...chunks.map(({ atMs, bytes }, index) =>
-      row(atMs, `chunk ${index}`, `${bytes.length} B`, preview(decoder.decode(bytes))),
-    ),
+    ...chunks.map(({ atMs, bytes }, index) => {
+      const shown = previewAfter(texts[index - 1] ?? '', texts[index] ?? '');
+      return row(atMs, `chunk ${index}`, `${bytes.length} B`, shown);
+    }),
   ];
 }
 
@@ -120,6 +143,17 @@ function show({ exchanges, unrecorded = 0 }: Cassette): Report {
   return { lines, exitCode: 0 };
 }
 
+/** Why a replay would not be what happened, or would be a failure. */
+function lackOf({ request, end }: RecordedExchange): readonly string[] {
+  const isClipped = end.clipped !== undefined || request.isBodyClipped !== undefined;
+  return [
+    ...(isClipped ? ['it is not whole; record it again with larger limits'] : []),
+    ...(end.how === 'error'
+      ? ['it broke before its end; record it again unless that is what it is for']
+      : []),
+  ];
+}
+
 function check(cassette: Cassette): Report {
   const { exchanges, unrecorded = 0 } = cassette;
   const bodies = exchanges.map(({ response, end }, index) => {
@@ -131,10 +165,8 @@ function check(cassette: Cassette): Report {
       ({ exchange, place }) =>
         `exchange ${exchange}, ${plain(place)}: it looks like a secret, which a recorder would not have kept; revoke it if it is one, and record it again`,
     ),
-    ...exchanges.flatMap(({ request, end }, index) =>
-      end.clipped === undefined && request.isBodyClipped === undefined
-        ? []
-        : [`exchange ${index}: it is not whole; record it again with larger limits`],
+    ...exchanges.flatMap((exchange, index) =>
+      lackOf(exchange).map((lack) => `exchange ${index}: ${lack}`),
     ),
     ...(unrecorded > 0
       ? [
@@ -142,8 +174,13 @@ function check(cassette: Cassette): Report {
         ]
       : []),
   ];
+  const warnings = exchanges.flatMap(({ end }, index) =>
+    end.how === 'cancelled'
+      ? `warning: exchange ${index}: its reader left before its end, and no replay can go on from there`
+      : [],
+  );
   const verdict = problems.length === 0 ? ['ok'] : problems.map((text) => `problem: ${text}`);
-  return { lines: [...bodies, ...verdict], exitCode: problems.length === 0 ? 0 : 1 };
+  return { lines: [...bodies, ...warnings, ...verdict], exitCode: problems.length === 0 ? 0 : 1 };
 }
 
 const commands: ReadonlyMap<string | undefined, (cassette: Cassette) => Report> = new Map([

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
 import { startScriptedServer } from '@millrace/providers/scripted-server';
 import { describe, expect, test } from 'vitest';
 
@@ -68,6 +69,40 @@ describe('01-stream-a-turn', () => {
     expect(stdout).toContain('Blue, mostly.');
     expect(code).toBe(0);
     expect(JSON.stringify(server.requests[0]?.headers)).toContain('key-of-nobody');
+  });
+
+  test('all words that are no option are the question', async () => {
+    await using server = await startScriptedServer();
+    server.answer({ text: 'Blue.' });
+    const args = ['Why', 'is', '--base-url', `${server.url}/v1`, 'it', 'blue?'];
+    expect((await run(example, args)).code).toBe(0);
+    expect(server.requests[0]?.body).toMatchObject({
+      messages: [{ role: 'user', content: 'Why is it blue?' }],
+    });
+  });
+
+  test('a blank line stands between reasoning and answer, and nowhere else', async () => {
+    await using server = await startScriptedServer();
+    server.answer({ reasoning: 'Let me see.', text: 'Blue, mostly.' });
+    const { stdout } = await run(example, ['Why?', '--base-url', `${server.url}/v1`]);
+    expect(stripVTControlCharacters(stdout)).toMatch(
+      /\n\nLet me see\.\n\nBlue, mostly\.\n\nstop; /,
+    );
+  });
+
+  test.each<[string, readonly string[], string]>([
+    [
+      'a provider that nobody knows',
+      ['--provider', 'nope'],
+      'Use one of anthropic, openai, gemini',
+    ],
+    ['a flag that nobody knows', ['--modle', 'x'], '--modle'],
+    ['a flag without its value', ['--model'], '--model'],
+  ])('%s is an error in one line, not a stack', async (_, args, told) => {
+    const { stdout, stderr, code } = await run(example, args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(told);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
   test('a key that is missing is an error that says what to do', async () => {

@@ -9,11 +9,17 @@ const readLength = 1400;
 
 /** W1: an answer of 20,000 text deltas of about 4 characters. */
 export function textWorkload(deltas = 20_000): Workload {
-  const words = [' the', 'rive', 'r ca', 'rrie', 's it', ', wh', 'eel ', 'turn', 's. ✓', '\n- a'];
-  const lines = Array.from({ length: deltas }, (_, index) =>
-    chunk({ content: words[index % words.length] }),
-  );
+  const lines = Array.from({ length: deltas }, (_, index) => chunk({ content: wordAt(index) }));
   return workload('W1', `${deltas} text deltas`, lines, 'stop');
+}
+
+/** W1 as OpenAI itself sends it: each chunk is padded at random, so that no two are alike. */
+export function paddedWorkload(deltas = 20_000): Workload {
+  const lines = Array.from({ length: deltas }, (_, index) => ({
+    ...chunk({ content: wordAt(index) }),
+    obfuscation: ((index * 2654435761) >>> 0).toString(36),
+  }));
+  return workload('W1 padded', `${deltas} text deltas, no two messages alike`, lines, 'stop');
 }
 
 /** W2: one tool call whose arguments come in fragments of 8 characters. */
@@ -39,12 +45,19 @@ export function callsWorkload(calls = 16, fragments = 1250): Workload {
   return workload('W3', title, lines, 'tool_calls');
 }
 
-/** W1 to W3 at a part of their size, for those whose cost grows faster than what they are given. */
+/** W1 to W3, and W1 padded, at a part of their size, for those whose cost grows faster than what they are given. */
 export const workloads: readonly ((fraction: number) => Workload)[] = [
   (fraction) => textWorkload(Math.round(20_000 * fraction)),
+  (fraction) => paddedWorkload(Math.round(20_000 * fraction)),
   (fraction) => argumentsWorkload(Math.round(200_000 * fraction)),
   (fraction) => callsWorkload(16, Math.round(1250 * fraction)),
 ];
+
+const words = [' the', 'rive', 'r ca', 'rrie', 's it', ', wh', 'eel ', 'turn', 's. ✓', '\n- a'];
+
+function wordAt(index: number): string {
+  return words[index % words.length] ?? '';
+}
 
 function sourceFile(length: number): string {
   const line = 'export const turn = (wheel: Wheel): string => wheel.name + "\\tturns";\n';

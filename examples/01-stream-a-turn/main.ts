@@ -2,7 +2,7 @@
 //   node --conditions=@millrace/source examples/01-stream-a-turn/main.ts "Why is the sky blue?"
 // It takes the first it finds of: --base-url (any OpenAI-compatible server), a key in the environment,
 // a model server on this machine. Without any of them a scripted model answers.
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import {
   type AgentEvent,
   agentEvents,
@@ -14,25 +14,11 @@ import {
   recordVersion,
 } from '@millrace/core';
 import type { ResponseEnd } from '@millrace/providers';
-import { findProvider, providerNames } from './find-provider.ts';
+import { findProvider } from './find-provider.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    provider: { type: 'string', short: 'p' },
-    model: { type: 'string', short: 'm' },
-    'base-url': { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
-if (values.help) {
-  console.log(`Usage: 01-stream-a-turn [question] [--provider name] [--model name] [--base-url url]
-Providers: ${providerNames.join(', ')}`);
-  process.exit(0);
-}
-
-const question = positionals[0] ?? 'In two sentences: what is a millrace?';
-const { provider, why } = await findProvider({ ...values, baseUrl: values['base-url'] });
+const { question, ...asked } = readArguments(process.argv.slice(2));
+const { provider, why } = await findProvider(asked);
 console.log(styleText('dim', `${provider.id}, ${provider.model}: ${why}\n`));
 
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
@@ -46,6 +32,7 @@ const folder = new Folder(ids.session());
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort());
 
+let lastKind: 'reasoning' | 'text' | 'call' | undefined;
 let offset = 0;
 const head = () =>
   ({
@@ -75,16 +62,20 @@ function tell(records: readonly LogRecord[]): void {
 function show(event: AgentEvent): void {
   switch (event.type) {
     case 'reasoning_delta':
-      process.stdout.write(styleText('dim', event.text));
-      return;
+      return write('reasoning', styleText('dim', event.text));
     case 'assistant_text_delta':
-      process.stdout.write(event.text);
-      return;
+      return write('text', event.text);
     case 'tool_call_arguments_delta':
-      process.stdout.write(styleText('cyan', event.delta));
-      return;
+      return write('call', styleText('cyan', event.delta));
     default:
   }
+}
+
+/** With a blank line wherever the model goes over to something else. */
+function write(kind: 'reasoning' | 'text' | 'call', said: string): void {
+  if (lastKind !== undefined && lastKind !== kind) process.stdout.write('\n\n');
+  lastKind = kind;
+  process.stdout.write(said);
 }
 
 function sayEnd({ stop, usage, error }: ResponseEnd): void {

@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson, toBase64 } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 
 /**
  * What a package handed over, as JSON: fields that are undefined go, addresses and dates become text,

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 import { toV2, toV3 } from './earlier-versions.ts';
 import type { AiSdkModel, StreamResult } from './model.ts';
 

@@ -15,11 +15,21 @@ interface OpenBlock<B extends Block> {
   metadata: unknown;
 }
 
-/** The blocks of one kind by the ids that the package gives them, which it may use again. */
+interface EndedBlock {
+  readonly block: Block;
+  readonly state: ProviderState | undefined;
+}
+
+/**
+ * The blocks of one kind by the ids that the package gives them, which it may use again. An end is not
+ * yet sure: packages also end what a cut stream left open, before they say that it was cut. So it
+ * counts when something follows, or when the response turns out to be complete.
+ */
 export class Blocks<B extends Block> {
   readonly #owner: Owner;
   readonly #create: () => B;
   readonly #open = new Map<string, OpenBlock<B>>();
+  #ended: EndedBlock[] = [];
 
   constructor(owner: Owner, create: () => B) {
     this.#owner = owner;
@@ -33,6 +43,7 @@ export class Blocks<B extends Block> {
 
   start(id: string, metadata: unknown): void {
     this.end(id, undefined);
+    this.settle();
     this.#begin(id).metadata = metadata;
   }
 
@@ -46,11 +57,19 @@ export class Blocks<B extends Block> {
     const open = this.#open.get(id);
     if (open === undefined) return;
     this.#open.delete(id);
-    open.block.end(stateOf(this.#owner, metadata ?? open.metadata));
+    this.#ended.push({ block: open.block, state: stateOf(this.#owner, metadata ?? open.metadata) });
+  }
+
+  /** What has ended is whole. */
+  settle(): void {
+    if (this.#ended.length === 0) return;
+    for (const { block, state } of this.#ended) block.end(state);
+    this.#ended = [];
   }
 
   endAll(): void {
     for (const id of [...this.#open.keys()]) this.end(id, undefined);
+    this.settle();
   }
 
   get(id: string): B | undefined {

@@ -10,7 +10,7 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { countingIds } from '@millrace/core';
+import { countingIds, type Item, itemId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { Completion } from '../contract/complete.ts';
 import { type AiSdkOptions, fromAiSdk } from './index.ts';
@@ -18,7 +18,11 @@ import { type AiSdkOptions, fromAiSdk } from './index.ts';
 const secret = 'my private words';
 
 /** How a call ends that does this. */
-function endOf(doStream: LanguageModelV4['doStream'], options?: AiSdkOptions): Promise<Completion> {
+function endOf(
+  doStream: LanguageModelV4['doStream'],
+  options?: AiSdkOptions,
+  items: readonly Item[] = [],
+): Promise<Completion> {
   const model: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: 'maker',
@@ -27,7 +31,7 @@ function endOf(doStream: LanguageModelV4['doStream'], options?: AiSdkOptions): P
     doGenerate: () => Promise.reject(new Error('never called')),
     doStream,
   };
-  return fromAiSdk(model, options).complete({ items: [] }, { ids: countingIds() });
+  return fromAiSdk(model, options).complete({ items }, { ids: countingIds() });
 }
 
 const refused = async (error: unknown, options?: AiSdkOptions) =>
@@ -107,9 +111,17 @@ describe('a request that is answered with an error', () => {
     expect(again?.retry).toBe('yes');
   });
 
-  test('an empty body with status 400 is a context that overflowed', async () => {
-    const error = await refused(apiError({ statusCode: 400, responseBody: '' }));
-    expect(error?.kind).toBe('context_overflow');
+  test('an empty body with status 400 is a context that overflowed, if the request was long', async () => {
+    const empty = () => Promise.reject(apiError({ statusCode: 400, responseBody: '' }));
+    const said = (text: string): Item => ({
+      id: itemId('u'),
+      kind: 'user',
+      parts: [{ kind: 'text', text }],
+    });
+    const long = await endOf(empty, {}, [said('long '.repeat(20_000))]);
+    expect(long.error?.kind).toBe('context_overflow');
+    const short = await endOf(empty, {}, [said('short')]);
+    expect(short.error?.kind).toBe('invalid_request');
   });
 
   test('a body that the package did not keep is read from its data or its message', async () => {
@@ -192,7 +204,7 @@ describe('a request that is not answered', () => {
       Object.assign(new Error('slow down'), { name: 'ThrottlingException' }),
       'rate_limit',
     ],
-    ['a mistake in the package', new TypeError('x is undefined'), 'protocol_error'],
+    ['a mistake over the request', new TypeError('x is undefined'), 'invalid_request'],
     ['thrown as nothing', undefined, 'server'],
   ])('an error of the package is told by its name: %s', async (_, error, kind) => {
     const found = await refused(error);
@@ -230,6 +242,7 @@ describe('an error within the stream', () => {
       'overloaded',
     ],
     ['nothing', undefined, 'server'],
+    ['a mistake over the answer', new TypeError('x is undefined'), 'protocol_error'],
     ['what JSON cannot say', 12n, 'server'],
     [
       'an event that is no JSON',

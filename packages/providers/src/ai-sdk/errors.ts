@@ -1,8 +1,8 @@
 import { isMillraceError } from '@millrace/core';
 import type { Complaint } from '../errors/complaint.ts';
 import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
 import { Interrupted, NetworkFailure } from '../transport/interrupted.ts';
-import { fault, WireFault } from '../wire/wire-fault.ts';
 import { complaintIn, complaintInData, complaintOfText } from './complaints.ts';
 import { responseOf } from './response-of.ts';
 import { type Thrown, thrownOf } from './thrown.ts';
@@ -17,17 +17,27 @@ export interface Failure {
  * What a model threw or streamed as an error. Packages put the request and what they could not read
  * into their errors, so that of these only what is named here is kept.
  */
-export function failureOf(given: unknown): Failure {
+export function failureOf(given: unknown, isAnswered: boolean): Failure {
   if (isOurs(given)) return { error: given };
   const thrown = thrownOf(given);
   if (thrown === undefined) return { error: new WireFault(complaintIn(given)) };
-  if (!thrown.isFromApi) return { error: faultOf(thrown) };
+  if (!thrown.isFromApi) return { error: isAnswered ? faultOf(thrown) : askingFault(thrown) };
   return { error: apiFault(thrown), response: responseOf(thrown) };
 }
 
 const isOurs = (error: unknown) =>
   isMillraceError(error) ||
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
+
+/** A mistake before there is an answer is about the request: asked again, it would be made again. */
+function askingFault(thrown: Thrown): unknown {
+  const error = faultOf(thrown);
+  if (!isMistake(error)) return error;
+  const complaint = { message: 'the package cannot make a request of it', words: [] };
+  return new WireFault(complaint, 'invalid_request', { cause: error });
+}
+
+const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;
 
 /** Of a request that was answered with an error, or got no answer. */
 function apiFault(thrown: Thrown): unknown {
@@ -77,7 +87,7 @@ function faultOf(thrown: Thrown, isTransport = false): unknown {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
   // A mistake in the package, most likely over an answer that it did not expect.
-  if (error instanceof TypeError || error instanceof RangeError) return error;
+  if (isMistake(error)) return error;
   const words = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
   const complaint = complaintOfText(message);
   return new WireFault({

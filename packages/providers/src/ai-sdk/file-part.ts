@@ -4,8 +4,8 @@ import type {
   SharedV4FileDataUrl,
 } from '@ai-sdk/provider';
 import type { FilePart, MediaPart } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import { contentOf } from '../history/content-of.ts';
-import { fault } from '../wire/wire-fault.ts';
 
 /** The kinds of data that we send; the SDK has more. */
 export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CustomPart, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { isObject, objectIn, textIn } from '../wire/fields.ts';
+import { isObject, objectIn, textIn } from '../json/fields.ts';
 import type { AssistantContent } from './assistant-content.ts';
 import { type SentData, urlData } from './file-part.ts';
 

@@ -1,6 +1,6 @@
 import type { CustomPart } from '@millrace/core';
 import type { AssistantPart, Message } from '../history/message.ts';
-import { isObject, textIn } from '../wire/fields.ts';
+import { isObject, textIn } from '../json/fields.ts';
 
 /**
  * The messages without hosted calls that have no result and results that have no call, which many

@@ -1,6 +1,6 @@
 import { fromBase64, type MediaPart, type Source } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
-import { fault } from '../wire/wire-fault.ts';
 import type { PartOf } from './model.ts';
 import { stateOf } from './provider-state.ts';
 

@@ -1,10 +1,13 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { Delta, JsonObject, Usage } from '@millrace/core';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Delta, Usage } from '@millrace/core';
 import type { ResponseEnd } from '../contract/provider.ts';
 import type { Clock } from '../transport/clock.ts';
+import { bodyLength, textLength } from '../wire/body-length.ts';
 import { closeParts } from '../wire/close-parts.ts';
 import { FailureReport } from '../wire/failure-report.ts';
+import { mergeHeaders } from '../wire/merge-headers.ts';
 import { completeUsage } from '../wire/reckon-usage.ts';
+import { secretsOf } from '../wire/secrets-of.ts';
 import { failureOf } from './errors.ts';
 import type { StreamPart, StreamResult } from './model.ts';
 import { headersOf } from './response-of.ts';
@@ -16,7 +19,7 @@ export class ModelReading {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
   readonly #report: FailureReport;
-  #prompt: LanguageModelV4Prompt | undefined;
+  #asked: LanguageModelV4CallOptions | undefined;
   #deltas: readonly Delta[] = [];
   #writtenLength = 0;
 
@@ -30,10 +33,18 @@ export class ModelReading {
     return this.#reader.isFinished;
   }
 
-  /** What is asked, and what must never be shown of it. */
-  asked(prompt: LanguageModelV4Prompt, secrets: readonly string[]): void {
-    this.#prompt = prompt;
+  /** Keeps them out of every error. */
+  keep(secrets: readonly string[]): void {
     this.#report.keep(secrets);
+  }
+
+  /** The headers may have secrets too. */
+  asked(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
+    this.#asked = options;
+    this.#report.sentLength = () => lengthOf(options);
+    this.#report.sentLength = () => bodyLength(options.prompt);
+    const headers = mergeHeaders(options.headers ?? {});
+    this.keep(secretsOf({ url: '', headers, body: {}, secrets }));
   }
 
   opened({ response }: StreamResult): void {
@@ -61,7 +72,8 @@ export class ModelReading {
   /** The end of a response that failed, was cut off or was stopped. */
   fail(thrown: unknown, signal: AbortSignal | undefined): ResponseEnd {
     const isStopped = signal?.aborted && thrown === signal.reason;
-    const failure = isStopped ? { error: thrown } : failureOf(thrown);
+    const isAnswered = this.#report.response !== undefined;
+    const failure = isStopped ? { error: thrown } : failureOf(thrown, isAnswered);
     this.#report.response = failure.response ?? this.#report.response;
     const error = this.#report.errorOf(failure.error, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
@@ -81,10 +93,7 @@ export class ModelReading {
 
   #reckon(): Usage {
     this.#collect();
-    const { tools = [] } = this.#context.request;
-    const body = { prompt: this.#prompt ?? [], tools } as unknown as JsonObject;
-    const http = { url: '', headers: {}, secrets: [], body };
-    return completeUsage(undefined, this.#prompt && http, this.#writtenLength);
+    return completeUsage(undefined, () => lengthOf(this.#asked), this.#writtenLength);
   }
 
   #collect(): void {
@@ -94,4 +103,11 @@ export class ModelReading {
     }
     this.#deltas = this.#deltas.length === 0 ? written : [...this.#deltas, ...written];
   }
+}
+
+/** In UTF-16 units of JSON; 0 where nothing was asked. */
+function lengthOf(options: LanguageModelV4CallOptions | undefined): number {
+  if (options === undefined) return 0;
+  const { prompt, tools = [] } = options;
+  return textLength({ prompt, tools });
 }

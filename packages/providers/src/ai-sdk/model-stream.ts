@@ -7,6 +7,8 @@ export interface ModelStreamOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
+  /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
+  readonly onInterrupted?: (() => void) | undefined;
 }
 
 /** Parts that one read gives at most. */
@@ -154,6 +156,7 @@ export class ModelStream {
     this.#interruption = interruption;
     this.#deadlines.end();
     this.#letGo();
+    this.#options.onInterrupted?.();
   }
 
   /** Ends what is going on, also where the package minds only one of the two ways. */

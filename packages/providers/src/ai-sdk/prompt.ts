@@ -1,10 +1,10 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { JsonObject, StructuredPart, TextPart } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
 import type { Message, SaidPart } from '../history/message.ts';
 import type { Owner } from '../history/own-parts.ts';
 import { toMessages } from '../history/to-messages.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { assistantContent } from './assistant-content.ts';
 import { filePart } from './file-part.ts';
 import { withPairs } from './hosted-pairs.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject, ProviderState } from '@millrace/core';
 import type { Owner } from '../history/own-parts.ts';
-import { isObject } from '../wire/fields.ts';
+import { isObject } from '../json/fields.ts';
 import { asJson } from './as-json.ts';
 
 /** The SDK's `providerMetadata` of a part, kept until the part is sent again. */

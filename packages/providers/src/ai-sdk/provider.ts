@@ -1,7 +1,9 @@
 import { DeltaWriter } from '@millrace/core';
 import { createProvider } from '../contract/create-provider.ts';
+import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
+import { stoppedBy } from '../contract/stopped-by.ts';
 import {
   createTransport,
   type Transport,
@@ -16,7 +18,13 @@ import { type CallExtras, callOptions } from './request.ts';
 /** How a model is called. How its requests travel is the package's matter: it has its own `fetch`. */
 export interface AiSdkOptions
   extends CallExtras,
-    Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {}
+    Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
+  /**
+   * Texts that must be in no error. The key that a package was given is not known here: unless it
+   * looks like a key, it is found only if it is told.
+   */
+  readonly secrets?: readonly (string | undefined)[] | undefined;
+}
 
 /**
  * Any model of the AI SDK's provider packages: Bedrock, Cohere, and the rest.
@@ -25,9 +33,15 @@ export interface AiSdkOptions
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
-  const bridge = { model, extras: options, transport: createTransport(options) };
+  const bridge = {
+    model,
+    extras: options,
+    transport: createTransport(options),
+    // From a variable that is not set comes none.
+    secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
+  };
   return createProvider(model.provider, model.modelId, (request, context) =>
-    streamModel(bridge, request, context),
+    leavable((left) => streamModel(bridge, request, stoppedBy(context, left))),
   );
 }
 
@@ -36,13 +50,14 @@ interface Bridge {
   readonly model: AiSdkModel;
   readonly extras: CallExtras;
   readonly transport: Transport;
+  readonly secrets: readonly string[];
 }
 
 /** How long an answer that is complete is read on, for the stream's end. */
 const streamEndMs = 50;
 
 async function* streamModel(
-  { model, extras, transport }: Bridge,
+  { model, extras, transport, secrets }: Bridge,
   request: ModelRequest,
   { item, ids, signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
@@ -50,14 +65,17 @@ async function* streamModel(
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
   const owner = { provider: model.provider, model: model.modelId };
   const reading = new ModelReading({ ...owner, writer, ids, request }, transport.clock);
+  reading.keep(secrets);
   let leave = () => {};
   let stream: ModelStream | undefined;
   let end: ResponseEnd;
   try {
     leave = await transport.gate.enter(signal);
-    stream = new ModelStream({ ...transport, signal });
+    // It may have been stopped in the moment in which its turn came.
+    signal?.throwIfAborted();
+    stream = new ModelStream({ ...transport, signal, onInterrupted: leave });
     const options = callOptions(request, owner, extras);
-    reading.asked(options.prompt, secretsIn(extras));
+    reading.asked(options, secrets);
     reading.opened(
       await stream.open((abortSignal) => askModel(model, { ...options, abortSignal })),
     );
@@ -78,11 +96,4 @@ async function* streamModel(
     leave();
   }
   yield { deltas: reading.take(), end };
-}
-
-/** The headers that let someone in. The package's own key is not known here. */
-function secretsIn({ headers = {} }: CallExtras): readonly string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    /auth|key|token|secret|cookie/i.test(name) ? [value, value.replace(/^\w+ /, '')] : [],
-  );
 }

@@ -20,6 +20,8 @@ function outputOf({
     // Some providers refuse a text that is empty.
     return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
   }
-  const told = text === '' ? [] : [{ type: 'text', text } as const];
+  // This form has no word for failure, so the text says it.
+  const said = isError ? `Error: ${text}` : text;
+  const told = said === '' ? [] : [{ type: 'text', text: said } as const];
   return { type: 'content', value: [...told, ...attachments.map(filePart)] };
 }

@@ -1,6 +1,6 @@
 import type { Stop, StopReason } from '@millrace/core';
+import { fault, WireFault } from '../errors/wire-fault.ts';
 import { type StopWords, stopOf } from '../wire/stop-of.ts';
-import { fault, WireFault } from '../wire/wire-fault.ts';
 import type { PartOf } from './model.ts';
 
 /** The words that all packages use. */

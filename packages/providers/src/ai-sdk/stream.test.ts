@@ -634,6 +634,22 @@ describe('the end', () => {
     ]);
   });
 
+  test('what a package ends because the stream was cut is partial, what ended before that is not', async () => {
+    const cut = { ...finish, finishReason: { unified: 'other', raw: undefined } };
+    const { parts, error } = await heard([
+      { type: 'reasoning-delta', id: 'r', delta: 'hm' },
+      { type: 'reasoning-end', id: 'r' },
+      ...text('half'),
+      cut,
+    ]);
+    expect(error?.kind).toBe('truncated_stream');
+    expect(parts).toMatchObject([
+      { kind: 'reasoning', text: 'hm' },
+      { kind: 'text', text: 'half', partial: true },
+    ]);
+    expect(parts[0]).not.toHaveProperty('partial');
+  });
+
   test('parts after the finish are not part of the answer', async () => {
     const { parts, stop } = await heard([
       ...text('a'),

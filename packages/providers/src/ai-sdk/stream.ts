@@ -1,7 +1,7 @@
 import type { DeltaWriter, Ids, Stop } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
-import { fault } from '../wire/wire-fault.ts';
 import { Blocks } from './blocks.ts';
 import { HostedBlocks } from './hosted-blocks.ts';
 import { mediaOf } from './media.ts';
@@ -18,6 +18,17 @@ export interface PartsContext extends Owner {
   readonly ids: Ids;
   readonly request: ModelRequest;
 }
+
+/** What packages send of themselves when a stream is over, however it came to that. */
+const closing: ReadonlySet<string> = new Set<StreamPart['type']>([
+  'text-end',
+  'reasoning-end',
+  'tool-input-end',
+  'response-metadata',
+  'raw',
+  'error',
+  'finish',
+]);
 
 /** Reads the parts of one response: parts in, deltas into the writer. It remembers, and does nothing else. */
 export class PartsReader {
@@ -48,6 +59,7 @@ export class PartsReader {
   part(part: StreamPart): void {
     // Nothing belongs to a response that is finished.
     if (this.#finish !== undefined) return;
+    if (!closing.has(part.type)) this.#settle();
     switch (part.type) {
       case 'text-start':
         return this.#texts.start(part.id, part.providerMetadata);
@@ -99,6 +111,11 @@ export class PartsReader {
     this.#hosted.end();
     this.#sources.end(this.#context.writer);
     return stopOfFinish(finish, this.#calls.end());
+  }
+
+  #settle(): void {
+    this.#reasonings.settle();
+    this.#texts.settle();
   }
 
   #endText(part: PartOf<'text-end'>): void {

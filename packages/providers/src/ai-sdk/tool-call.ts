@@ -6,7 +6,7 @@ import {
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
-import { fault } from '../wire/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 
 /** What the package says of a call when it is whole. */
 export interface WholeCall {

@@ -1,5 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, isObject, objectIn } from '../wire/fields.ts';
+import { countIn, isObject, objectIn } from '../json/fields.ts';
 import { asJson } from './as-json.ts';
 import type { PartOf } from './model.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { recordCassette } from '../record/record-cassette.ts';
 import { isKeptHeader } from './keep-headers.ts';
 import { redactUrl } from './redact-url.ts';
 import { createRedactor } from './redactor.ts';
@@ -117,6 +118,19 @@ describe('a secret that is told', () => {
   test.each(['', 'short', 'x'.repeat(4097)])('is refused where it would do harm', (bad) => {
     expect(() => createRedactor(['long enough', bad])).toThrow(
       expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
+    );
+  });
+
+  test.each([undefined, null, 42, {}])('that is %o is refused: it would be recorded', (bad) => {
+    expect(() => recordCassette({ secrets: ['long enough', bad as string] })).toThrow(
+      expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
+    );
+  });
+
+  test('that is not in a list is refused', () => {
+    const secrets = 'long enough' as unknown as string[];
+    expect(() => recordCassette({ secrets })).toThrow(
+      expect.objectContaining({ code: 'bad_option', place: { path: 'secrets' } }),
     );
   });
 

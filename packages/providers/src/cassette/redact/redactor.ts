@@ -2,7 +2,7 @@ import { keyPatterns } from '../../errors/key-patterns.ts';
 import { concatBytes } from '../bytes/concat-bytes.ts';
 import { fromLatin1, toLatin1 } from '../bytes/latin1.ts';
 import { decodeUtf8 } from '../bytes/utf8.ts';
-import { CassetteError } from '../cassette-error.ts';
+import { checkSecrets } from './check-secrets.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface Redactor {
 }
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
-  secrets.forEach(checkSecret);
+  checkSecrets(secrets);
   const forms = secrets.map(secretForms);
   const patterns = [...keyPatterns, ...forms.map(({ pattern }) => pattern)];
   const rangesIn = (text: string) => secretRanges(text, patterns);
@@ -52,19 +52,6 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     chunks,
     text: (text) => decodeUtf8(bytes(new TextEncoder().encode(text))),
   };
-}
-
-// Shorter ones would take ordinary words out, an empty one everything.
-const minSecretLength = 6;
-const maxSecretLength = 4096;
-
-function checkSecret({ length }: string, index: number): void {
-  if (length >= minSecretLength && length <= maxSecretLength) return;
-  throw new CassetteError(
-    'bad_option',
-    `Cannot redact secrets[${index}]: it has ${length} characters; give one of ${minSecretLength} to ${maxSecretLength}, or leave it out`,
-    { path: `secrets[${index}]` },
-  );
 }
 
 // A key may come to light when what stood in front of it is gone, but not over and over.
