@@ -4,7 +4,10 @@ import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /** Lowest first. A package imports only packages in rows above its own. */
-const layers: readonly (readonly string[])[] = [['@millrace/core'], ['@millrace/providers']];
+const layers: readonly (readonly string[])[] = [
+  ['@millrace/core'],
+  ['@millrace/providers', '@millrace/log'],
+];
 
 /** These also run where Node is not. */
 const withoutNode: readonly string[] = ['@millrace/core'];

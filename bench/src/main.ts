@@ -3,10 +3,11 @@ import { contest } from './contest.ts';
 import type { Contestant } from './contestant.ts';
 import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
+import { compareLog } from './log/compare-log.ts';
 import { ours } from './ours.ts';
 import { workloads } from './workloads.ts';
 
-const sections = ['core', 'ours', 'peers'];
+const sections = ['core', 'ours', 'log', 'peers'];
 
 /** What the injected fetch alone costs everybody. */
 const floorThroughFetch: Contestant = {
@@ -32,6 +33,7 @@ async function main(chosen: readonly string[]): Promise<void> {
   const has = (section: string) => chosen.length === 0 || chosen.includes(section);
   console.log(`Node ${process.version}, ${process.arch}\n`);
   if (has('core')) await compareCore();
+  if (has('log')) await compareLog();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];
   const contestants = [floorThroughFetch, ...(has('ours') ? ours : []), ...peers];

@@ -1,0 +1,43 @@
+import { sessionId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { LocalLog } from '../local/local-log.ts';
+import { MemoryShelf } from '../memory/memory-shelf.ts';
+
+const session = sessionId('s');
+
+/** A shelf on which something happens just when somebody begins to watch it. */
+class BusyShelf extends MemoryShelf {
+  onWatch: () => void = () => {};
+
+  override watch(): () => void {
+    this.onWatch();
+    return () => {};
+  }
+}
+
+test('what another process commits while a follower begins is heard, though nobody tells of it', async () => {
+  const shelf = new BusyShelf();
+  const [here, there] = [new LocalLog(shelf), new LocalLog(shelf, { commitIntervalMs: 0 })];
+  await there.submit(session, {}, 'before');
+  shelf.onWatch = () => {
+    there.submit(session, {}, 'meanwhile').catch(() => {});
+  };
+  for await (const { records } of here.follow(session, { from: 1 })) {
+    expect(records.map(({ fact }) => fact)).toMatchObject([{ key: 'meanwhile' }]);
+    break;
+  }
+});
+
+test('what another process wrote before an empty append here is not skipped', async () => {
+  const shelf = new MemoryShelf();
+  const [here, there] = [new LocalLog(shelf), new LocalLog(shelf, { commitIntervalMs: 0 })];
+  const driver = await here.open(session);
+  const batches = here.follow(session)[Symbol.asyncIterator]();
+  const heard = batches.next();
+  await there.submit(session, {}, 'elsewhere');
+  await driver.append([]);
+  const { value } = await heard;
+  expect(value.records).toMatchObject([{ fact: { key: 'elsewhere' } }]);
+  await batches.return?.(undefined);
+  await driver.release();
+});

@@ -1,0 +1,34 @@
+import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
+import type { Store } from './store.ts';
+
+export class LocalBlobs implements BlobStore {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async put(bytes: Uint8Array): Promise<BlobRef> {
+    const copy = new Uint8Array(bytes);
+    const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', copy)));
+    await this.#store.commits.run((shelf) => {
+      if (shelf.blob(hash) === undefined) shelf.putBlob(hash, copy);
+    });
+    return { hash, length: copy.length };
+  }
+
+  async get(hash: string): Promise<Uint8Array | undefined> {
+    this.#store.commits.assertOpen();
+    const bytes = this.#store.shelf.blob(hash);
+    return bytes && new Uint8Array(bytes);
+  }
+
+  async slice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
+    this.#store.commits.assertOpen();
+    return this.#store.shelf.blob(hash)?.slice(start, end);
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

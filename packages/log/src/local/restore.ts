@@ -1,0 +1,86 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { RestoreOptions } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { withWork } from '../rules/open-work.ts';
+import { triedRequests } from '../rules/tried-requests.ts';
+import type { SessionRow } from '../shelf/rows.ts';
+import type { ShelfWriter } from '../shelf/shelf.ts';
+import type { Store } from './store.ts';
+
+/** A session of records that are numbered already. */
+export function restore(
+  store: Store,
+  session: SessionId,
+  records: readonly LogRecord[],
+  options: RestoreOptions,
+): Promise<SessionRow> {
+  const now = store.clock.now();
+  const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
+  const through = lastOffset(session, records);
+  assertKeys(session, records);
+  const row = {
+    session,
+    through,
+    createdAt,
+    changedAt,
+    isClosed,
+    epoch: 0,
+    lease: undefined,
+    openRuns: 0,
+    openTurns: 0,
+    queuedCommands: 0,
+    origin,
+  };
+  return store.commits.run((shelf) => {
+    if (shelf.session(session) !== undefined) throw exists(session);
+    return putCopy(shelf, withWork(row, records), records);
+  });
+}
+
+/** A new session with records from elsewhere, and with what the store has to remember of them. */
+export function putCopy(
+  shelf: ShelfWriter,
+  row: SessionRow,
+  records: readonly LogRecord[],
+): SessionRow {
+  const { session, through } = row;
+  shelf.putSession(row);
+  if (through > 0) shelf.replace(session, 1, through, records);
+  for (const { offset, fact } of records)
+    if (fact?.type === 'command_queued') shelf.putCommand(session, fact.key, offset);
+  for (const producer of triedRequests(row, records)) shelf.putProducer(producer);
+  return row;
+}
+
+function lastOffset(session: SessionId, records: readonly LogRecord[]): number {
+  let last = 0;
+  for (const { offset } of records) {
+    if (!Number.isSafeInteger(offset) || offset <= last) throw outOfOrder(session, offset, last);
+    last = offset;
+  }
+  return last;
+}
+
+function assertKeys(session: SessionId, records: readonly LogRecord[]): void {
+  const keys = new Set<string>();
+  for (const { offset, fact } of records) {
+    if (fact?.type !== 'command_queued') continue;
+    if (keys.has(fact.key)) throw twice(session, offset);
+    keys.add(fact.key);
+  }
+}
+
+function exists(session: SessionId): LogError {
+  const message = `Cannot restore session ${session}: there is one. Choose another id, or delete it`;
+  return new LogError('session_exists', message, { session });
+}
+
+function outOfOrder(session: SessionId, offset: number, last: number): LogError {
+  const message = `Cannot restore session ${session}: offset ${offset} comes after ${last}. Put records in the order of their offsets`;
+  return new LogError('bad_records', message, { session, offset });
+}
+
+function twice(session: SessionId, offset: number): LogError {
+  const message = `Cannot restore session ${session}: the command at offset ${offset} has the key of an earlier one`;
+  return new LogError('bad_records', message, { session, offset });
+}

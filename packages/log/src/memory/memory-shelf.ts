@@ -1,0 +1,170 @@
+import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
+import type { SessionFilter } from '../contract/session-info.ts';
+import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
+import { settledIn } from '../shelf/settled-in.ts';
+import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
+import { usedBlobs } from '../shelf/used-blobs.ts';
+import { weightOf } from '../shelf/weight-of.ts';
+
+interface Entry {
+  row: SessionRow;
+  records: LogRecord[];
+  /** What snapshots stand for. */
+  settled: readonly Snapshot['covers'][];
+  readonly producers: Map<string, ProducerRow>;
+  readonly commands: Map<string, number>;
+}
+
+/**
+ * Everything in memory, gone with the process. What a transaction throws away was never written,
+ * because work that throws does so before it writes: the group commit sees to that.
+ */
+export class MemoryShelf implements Shelf, ShelfWriter {
+  readonly #entries = new Map<SessionId, Entry>();
+  readonly #blobs = new Map<string, Uint8Array>();
+  #epochs = 0;
+
+  transact<T>(work: (shelf: ShelfWriter) => T): T {
+    return work(this);
+  }
+
+  /** No other process can. */
+  watch(): () => void {
+    return () => {};
+  }
+
+  close(): void {}
+
+  session(session: SessionId): SessionRow | undefined {
+    return this.#entries.get(session)?.row;
+  }
+
+  *sessions({
+    after,
+    isClosed,
+    limit = Number.POSITIVE_INFINITY,
+  }: SessionFilter): Generator<SessionRow> {
+    let left = limit;
+    for (const session of [...this.#entries.keys()].sort(byCodePoints)) {
+      const row = this.#entries.get(session)?.row;
+      const isMeant = isClosed === undefined || row?.isClosed === isClosed;
+      const isBefore = after !== undefined && byCodePoints(session, after) <= 0;
+      if (row === undefined || !isMeant || isBefore) continue;
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    return this.#entries.get(session)?.producers.get(producer);
+  }
+
+  commandOffset(session: SessionId, key: string): number | undefined {
+    return this.#entries.get(session)?.commands.get(key);
+  }
+
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
+    const records = this.#entries.get(session)?.records ?? [];
+    const start = firstAfter(records, after);
+    let end = start;
+    for (let bytes = 0; bytes < maxBytes; end++) {
+      const record = records[end];
+      if (record === undefined) break;
+      bytes += weightOf(record);
+    }
+    return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
+  }
+
+  /** A page does not end among what a snapshot stands for. */
+  #pageEnd(session: SessionId, end: number): number {
+    const { records = [], settled = [] } = this.#entries.get(session) ?? {};
+    const last = records[end - 1]?.offset ?? 0;
+    const around = settled.find(([first, until]) => first <= last && last < until);
+    return around === undefined ? end : this.#pageEnd(session, firstAfter(records, around[1]));
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#blobs.get(hash);
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    return [...usedBlobs(this.#entries.get(session)?.records ?? [])];
+  }
+
+  nextEpoch(): number {
+    return ++this.#epochs;
+  }
+
+  putSession(row: SessionRow): void {
+    const entry = this.#entries.get(row.session);
+    if (entry !== undefined) entry.row = row;
+    else {
+      const empty = { records: [], settled: [], producers: new Map(), commands: new Map() };
+      this.#entries.set(row.session, { row, ...empty });
+    }
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#entries.get(row.session)?.producers.set(row.producer, row);
+  }
+
+  putCommand(session: SessionId, key: string, offset: number): void {
+    this.#entries.get(session)?.commands.set(key, offset);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    // One by one: a function does not take as many arguments as there may be records.
+    for (const record of records) entry?.records.push(record);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    if (entry === undefined) return;
+    const start = firstAfter(entry.records, first - 1);
+    const end = firstAfter(entry.records, last);
+    entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
+    entry.settled = settledIn(entry.records);
+  }
+
+  deleteSession(session: SessionId): void {
+    this.#entries.delete(session);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array): void {
+    this.#blobs.set(hash, bytes);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    if (hashes.length === 0) return;
+    const used = new Set([...this.#entries.keys()].flatMap((session) => this.blobsOf(session)));
+    for (const hash of hashes) if (!used.has(hash)) this.#blobs.delete(hash);
+  }
+}
+
+/** As the bytes of UTF-8 have it, and with them other stores. JavaScript itself orders halves of pairs. */
+function byCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one !== other) return rankOf(one) - rankOf(other);
+  }
+  return a.length - b.length;
+}
+
+/** Halves of pairs come after all else. */
+function rankOf(unit: number): number {
+  if (unit >= 0xe000) return unit - 0x800;
+  return unit >= 0xd800 ? unit + 0x2000 : unit;
+}
+
+/** By halving: records are in the order of their offsets, with holes where turns were settled. */
+function firstAfter(records: readonly LogRecord[], offset: number): number {
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((records[middle]?.offset ?? 0) <= offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,48 @@
+import { sessionId } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { checkModel, checkResume, landmarks, scriptOf, TestClock } from '../suite/index.ts';
+import { memoryLog } from './memory-log.ts';
+
+const number = fc.nat(0xffff);
+const step = fc.tuple(number, number, number);
+const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
+const words = fc.array(number, { minLength: 50, maxLength: 300, size: 'max' });
+
+/** Finding the smallest run that fails takes a while, and is worth it. */
+const shrinkingMs = 600_000;
+
+describe('the memory log', () => {
+  test(
+    'laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it',
+    async () => {
+      const seen = new Set<string>();
+      await fc.assert(
+        fc.asyncProperty(steps, words, async (run, said) => {
+          const clock = new TestClock();
+          const store = { open: async () => memoryLog({ clock }), remove: async () => {} };
+          const script = scriptOf(randomLog(said));
+          const options = { store, isDurable: false, clock, name: 'run', script };
+          await checkModel(options, run, (what) => seen.add(what));
+        }),
+      );
+      expect([...seen]).toEqual(expect.arrayContaining([...landmarks]));
+    },
+    shrinkingMs,
+  );
+
+  test.each([
+    ['deltas are kept', false],
+    ['turns are settled', true],
+  ])('law 5: who is cut at any batch and resumes has the same, where %s', async (_, isSettled) => {
+    await fc.assert(
+      fc.asyncProperty(words, fc.array(number, { minLength: 1 }), async (said, numbers) => {
+        const log = memoryLog({ clock: new TestClock() });
+        const script = scriptOf(randomLog(said));
+        await checkResume({ log, session: sessionId('s'), script, numbers, isSettled });
+        await log.close();
+      }),
+    );
+  });
+});

@@ -1,0 +1,23 @@
+import { type DraftRecord, type LogRecord, recordVersion } from '@millrace/core';
+import type { SessionRow } from '../shelf/rows.ts';
+import { withWork } from './open-work.ts';
+import { readableDraft } from './readable-draft.ts';
+
+/** The drafts as the next records of a session, and the session after them. */
+export function numberRecords(
+  row: SessionRow,
+  drafts: readonly DraftRecord[],
+  producer: string,
+  time: number,
+): { readonly row: SessionRow; readonly records: readonly LogRecord[] } {
+  // To show, not to order by, and whole in every record: whatever the clock says.
+  const head = { v: recordVersion, time: Math.max(0, Math.floor(time)) || 0, producer } as const;
+  // A draft may be a record of another log, whose place there is of no account here.
+  const records = drafts.map((draft, index) => ({
+    ...readableDraft(draft, row.session),
+    ...head,
+    offset: row.through + 1 + index,
+  }));
+  const through = row.through + records.length;
+  return { row: { ...withWork(row, records), through, changedAt: time }, records };
+}

@@ -1,0 +1,53 @@
+import type { SessionId } from '@millrace/core';
+
+/** What a store knows of a session besides its records. */
+export interface SessionRow {
+  readonly session: SessionId;
+  /** The offset of its last record. */
+  readonly through: number;
+  readonly createdAt: number;
+  readonly changedAt: number;
+  readonly isClosed: boolean;
+  /** Of the last driver there was. */
+  readonly epoch: number;
+  readonly lease: LeaseRow | undefined;
+  /** What was begun and not finished, by its facts. */
+  readonly openRuns: number;
+  readonly openTurns: number;
+  readonly queuedCommands: number;
+  readonly origin: Origin | undefined;
+}
+
+export interface Origin {
+  readonly session: SessionId;
+  readonly through: number;
+}
+
+export interface LeaseRow {
+  readonly holder: string;
+  readonly expiresAt: number;
+  /** Which process holds it, where that can be told. */
+  readonly process: ProcessMark | undefined;
+}
+
+/** A process, so that its death can be noticed on the same machine. */
+export interface ProcessMark {
+  readonly host: string;
+  readonly pid: number;
+  /** When it started, in whatever words the system has: numbers of processes are used again. */
+  readonly started: string;
+}
+
+export interface ProducerRow {
+  readonly session: SessionId;
+  readonly producer: string;
+  readonly driverEpoch: number;
+  /** 0 until it is opened. */
+  readonly epoch: number;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly isRequest: boolean;
+  /** Of its last append in this epoch, and where that ended. */
+  readonly sequence: number;
+  readonly through: number;
+}

@@ -1,0 +1,41 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { SessionFilter } from '../contract/session-info.ts';
+import type { ProducerRow, SessionRow } from './rows.ts';
+
+/** Where rows and records lie on this machine: synchronous, and the same for memory and SQLite. */
+export interface Shelf extends ShelfReader {
+  /** All of what `work` writes, or nothing if it throws. */
+  transact<T>(work: (shelf: ShelfWriter) => T): T;
+  /** Tells that another process may have written; gives the way to stop hearing of it. */
+  watch(listener: () => void): () => void;
+  close(): void;
+}
+
+export interface ShelfReader {
+  session(session: SessionId): SessionRow | undefined;
+  /** In the order of their ids. */
+  sessions(filter: SessionFilter): Iterable<SessionRow>;
+  producer(session: SessionId, producer: string): ProducerRow | undefined;
+  commandOffset(session: SessionId, key: string): number | undefined;
+  /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
+  blob(hash: string): Uint8Array | undefined;
+  /** Those that the session's records name. */
+  blobsOf(session: SessionId): readonly string[];
+}
+
+export interface ShelfWriter extends ShelfReader {
+  /** Higher each time, and never the same again, whatever is deleted. */
+  nextEpoch(): number;
+  putSession(row: SessionRow): void;
+  putProducer(row: ProducerRow): void;
+  putCommand(session: SessionId, key: string, offset: number): void;
+  /** They follow what is there. */
+  insert(session: SessionId, records: readonly LogRecord[]): void;
+  /** Instead of those from one offset to another, both included. */
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
+  deleteSession(session: SessionId): void;
+  putBlob(hash: string, bytes: Uint8Array): void;
+  /** Those of them that no session's records name. Others may be new, and about to be named. */
+  deleteUnusedBlobs(hashes: readonly string[]): void;
+}

@@ -1,0 +1,101 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import { type ChunkPlace, corruptChunk, decodeChunk } from './decode-chunk.ts';
+import { encodeChunks } from './encode-chunks.ts';
+import { textSum } from './row-sum.ts';
+import type { Statements } from './statements.ts';
+
+/** A session, and the number that it has in the file. */
+export interface SessionKey {
+  readonly session: SessionId;
+  readonly key: number;
+}
+
+/** What a record takes besides its content once it is read, roughly. */
+const bytesAround = 100;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * The rows that hold records. Each says all that there is from its first offset to its last, holes
+ * included, and the next one goes on after it: so a row that is lost is noticed.
+ */
+export class ChunkTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** They follow what is there. */
+  append(key: number, records: readonly LogRecord[]): void {
+    const [first] = records;
+    const last = records.at(-1);
+    if (first !== undefined && last !== undefined)
+      this.#write(key, first.offset, last.offset, records);
+  }
+
+  read({ session, key }: SessionKey, after: number, maxBytes: number): readonly LogRecord[] {
+    const found: LogRecord[] = [];
+    let end = after;
+    let bytes = 0;
+    for (const row of this.#statements.chunks.iterate(key, after)) {
+      const place = placeOf(row, { session, key });
+      const follows = end === after ? place.first <= end + 1 : place.first === end + 1;
+      if (!follows) throw missing(session, end);
+      const body = String(row['body']);
+      const records = decodeChunk(body, place);
+      for (const record of records) if (record.offset > after) found.push(record);
+      end = place.last;
+      bytes += body.length + records.length * bytesAround;
+      // What is left of a row may be holes only: then there is nothing to give yet.
+      if (bytes >= maxBytes && found.length > 0) return found;
+    }
+    const rest = this.#statements.rest.get(end, key);
+    if (rest !== undefined && Number(rest['through']) > end && rest['has_more'] === 0)
+      throw missing(session, end);
+    return found;
+  }
+
+  /** Instead of those from one offset to another, both included. */
+  replace(owner: SessionKey, first: number, last: number, records: readonly LogRecord[]): void {
+    const rows = this.#statements.overlapping.all(owner.key, first, last);
+    const places = rows.map((row) => placeOf(row, owner));
+    const around = rows.flatMap((row, index) => {
+      const place = places[index];
+      return place === undefined ? [] : decodeChunk(String(row['body']), place);
+    });
+    for (const place of places) this.#statements.dropChunk.run(owner.key, place.last);
+    const from = Math.min(first, places[0]?.first ?? first);
+    const to = Math.max(last, places.at(-1)?.last ?? last);
+    const before = around.filter(({ offset }) => offset < first);
+    const after = around.filter(({ offset }) => offset > last);
+    this.#write(owner.key, from, to, [...before, ...records, ...after]);
+  }
+
+  #write(key: number, first: number, last: number, records: readonly LogRecord[]): void {
+    let next = first;
+    const put = (end: number, body: string) => {
+      this.#statements.putChunk.run(key, end, next, textSum(body, [key, next, end]), body);
+      next = end + 1;
+    };
+    const chunks = encodeChunks(records);
+    for (const { last: end, body } of chunks.slice(0, -1)) put(end, body);
+    put(last, chunks.at(-1)?.body ?? '');
+  }
+}
+
+/** Where it says it stands, if the sum says that this and the rest of it can be believed. */
+function placeOf(row: Row, { session, key }: SessionKey): ChunkPlace {
+  const { first, last, body, sum } = row;
+  const isSound =
+    typeof first === 'number' &&
+    typeof last === 'number' &&
+    typeof body === 'string' &&
+    textSum(body, [key, first, last]) === sum;
+  if (isSound) return { session, first, last };
+  throw corruptChunk({ session, first: Number(first), last: Number(last) }, 'it was changed');
+}
+
+function missing(session: SessionId, end: number): Error {
+  return corruptChunk({ session, first: end + 1, last: end + 1 }, 'a stored row is missing');
+}

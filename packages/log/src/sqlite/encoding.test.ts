@@ -1,0 +1,247 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import {
+  type DraftRecord,
+  encodeRecord,
+  itemId,
+  type JsonObject,
+  type JsonValue,
+  partId,
+  sessionId,
+} from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { LogError } from '../contract/log-error.ts';
+import { systemClock } from '../local/clock.ts';
+import {
+  answer,
+  remark,
+  turnFinished,
+  turnStarted,
+  wholeItem,
+  wholeTurn,
+} from '../suite/drafts.ts';
+import { type SqliteLog, sqliteLog } from './sqlite-log.ts';
+
+const session = sessionId('s');
+let folder: string;
+let path: string;
+let log: SqliteLog;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'encoding-'));
+  path = join(folder, 'log.db');
+  log = sqliteLog({ path, commitIntervalMs: 0 });
+});
+afterEach(async () => {
+  await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+const words = ['The', ' mill', ' race', ' runs', ',', ' and', ' the', ' wheel', ' turns', '.\n'];
+
+/** So many tokens, as a provider's reads bring them: a few at a time. */
+async function stream(tokens: number, perRead: number): Promise<void> {
+  const driver = await log.open(session);
+  const text = Array.from({ length: tokens }, (_, index) => words[index % words.length] ?? '');
+  const drafts = answer(1, text);
+  await driver.append([turnStarted(1)]);
+  for (let at = 0; at < drafts.length; at += perRead)
+    await driver.append(drafts.slice(at, at + perRead));
+  await driver.append([turnFinished(1)]);
+  await driver.release();
+}
+
+async function recordsOf(of = session) {
+  return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+describe('a token', () => {
+  test.each([
+    [1, 0.8],
+    [6, 0.3],
+    [40, 0.15],
+  ])(
+    'that comes in reads of %i takes less than %f of what its line would',
+    async (perRead, share) => {
+      await stream(4000, perRead);
+      await log.checkpoint();
+      const lines = (await recordsOf()).reduce(
+        (sum, record) => sum + encodeRecord(record).length + 1,
+        0,
+      );
+      expect(statSync(path).size / lines).toBeLessThan(share);
+    },
+  );
+});
+
+describe('a row that is not what was written', () => {
+  /** What another program did to the file. */
+  function meddle(sql: string, ...values: readonly SQLInputValue[]): void {
+    const database = new DatabaseSync(path);
+    try {
+      expect(Number(database.prepare(sql).run(...values).changes)).toBeGreaterThan(0);
+    } finally {
+      database.close();
+    }
+  }
+
+  async function expectCorrupt(run: Promise<unknown>, place: object): Promise<void> {
+    const error = await run.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LogError);
+    expect(error).toMatchObject({ code: 'corrupt', place });
+  }
+
+  beforeEach(async () => {
+    const driver = await log.open(session);
+    for (const turn of [1, 2, 3]) await driver.append(wholeTurn(turn, ['a', 'b']));
+    await driver.release();
+  });
+
+  test.each([
+    ['another letter', `UPDATE chunks SET body = replace(body, '"a"', '"x"') WHERE first = 9`],
+    ['another sum', 'UPDATE chunks SET sum = sum + 1 WHERE first = 9'],
+    ['nothing in it', `UPDATE chunks SET body = '' WHERE first = 9`],
+    ['another beginning', 'UPDATE chunks SET first = 10 WHERE first = 9'],
+    ['another end', 'UPDATE chunks SET last = 15 WHERE first = 9'],
+    [
+      'another’s content',
+      'UPDATE chunks SET body = (SELECT body FROM chunks WHERE first = 1) WHERE first = 9',
+    ],
+    ['no place any more', 'DELETE FROM chunks WHERE first = 9'],
+  ])('is noticed where it has %s, and what is before it can be read', async (_what, sql) => {
+    meddle(sql);
+    await expectCorrupt(recordsOf(), { session, offset: expect.any(Number) });
+    const { records } = await log.read(session, { maxBytes: 1 });
+    expect(records.map(({ offset }) => offset)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    await expectCorrupt(log.read(session, { from: 8, maxBytes: 1 }), { session });
+  });
+
+  test('is missed where it was the last', async () => {
+    meddle('DELETE FROM chunks WHERE first = 17');
+    await expectCorrupt(recordsOf(), { session, offset: 17 });
+    await expectCorrupt(log.read(session, { from: 16 }), { session, offset: 17 });
+    const batches = log.follow(session)[Symbol.asyncIterator]();
+    await expectCorrupt(
+      (async () => {
+        for (;;) await batches.next();
+      })(),
+      { session },
+    );
+  });
+
+  test.each([
+    'through = 3',
+    'epoch = 7',
+    'is_closed = 1',
+    'open_runs = 1',
+    `origin = '{}'`,
+    `lease = '{'`,
+  ])('is noticed where it is a session with %s', async (change) => {
+    meddle(`UPDATE sessions SET ${change}`);
+    await expectCorrupt(log.info(session), { session });
+    await expectCorrupt(log.open(session), { session });
+    await expectCorrupt(log.list(), { session });
+  });
+
+  test('is noticed where it is a command, a producer or a blob', async () => {
+    const driver = await log.open(session);
+    await log.submit(session, {}, 'key');
+    const admission = await driver.admit({ for: 'request', turn: 4 });
+    const { hash } = await log.blobs.put(Uint8Array.of(1, 2, 3));
+    meddle('UPDATE commands SET offset = 1');
+    meddle(`UPDATE producers SET state = replace(state, '"attempt":0', '"attempt":8')`);
+    meddle('UPDATE blobs SET bytes = ?', Uint8Array.of(1, 2, 4));
+    await expectCorrupt(log.submit(session, {}, 'key'), { session });
+    await expectCorrupt(log.produce(admission), { session });
+    await expectCorrupt(log.blobs.get(hash), { hash });
+  });
+
+  test('does not keep others from their work', async () => {
+    meddle('DELETE FROM chunks WHERE first = 1');
+    const other = await log.open(sessionId('other'));
+    const drafts: readonly DraftRecord[] = wholeItem('i', { kind: 'text', text: 'fine' });
+    expect((await other.append(drafts)).records).toHaveLength(3);
+  });
+});
+
+describe('what no reader could read is not stored', () => {
+  const item = itemId('i');
+  const part = partId(0, 0, 'p');
+  const draft = (body: object): DraftRecord => ({ turn: 0, attempt: 0, ...body }) as DraftRecord;
+  const append = (fields: object) =>
+    draft({ delta: { type: 'append_text', partId: part, at: 0, chunk: 'a', ...fields } });
+
+  test.each<[string, DraftRecord]>([
+    ['a chunk that is no text', append({ chunk: 7 })],
+    ['a chunk that is too long', append({ chunk: 'x'.repeat(9 * 2 ** 20) })],
+    ['a place that is none', append({ at: -1 })],
+    ['an id that is none', append({ partId: 'p' })],
+    ['a turn that is none', { ...append({}), turn: Number.NaN }],
+    ['an attempt that is none', { ...append({}), attempt: 0.5 }],
+    ['neither', draft({})],
+    ['a fact without what it needs', draft({ fact: { type: 'item_started', itemId: item } })],
+    [
+      'a value that JSON cannot say',
+      draft({ delta: { type: 'replace_structured', partId: part } }),
+    ],
+    [
+      'a value that goes round',
+      draft({ fact: { type: 'command_queued', key: 'k', command: round() } }),
+    ],
+    [
+      'a value that is too deep',
+      draft({ fact: { type: 'command_queued', key: 'k', command: deep() } }),
+    ],
+  ])('%s', async (_what, bad) => {
+    const driver = await log.open(session);
+    await driver.append([remark('before')]);
+    await expectCode(driver.append([remark('with it'), bad]), 'bad_records');
+    const next = await log.open(session, { takeOver: true });
+    await next.append([remark('after')]);
+    expect(await recordsOf()).toMatchObject([
+      { fact: { to: 'before' } },
+      { fact: { to: 'after' } },
+    ]);
+  });
+
+  test('nor are commands and reasons', async () => {
+    await expectCode(log.submit(session, round(), 'key'), 'bad_records');
+    const driver = await log.open(session);
+    await driver.append(wholeItem('i', { kind: 'text', text: 'kept' }));
+    await expectCode(log.redact(session, item, 'x'.repeat(9 * 2 ** 20)), 'bad_records');
+    expect(JSON.stringify(await recordsOf())).toContain('kept');
+  });
+
+  test('but a clock may say what it likes', async () => {
+    for (const time of [1.5, -7]) {
+      const odd = sqliteLog({
+        path,
+        commitIntervalMs: 0,
+        clock: { ...systemClock, now: () => time },
+      });
+      const driver = await odd.open(sessionId(`${time}`), { leaseMs: Number.POSITIVE_INFINITY });
+      await driver.append([remark('a')]);
+      await odd.close();
+      expect(await recordsOf(sessionId(`${time}`))).toHaveLength(1);
+    }
+  });
+
+  function round(): JsonObject {
+    const value: Record<string, JsonValue> = {};
+    value['self'] = value as JsonObject;
+    return value;
+  }
+
+  function deep(): JsonObject {
+    let value: JsonObject = {};
+    for (let level = 0; level < 200; level++) value = { value };
+    return value;
+  }
+
+  async function expectCode(run: Promise<unknown>, code: string): Promise<void> {
+    const error = await run.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LogError);
+    expect(error).toMatchObject({ code, place: { session } });
+  }
+});

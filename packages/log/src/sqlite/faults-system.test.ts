@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Tried } from '../testing/try-log.ts';
+
+// What the system refuses, it refuses to processes: none of these has a root's rights.
+
+/** Somebody who owns nothing, where tests are run by somebody who may do anything. */
+const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'system-'));
+  path = join(folder, 'log.db');
+  giveAway(folder);
+});
+afterEach(() => {
+  chmodSync(folder, 0o755);
+  rmSync(folder, { recursive: true });
+});
+
+function giveAway(file: string): void {
+  if (nobody.uid !== undefined) chownSync(file, nobody.uid, nobody.gid);
+}
+
+const program = fileURLToPath(new URL('../testing/try-log.ts', import.meta.url));
+const node = [process.execPath, '--conditions=@millrace/source', program];
+
+function run([name = '', ...args]: readonly string[]) {
+  return spawnSync(name, args, { ...nobody, encoding: 'utf8' });
+}
+
+/** What a process of nobody's told, which may be started by a command that takes another as its arguments. */
+function tell(command: readonly string[]): readonly Tried[] {
+  const { status, stdout, stderr } = run(command);
+  expect(status, stderr).toBe(0);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Tried);
+}
+
+const tryLog = () => tell([...node, path]);
+
+const refused = (why: RegExp) => [
+  { failed: 'storage', message: expect.stringMatching(why), after: expect.any(Number) },
+];
+
+describe('permissions', () => {
+  test('to write into the folder are needed to make a log', () => {
+    chmodSync(folder, 0o555);
+    expect(tryLog()).toEqual(refused(/cannot be opened.*permissions/));
+    chmodSync(folder, 0o755);
+    expect(tryLog()).toEqual([{ done: 20 }]);
+  });
+
+  test('to write into the folder are needed to go on with one', () => {
+    expect(tryLog()).toEqual([{ done: 20 }]);
+    chmodSync(folder, 0o555);
+    expect(tryLog()).toEqual(refused(/permission/));
+    chmodSync(folder, 0o755);
+    expect(tryLog()).toEqual([{ done: 40 }]);
+  });
+
+  test('to write the file are needed', () => {
+    expect(tryLog()).toEqual([{ done: 20 }]);
+    chmodSync(path, 0o444);
+    expect(tryLog()).toEqual(refused(/give permission for the file/));
+    chmodSync(path, 0o644);
+    expect(tryLog()).toEqual([{ done: 40 }]);
+  });
+
+  test('to read the file are needed, and that they were taken away loses nothing', () => {
+    expect(tryLog()).toEqual([{ done: 20 }]);
+    chmodSync(path, 0o000);
+    expect(tryLog()).toEqual(refused(/permission/));
+    chmodSync(path, 0o644);
+    expect(tryLog()).toEqual([{ done: 40 }]);
+  });
+
+  test('to look into the folder are needed', () => {
+    chmodSync(folder, 0o000);
+    expect(tryLog()).toEqual(refused(/cannot be opened.*permissions/));
+  });
+});
+
+/** All that was told of before it failed is there, and more can be written. */
+async function expectKept([first, second]: readonly Tried[], why: RegExp): Promise<void> {
+  expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
+  const after = first !== undefined && 'after' in first ? first.after : 0;
+  expect(after).toBeGreaterThan(20);
+  expect(second).toEqual({ done: after + 20 });
+}
+
+// A file system of its own for one process, where the system lets anybody have one.
+const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
+const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
+const canMount = run([...inSmallFolder, 'true']).status === 0;
+
+test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', async () => {
+  const ballast = join(folder, 'ballast');
+  const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
+  const told = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
+  await expectKept(told, /disk is full; make room/);
+});
+
+test('a file that may not grow refuses, and keeps what was told', async () => {
+  const ballast = join(folder, 'ballast');
+  writeFileSync(ballast, '');
+  giveAway(ballast);
+  const limited = ['bash', '-c', 'ulimit -f 400; exec "$@"', 'bash'];
+  // Closing it brings the journal over, and so there is room again.
+  await expectKept(
+    tell([...limited, ...node, path, ballast]),
+    /disk reported an error; check the disk/,
+  );
+});

@@ -1,0 +1,344 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type Batch, type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Driver, Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { TestClock } from '../suite/test-clock.ts';
+import { migrate, migrations } from './schema.ts';
+import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
+
+const session = sessionId('s');
+let folder: string;
+let path: string;
+const open: Log[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'faults-'));
+  path = join(folder, 'log.db');
+});
+afterEach(async () => {
+  for (const log of open.splice(0)) await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+function openLog(options: Partial<SqliteLogOptions> = {}) {
+  const log = sqliteLog({ path, commitIntervalMs: 0, busyTimeoutMs: 0, ...options });
+  open.push(log);
+  return log;
+}
+
+async function recordsOf(log: Log, of: SessionId = session): Promise<readonly LogRecord[]> {
+  return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
+/** It is an error of ours, of that code, and names the file and the way out. */
+function expectRefusal(error: unknown, code: string, wayOut: RegExp): void {
+  expect(error).toBeInstanceOf(LogError);
+  expect(error).toMatchObject({ code, place: { path } });
+  expect((error as Error).message).toMatch(wayOut);
+}
+
+describe('a file that cannot be opened', () => {
+  test('in a folder that does not exist', () => {
+    path = join(folder, 'nowhere', 'log.db');
+    expectRefusal(thrownBy(openLog), 'storage', /check the folder/);
+    mkdirSync(join(folder, 'nowhere'));
+    openLog();
+  });
+
+  test('because it is a folder', () => {
+    mkdirSync(path);
+    expectRefusal(thrownBy(openLog), 'storage', /check the folder/);
+  });
+
+  test.each([
+    ['a line', 'hello'],
+    ['a page that only begins like one', `SQLite format 3\0${'x'.repeat(9000)}`],
+    ['zeros', '\0'.repeat(9000)],
+  ])('because it is no database but %s', (_what, text) => {
+    writeFileSync(path, text);
+    expectRefusal(thrownBy(openLog), 'corrupt', /check the path|restore a backup/);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  test('because it is another program’s, which stays as it was', () => {
+    const database = new DatabaseSync(path);
+    database.exec('CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1');
+    database.close();
+    const before = readFileSync(path);
+    expectRefusal(thrownBy(openLog), 'storage', /another program.*another path/);
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test('but an empty file can: it is one that was just made', async () => {
+    writeFileSync(path, '');
+    await (await openLog().open(session)).append([remark('a')]);
+  });
+});
+
+describe('a schema', () => {
+  const versionOf = (file: string) => {
+    const database = new DatabaseSync(file);
+    const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {};
+    database.close();
+    return version;
+  };
+
+  test('that is newer is refused, and left alone', async () => {
+    await openLog().close();
+    const database = new DatabaseSync(path);
+    database.exec(`PRAGMA user_version = ${migrations.length + 1}`);
+    database.close();
+    expectRefusal(thrownBy(openLog), 'too_new', /version 2.*up to 1.*later/);
+    expect(versionOf(path)).toBe(migrations.length + 1);
+  });
+
+  test('that is older is brought up to date, step by step, with all that is in it', async () => {
+    const log = openLog();
+    const told = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
+    await log.close();
+    const database = new DatabaseSync(path);
+    const next = [
+      ...migrations,
+      'CREATE TABLE a (x); INSERT INTO a SELECT count(*) FROM chunks',
+      'ALTER TABLE a ADD COLUMN y DEFAULT 7',
+    ];
+    migrate(database, path, next);
+    expect(database.prepare('SELECT x, y FROM a').get()).toEqual({ x: 1, y: 7 });
+    // Another time there is nothing to do.
+    migrate(database, path, next);
+    database.exec(`DROP TABLE a; PRAGMA user_version = ${migrations.length}`);
+    database.close();
+    expect(await recordsOf(openLog())).toEqual(told.records);
+  });
+
+  test('whose step fails stays the older one', async () => {
+    await openLog().close();
+    const database = new DatabaseSync(path);
+    const bad = [...migrations, 'CREATE TABLE a (x); INSERT INTO nowhere VALUES (1)'];
+    expect(() => migrate(database, path, bad)).toThrow('nowhere');
+    expect(database.isTransaction).toBe(false);
+    expect(database.prepare(`SELECT * FROM sqlite_schema WHERE name = 'a'`).all()).toEqual([]);
+    database.close();
+    expect(versionOf(path)).toBe(migrations.length);
+    openLog();
+  });
+
+  test('that a later program brought up to date meanwhile is not taken back', () => {
+    const one = new DatabaseSync(path);
+    const other = new DatabaseSync(path);
+    migrate(other, path, [...migrations, 'CREATE TABLE a (x)']);
+    expectRefusal(
+      thrownBy(() => migrate(one, path)),
+      'too_new',
+      /later/,
+    );
+    one.close();
+    other.close();
+    expect(versionOf(path)).toBe(migrations.length + 1);
+  });
+});
+
+describe('a file that another program holds', () => {
+  /** The other program: all to itself, until it is told. */
+  function hold(): DatabaseSync {
+    const other = new DatabaseSync(path);
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return other;
+  }
+
+  test('cannot be opened until that one lets go', async () => {
+    const log = openLog();
+    const told = await (await log.open(session)).append([remark('a')]);
+    await log.close();
+    const other = hold();
+    expectRefusal(thrownBy(openLog), 'storage', /another program.*close that program or wait/);
+    other.close();
+    expect(await recordsOf(openLog())).toEqual(told.records);
+  });
+
+  test('takes no append, can be read, and is driven again when that one lets go', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    const told = await driver.append([remark('a')]);
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    const refused = await driver.append([remark('b')]).catch((error: unknown) => error);
+    expectRefusal(refused, 'storage', /another program/);
+    expect(await driver.lost).toBe(refused);
+    expect(await recordsOf(log)).toEqual(told.records);
+    other.close();
+    const next = await log.open(session);
+    const { records } = await next.append([remark('c')]);
+    expect(records.slice(0, -1)).toEqual(told.records);
+  });
+});
+
+describe('a store that fails in the middle of a run', () => {
+  async function drain(batches: AsyncIterable<Batch>, into: LogRecord[]): Promise<void> {
+    for await (const { records } of batches) into.push(...records);
+  }
+
+  /** Appends until it is refused; gives what was told, and the refusal. */
+  async function appendAll(driver: Driver): Promise<[readonly LogRecord[], unknown]> {
+    const told: LogRecord[] = [];
+    for (let round = 0; round < 10_000; round++) {
+      try {
+        told.push(...(await driver.append(remarks(10, 'x'.repeat(100)))).records);
+      } catch (error) {
+        return [told, error];
+      }
+    }
+    throw new Error('It was never refused');
+  }
+
+  test('because there is no more room: nothing more is told, the driver is lost, and what was told is there', async () => {
+    const log = openLog({ maxBytes: 200_000 });
+    const driver = await log.open(session);
+    await driver.append([remark('first')]);
+    const heard: LogRecord[] = [];
+    const controller = new AbortController();
+    const following = drain(log.follow(session, { signal: controller.signal }), heard);
+    const [told, refusal] = await appendAll(driver);
+    expectRefusal(refusal, 'storage', /full.*make room/);
+    expect(await driver.lost).toBe(refusal);
+    await expect(driver.append([remark('more')])).rejects.toBe(refusal);
+    const stored = await recordsOf(log);
+    expect(stored.slice(1)).toEqual(told);
+    // Who is lost does not keep others here from driving.
+    await expect(log.open(session, { from: stored.length })).resolves.toMatchObject({ session });
+    controller.abort();
+    await following;
+    expect(heard.at(-1)?.offset).toBe(stored.at(-1)?.offset);
+    await log.close();
+    const again = openLog();
+    expect(await recordsOf(again)).toEqual(stored);
+    const next = await again.open(session, { from: stored.length, takeOver: true });
+    expect((await next.append([remark('more')])).through).toBe(stored.length + 1);
+  });
+
+  test('in the transaction that made a session: the next one is not taken for it', async () => {
+    const log = openLog({ maxBytes: 100_000 });
+    const [first, second] = [sessionId('first'), sessionId('second')];
+    const other = await log.open(second);
+    const large = wholeItem('large', { kind: 'text', text: 'x'.repeat(200_000) });
+    await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage' });
+    const third = await log.open(sessionId('third'));
+    await third.append([remark('third')]);
+    await log.restore(first, numbered([remark('first')]));
+    await other.append([remark('second')]);
+    expect(await recordsOf(log, first)).toMatchObject([{ fact: { to: 'first' } }]);
+    expect(await recordsOf(log, second)).toMatchObject([{ fact: { to: 'second' } }]);
+    expect(await recordsOf(log, sessionId('third'))).toMatchObject([{ fact: { to: 'third' } }]);
+  });
+
+  test('in the transaction that made a session: commands of the next one are not its own', async () => {
+    const log = openLog({ maxBytes: 100_000 });
+    const [first, second] = [sessionId('first'), sessionId('second')];
+    const large = { text: 'x'.repeat(200_000) };
+    await expect(log.submit(first, large, 'key')).rejects.toMatchObject({ code: 'storage' });
+    await log.submit(second, {}, 'key');
+    expect(await log.submit(first, {}, 'key')).toEqual({ offset: 1, isRepeat: false });
+  });
+
+  test('for one session whose rows are damaged: others in the same transaction are stored', async () => {
+    const clock = new TestClock();
+    const log = openLog({ commitIntervalMs: 1000, clock });
+    const damaged = await log.open(sessionId('damaged'));
+    const opening = log.open(session);
+    await clock.advance(1000);
+    const sound = await opening;
+    const other = new DatabaseSync(path);
+    other.exec(`UPDATE sessions SET epoch = 99 WHERE id = 'damaged'`);
+    other.close();
+    const appends = [damaged.append([remark('a')]), sound.append([remark('b')])];
+    await log.close();
+    const [lost, kept] = await Promise.allSettled(appends);
+    expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'corrupt' } });
+    expect(kept).toMatchObject({ status: 'fulfilled', value: { through: 1 } });
+  });
+});
+
+const numbered = (drafts: readonly object[]) =>
+  drafts.map((draft, index) => {
+    const head = { v: 1, offset: index + 1, time: 0, producer: 'test' };
+    return { ...draft, ...head } as LogRecord;
+  });
+
+describe('a clock that is set back', () => {
+  const hourMs = 3_600_000;
+
+  test('holds no append up, and changes no order', async () => {
+    const clock = new TestClock();
+    const log = openLog({ clock, commitIntervalMs: 2 });
+    const driver = await log.open(session);
+    const heard: number[] = [];
+    const following = (async () => {
+      for await (const { records } of log.follow(session, { until: 'closed' }))
+        for (const { offset } of records) heard.push(offset);
+    })();
+    for (let round = 0; round < 5; round++) {
+      const told = await Promise.all([1, 2, 3].map(() => driver.append([remark('a')])));
+      const offsets = told.map(({ records }) => records.map(({ offset }) => offset));
+      expect(offsets).toEqual([1, 2, 3].map((n) => [round * 3 + n]));
+      clock.jump(round % 2 === 0 ? -hourMs : hourMs / 2);
+    }
+    await driver.closeSession();
+    await following;
+    expect(heard).toEqual(Array.from({ length: 15 }, (_, at) => at + 1));
+    const times = (await recordsOf(log)).map(({ time }) => time);
+    expect(times).not.toEqual(times.toSorted());
+  });
+
+  test('leaves the lease with its holder, for no longer than it would have been', async () => {
+    const clock = new TestClock();
+    const [log, other] = [openLog({ clock }), openLog({ clock })];
+    const driver = await log.open(session, { leaseMs: 9000 });
+    clock.jump(-hourMs);
+    await expect(other.open(session)).rejects.toMatchObject({ code: 'held' });
+    await driver.append([remark('a')]);
+    const { lease } = (await other.info(session)) ?? {};
+    expect(lease?.expiresAt).toBe(clock.now() + 9000);
+  });
+});
+
+test('a follower hears of the damage that it meets, and others follow on', async () => {
+  const log = openLog();
+  const [driver, other] = [await log.open(session), await log.open(sessionId('other'))];
+  await driver.append([remark('a')]);
+  await other.append([remark('b')]);
+  const following = [session, sessionId('other')].map((one) =>
+    log.follow(one)[Symbol.asyncIterator](),
+  );
+  for (const batches of following) await batches.next();
+  const waiting = following.map((batches) => batches.next());
+  const meddler = openLog();
+  const database = new DatabaseSync(path);
+  database.exec(`UPDATE sessions SET epoch = 99 WHERE id = 's'`);
+  database.close();
+  // Whatever else is committed makes this process look.
+  await meddler.submit(sessionId('other'), {}, 'key');
+  await expect(waiting[0]).rejects.toMatchObject({ code: 'corrupt', place: { session } });
+  expect((await waiting[1])?.value).toMatchObject({ through: 2 });
+  await following[1]?.return?.();
+});
+
+test('a session that was deleted and made again elsewhere is the new one here, with its commands', async () => {
+  const [log, other] = [openLog(), openLog()];
+  await log.submit(session, {}, 'key');
+  await other.delete(session);
+  await other.submit(session, {}, 'first');
+  await other.submit(session, {}, 'key');
+  expect(await log.submit(session, {}, 'key')).toEqual({ offset: 2, isRepeat: true });
+});

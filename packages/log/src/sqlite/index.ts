@@ -1,0 +1,2 @@
+export type { Durability } from './open-database.ts';
+export { type SqliteLog, type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';

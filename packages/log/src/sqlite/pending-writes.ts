@@ -1,0 +1,36 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { SessionRow } from '../shelf/rows.ts';
+
+export interface Writes {
+  readonly rows: Iterable<SessionRow>;
+  readonly records: Iterable<readonly [SessionId, readonly LogRecord[]]>;
+}
+
+export const noWrites: Writes = { rows: [], records: [] };
+
+/** What a transaction has not written yet: many appends to a session become one row, told once. */
+export class PendingWrites {
+  #rows = new Map<SessionId, SessionRow>();
+  #records = new Map<SessionId, LogRecord[]>();
+
+  row(session: SessionId): SessionRow | undefined {
+    return this.#rows.get(session);
+  }
+
+  putRow(row: SessionRow): void {
+    this.#rows.set(row.session, row);
+  }
+
+  add(session: SessionId, records: readonly LogRecord[]): void {
+    const before = this.#records.get(session);
+    if (before === undefined) this.#records.set(session, [...records]);
+    else for (const record of records) before.push(record);
+  }
+
+  take(): Writes {
+    const taken = { rows: this.#rows.values(), records: this.#records };
+    this.#rows = new Map();
+    this.#records = new Map();
+    return taken;
+  }
+}

@@ -1,0 +1,368 @@
+import { mkdtempSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Batch, type DraftRecord, sessionId } from '@millrace/core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type RemoteLog, type RemoteOptions, startRemoteLog } from '../testing/remote-log.ts';
+import { startProcess } from '../testing/start-process.ts';
+import { sqliteLog } from './sqlite-log.ts';
+
+let folder: string;
+let codeCache: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'processes-'));
+  codeCache = join(folder, 'code');
+  // One that is not killed leaves its compiled code to the others.
+  const log = await startRemoteLog(join(folder, 'first.db'), { codeCache });
+  await log.end();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let path: string;
+let count = 0;
+let started: RemoteLog[];
+beforeEach(() => {
+  path = join(folder, `${++count}.db`);
+  started = [];
+});
+afterEach(async () => {
+  for (const log of started) await log[Symbol.asyncDispose]();
+});
+
+/** Another process with the test's file open. */
+async function start(options: RemoteOptions = {}): Promise<RemoteLog> {
+  const log = await startRemoteLog(path, { ...options, codeCache });
+  started.push(log);
+  return log;
+}
+
+/** Any record that can be told from others. */
+const note = (to: string, turn = 0, attempt = 0): DraftRecord => ({
+  turn,
+  attempt,
+  fact: { type: 'handed_off', to },
+});
+
+const notesOf = ({ records }: Batch): readonly string[] =>
+  records.flatMap(({ fact }) => (fact?.type === 'handed_off' ? [fact.to] : []));
+
+async function collect(batches: AsyncIterable<Batch>): Promise<readonly Batch[]> {
+  const all: Batch[] = [];
+  for await (const batch of batches) all.push(batch);
+  return all;
+}
+
+/** The notes that a follower there hears, until it has so many. */
+async function hear(log: RemoteLog, howMany: number): Promise<readonly string[]> {
+  const notes: string[] = [];
+  while (notes.length < howMany) notes.push(...notesOf(await log.heard()));
+  return notes;
+}
+
+describe('one file that several processes open at once', () => {
+  test('is made by whoever is first, and opens for all', async () => {
+    const logs = await Promise.all(Array.from({ length: 6 }, () => start()));
+    const told = await Promise.all(
+      logs.map((log, index) => log.call('submit', 's', { n: index }, `key ${index}`)),
+    );
+    expect(told.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('opens though whoever made it was killed on the way, at any write', async () => {
+    const program = new URL('../testing/log-process.ts', import.meta.url);
+    for (let writes = 1; writes <= 12; writes++) {
+      const own = mkdtempSync(join(folder, 'made-'));
+      const args = [join(own, 'log.db')];
+      let seen = 0;
+      const watcher = watch(own, () => {
+        if (++seen === writes) child.kill('SIGKILL');
+      });
+      const onTold = () => child.kill('SIGKILL');
+      const child = startProcess(program, { args, onTold, codeCache });
+      await child.exit;
+      watcher.close();
+      const log = sqliteLog({ path: join(own, 'log.db') });
+      expect(await log.submit(sessionId('s'), {}, 'k')).toEqual({ offset: 1, isRepeat: false });
+      await log.close();
+    }
+  });
+
+  test('a session that was deleted and made again elsewhere is the new one for all', async () => {
+    const [here, there] = await Promise.all([start(), start()]);
+    await here.call('submit', 'other', {}, 'a');
+    await here.call('submit', 's', { old: true }, 'a');
+    await there.call('read', 's', 0);
+    await here.call('delete', 's');
+    // Numbers of rows that were deleted are used again.
+    await here.call('submit', 'third', { third: true }, 'a');
+    await here.call('submit', 's', { new: true }, 'b');
+    expect(await there.call('submit', 's', { newer: true }, 'c')).toEqual({
+      offset: 2,
+      isRepeat: false,
+    });
+    for (const log of [here, there]) {
+      expect(await log.call('read', 's', 0)).toMatch(/"new":true.*"newer":true/);
+      expect(await log.call('read', 'third', 0)).not.toContain('newer');
+    }
+  });
+});
+
+describe('several processes that want to drive one session', () => {
+  test('one gets it, and the others are told who has it and with which epoch', async () => {
+    const logs = await Promise.all(Array.from({ length: 4 }, () => start()));
+    for (let round = 0; round < 25; round++) {
+      const tries = logs.map(({ pid, call }) =>
+        call('open', `s${round}`, { holder: `process ${pid}` }),
+      );
+      const results = await Promise.allSettled(tries);
+      const winners = logs.filter((_, index) => results[index]?.status === 'fulfilled');
+      expect(winners).toHaveLength(1);
+      const holder = `process ${winners[0]?.pid}`;
+      const [epoch] = results.flatMap((one) => (one.status === 'fulfilled' ? one.value.epoch : []));
+      const errors = results.flatMap((result) =>
+        result.status === 'rejected' ? [result.reason] : [],
+      );
+      for (const error of errors) {
+        expect(error).toMatchObject({ code: 'held', place: { holder, epoch } });
+        expect(error.message).toContain(`${holder} does, epoch ${epoch}`);
+      }
+      expect(errors).toHaveLength(3);
+    }
+  });
+
+  test('what a driver gives back, the next one has', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    await first.call('release', driver);
+    expect(await second.call('open', 's', {})).toMatchObject({ epoch: 2 });
+  });
+
+  test('a log that is closed gives its leases back, though its process lives', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    await first.call('open', 's', {});
+    await first.call('close');
+    expect(await second.call('open', 's', {})).toMatchObject({ epoch: 2 });
+  });
+
+  test.each([
+    ['for a while', 60_000],
+    ['without end', Number.POSITIVE_INFINITY],
+  ])('one that was killed while it held the lease %s is followed at once', async (_, leaseMs) => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', { holder: 'first', leaseMs });
+    await first.append(driver, [note('before')]);
+    await expect(second.call('open', 's', {})).rejects.toMatchObject({ code: 'held' });
+    first.kill('SIGKILL');
+    await first.exit;
+    const next = await second.call('open', 's', { holder: 'second' });
+    expect(next.epoch).toBe(2);
+    const batch = await second.append(next.driver, [note('after')]);
+    expect(notesOf(batch)).toEqual(['before', 'after']);
+  });
+
+  test('one that was paused is followed when its lease is over, and is fenced when it wakes', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', { holder: 'first', leaseMs: 300 });
+    await first.append(driver, [note('before')]);
+    await expect(second.call('open', 's', {})).rejects.toMatchObject({ code: 'held' });
+    first.kill('SIGSTOP');
+    const next = await openWhenFree(second, 's');
+    expect(next.epoch).toBe(2);
+    await second.append(next.driver, [note('instead')]);
+    const late = first.append(driver, [note('too late')]);
+    const lost = first.lost();
+    first.kill('SIGCONT');
+    await expect(late).rejects.toMatchObject({ code: 'fenced' });
+    expect(await lost).toMatchObject({ code: 'fenced', place: { session: 's' } });
+    expect(notesOf(await second.append(next.driver, [note('after')]))).toEqual(['after']);
+    expect(await second.call('read', 's', 0)).not.toContain('too late');
+  });
+
+  test('one that renews its lease keeps it for as long as it lives', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', { leaseMs: 100 });
+    const begun = await first.call('info', 's');
+    // It renews by itself, without an append.
+    for (;;) {
+      const now = await second.call('info', 's');
+      if (Number(now?.lease?.expiresAt) > Number(begun?.lease?.expiresAt) + 300) break;
+      await expect(second.call('open', 's', {})).rejects.toMatchObject({ code: 'held' });
+    }
+    await first.append(driver, [note('still here')]);
+  });
+});
+
+/** Asks until it is not held any more. */
+async function openWhenFree(log: RemoteLog, session: string) {
+  for (;;) {
+    try {
+      return await log.call('open', session, {});
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'held' });
+    }
+  }
+}
+
+describe('a producer in another process', () => {
+  test('writes what the driver gets with its next append', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const admission = await first.call('admit', driver, { for: 'request', turn: 1 });
+    const { producer, attempt } = await second.call('produce', admission);
+    expect(attempt).toBe(1);
+    expect(await second.produce(producer, [note('there', 1, 1)], 1)).toEqual({
+      through: 1,
+      isRepeat: false,
+    });
+    expect(notesOf(await first.append(driver, [note('here')]))).toEqual(['there', 'here']);
+  });
+
+  test('is fenced when a third one opens its admission, whose repeats are stored once', async () => {
+    const [first, second, third] = await Promise.all([start(), start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const admission = await first.call('admit', driver, { for: 'request', turn: 1 });
+    const early = await second.call('produce', admission);
+    await second.produce(early.producer, [note('early', 1, 1)], 1);
+    const late = await third.call('produce', admission);
+    expect(late).toMatchObject({ epoch: 2, attempt: 2 });
+    const again = second.produce(early.producer, [note('fenced', 1, 1)], 2);
+    await expect(again).rejects.toMatchObject({
+      code: 'fenced',
+      place: { session: 's', epoch: 2 },
+    });
+    const drafts = [note('late', 1, 2)];
+    const told = await third.produce(late.producer, drafts, 1);
+    const repeated = await third.produce(late.producer, drafts, 1);
+    expect(repeated).toEqual({ through: told.through, isRepeat: true });
+    const batch = await first.append(driver, [note('here')]);
+    expect(notesOf(batch)).toEqual(['early', 'late', 'here']);
+    // What the early one had said leaves the stage.
+    expect(batch.records.map(({ turn, attempt, fact }) => [turn, attempt, fact?.type])).toEqual([
+      [1, 1, 'handed_off'],
+      [1, 1, 'attempt_superseded'],
+      [1, 2, 'handed_off'],
+      [0, 0, 'handed_off'],
+    ]);
+  });
+
+  test('is fenced with the driver that let it in', async () => {
+    const [first, second, third] = await Promise.all([start(), start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const admission = await first.call('admit', driver, { for: 'request', turn: 1 });
+    const { producer } = await second.call('produce', admission);
+    first.kill('SIGKILL');
+    await first.exit;
+    await third.call('open', 's', {});
+    const late = second.produce(producer, [note('late', 1, 1)], 1);
+    await expect(late).rejects.toMatchObject({ code: 'fenced' });
+    await expect(second.call('produce', admission)).rejects.toMatchObject({ code: 'fenced' });
+  });
+});
+
+describe('commands from another process', () => {
+  test('reach the driver with its next append, and each once, whoever repeats it', async () => {
+    const [first, second, third] = await Promise.all([start(), start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const told = await second.call('submit', 's', { say: 'hi' }, 'k');
+    const repeats = await Promise.all([
+      second.call('submit', 's', { say: 'hi' }, 'k'),
+      third.call('submit', 's', { say: 'hi' }, 'k'),
+    ]);
+    for (const repeat of repeats) expect(repeat).toEqual({ ...told, isRepeat: true });
+    const { records } = await first.append(driver, [note('here')]);
+    expect(records.map(({ fact }) => fact?.type)).toEqual(['command_queued', 'handed_off']);
+  });
+
+  test('reach a follower where the driver is, without an append', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    await first.call('open', 's', {});
+    await first.call('follow', 's', {});
+    await second.call('submit', 's', { say: 'hi' }, 'k');
+    const { records } = await first.heard();
+    expect(records.map(({ fact }) => fact)).toEqual([
+      { type: 'command_queued', key: 'k', command: { say: 'hi' } },
+    ]);
+  });
+
+  test('one whose sender was killed before it heard the answer can be sent again', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    first.call('submit', 's', { say: 'hi' }, 'k').catch(() => {});
+    first.kill('SIGKILL');
+    await first.exit;
+    const { offset } = await second.call('submit', 's', { say: 'hi' }, 'k');
+    expect(offset).toBe(1);
+  });
+});
+
+describe('a follower in another process', () => {
+  test('hears everything in order: what was there, and what comes', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const names = Array.from({ length: 60 }, (_, index) => `note ${index}`);
+    await first.append(
+      driver,
+      names.slice(0, 10).map((name) => note(name)),
+    );
+    await second.call('follow', 's', {});
+    for (const name of names.slice(10)) await first.append(driver, [note(name)]);
+    expect(await hear(second, names.length)).toEqual(names);
+  });
+
+  test.each(['process', 'power'] as const)(
+    'hears of each commit by a notice of the system, with durability %s',
+    async (durability) => {
+      // The safety net under the notices is taken away: without them nothing would be heard.
+      vi.useFakeTimers({ toFake: ['setInterval'] });
+      const log = sqliteLog({ path });
+      const controller = new AbortController();
+      try {
+        const there = await start({ durability });
+        const { driver } = await there.call('open', 's', {});
+        const batches = log.follow(sessionId('s'), { signal: controller.signal });
+        const reader = batches[Symbol.asyncIterator]();
+        for (let round = 0; round < 300; round++) {
+          const heard = reader.next();
+          await there.append(driver, [note(`note ${round}`)]);
+          expect(notesOf((await heard).value)).toEqual([`note ${round}`]);
+        }
+      } finally {
+        controller.abort();
+        vi.useRealTimers();
+        await log.close();
+      }
+    },
+  );
+
+  test('keeps its process alive while there is something to wait for, and not longer', async () => {
+    const first = await start();
+    const { driver } = await first.call('open', 's', {});
+    const program = new URL('../testing/follow-only.ts', import.meta.url);
+    const told: unknown[] = [];
+    const following = Promise.withResolvers<void>();
+    const onTold = (value: unknown) => {
+      told.push(value);
+      following.resolve();
+    };
+    const { exit } = startProcess(program, { args: [path, 's'], onTold, codeCache });
+    await following.promise;
+    // It has nothing else to do: that it waits is all that it does.
+    await first.append(driver, [note('one')]);
+    await first.append(driver, [note('two')]);
+    await first.call('closeSession', driver);
+    expect(await exit).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(told).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
+  });
+
+  test('ends with the session, wherever that is closed', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    const { driver } = await first.call('open', 's', {});
+    const log = sqliteLog({ path });
+    const batches = log.follow(sessionId('s'), { until: 'closed' });
+    const all = collect(batches);
+    await first.append(driver, [note('one')]);
+    await first.call('closeSession', driver);
+    expect((await all).flatMap(notesOf)).toEqual(['one']);
+    await expect(second.call('open', 's', {})).rejects.toMatchObject({ code: 'session_closed' });
+    await log.close();
+  });
+});

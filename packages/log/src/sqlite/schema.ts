@@ -1,0 +1,120 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { LogError } from '../contract/log-error.ts';
+
+/** "mill", so that tools can tell the file. */
+const applicationId = 0x6d696c6c;
+
+/** Each brings a file of the version before to the next one. */
+export const migrations: readonly string[] = [
+  `CREATE TABLE sessions (
+     -- Never used again: a session that is gone must not be taken for another.
+     key INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     through INTEGER NOT NULL,
+     created_at REAL NOT NULL,
+     changed_at REAL NOT NULL,
+     is_closed INTEGER NOT NULL,
+     epoch INTEGER NOT NULL,
+     lease TEXT,
+     open_runs INTEGER NOT NULL,
+     open_turns INTEGER NOT NULL,
+     queued_commands INTEGER NOT NULL,
+     origin TEXT,
+     sum INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE chunks (
+     session INTEGER NOT NULL,
+     last INTEGER NOT NULL,
+     first INTEGER NOT NULL,
+     sum INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     PRIMARY KEY (session, last)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE producers (
+     session INTEGER NOT NULL,
+     producer TEXT NOT NULL,
+     state TEXT NOT NULL,
+     sum INTEGER NOT NULL,
+     PRIMARY KEY (session, producer)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE commands (
+     session INTEGER NOT NULL,
+     key TEXT NOT NULL,
+     offset INTEGER NOT NULL,
+     sum INTEGER NOT NULL,
+     PRIMARY KEY (session, key)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+   CREATE TABLE blob_uses (
+     session INTEGER NOT NULL,
+     hash TEXT NOT NULL,
+     PRIMARY KEY (session, hash)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX blob_uses_by_hash ON blob_uses (hash);
+   -- One row. The last epoch that any driver got: a session that is made anew must not count again.
+   CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
+   INSERT INTO epochs VALUES (0);`,
+];
+
+/** Makes the tables, or brings older ones up to date. Refuses what a later version wrote, or another program. */
+export function migrate(
+  database: DatabaseSync,
+  path: string,
+  steps: readonly string[] = migrations,
+): void {
+  if (versionOf(database, path, steps.length) === steps.length) return;
+  // Another process may be first.
+  inTransaction(database, 'IMMEDIATE', () => {
+    const found = versionOf(database, path, steps.length);
+    for (const step of steps.slice(found)) database.exec(step);
+    database.exec(
+      `PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`,
+    );
+  });
+}
+
+/** The version of the tables, 0 where there are none. Throws where they are not ours. */
+export function versionOf(
+  database: DatabaseSync,
+  path: string,
+  known: number = migrations.length,
+): number {
+  // In one transaction, or another process might make them between two of the questions.
+  const { application, version, tables } = inTransaction(database, 'DEFERRED', () => ({
+    application: answerOf(database, 'PRAGMA application_id'),
+    version: Number(answerOf(database, 'PRAGMA user_version')),
+    tables: answerOf(database, 'SELECT count(*) FROM sqlite_schema'),
+  }));
+  if (application !== applicationId && tables !== 0) throw anothers(path);
+  if (version > known) throw tooNew(path, version, known);
+  return version;
+}
+
+/** One that goes on already is used as it is. */
+function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
+  if (database.isTransaction) return work();
+  database.exec(`BEGIN ${kind}`);
+  try {
+    const value = work();
+    database.exec('COMMIT');
+    return value;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The one value that it answers. */
+export function answerOf(database: DatabaseSync, sql: string): unknown {
+  return Object.values(database.prepare(sql).get() ?? {})[0];
+}
+
+function tooNew(path: string, version: number, known: number): LogError {
+  const message = `Cannot open ${path}: its schema is version ${version}, and this program knows up to ${known}. Use a later one`;
+  return new LogError('too_new', message, { path, version });
+}
+
+function anothers(path: string): LogError {
+  const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
+  return new LogError('storage', message, { path });
+}

@@ -1,0 +1,35 @@
+import { hash as digest } from 'node:crypto';
+import type { SessionId } from '@millrace/core';
+import type { ProducerRow } from '../shelf/rows.ts';
+import { corruptRow, rowSum } from './row-sum.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+export function toProducerFields(row: ProducerRow): {
+  readonly state: string;
+  readonly sum: number;
+} {
+  const state = JSON.stringify(row);
+  return { state, sum: rowSum([row.producer, state]) };
+}
+
+/** Throws `corrupt` where it is not what was written, as do the others. */
+export function producerOf({ state, sum }: Row, session: SessionId, producer: string): ProducerRow {
+  if (sum !== rowSum([producer, state])) throw corruptRow('a producer', { session, producer });
+  return JSON.parse(String(state)) as ProducerRow;
+}
+
+export function commandSum(key: string, offset: number): number {
+  return rowSum([key, offset]);
+}
+
+export function commandOffsetOf({ offset, sum }: Row, session: SessionId, key: string): number {
+  if (typeof offset === 'number' && sum === commandSum(key, offset)) return offset;
+  throw corruptRow('a command', { session });
+}
+
+/** A blob is its own sum. */
+export function blobOf({ bytes }: Row, hash: string): Uint8Array {
+  if (bytes instanceof Uint8Array && digest('sha256', bytes) === hash) return bytes;
+  throw corruptRow('a blob', { hash });
+}

@@ -1,0 +1,93 @@
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { systemClock } from '../local/clock.ts';
+import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
+import { IdleCheckpoint } from './idle-checkpoint.ts';
+import type { Durability } from './open-database.ts';
+import { isAlive, thisProcess } from './process-mark.ts';
+import { SqliteShelf } from './sqlite-shelf.ts';
+
+export interface SqliteLogOptions
+  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'onPoint'> {
+  /** The file. It is made if there is none; its folder has to be there. */
+  readonly path: string;
+  /**
+   * `process`, which is the default: what was told survives the death of the program, at any moment.
+   * `power`: it survives that of the machine too, at the cost of a write to the disk for each commit.
+   */
+  readonly durability?: Durability | undefined;
+  /** How long another process's transaction is waited for. */
+  readonly busyTimeoutMs?: number | undefined;
+  /** What the file may grow to; beyond it, appends are refused as if the disk were full. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** A log in one file, and what keeps that file in order. */
+export interface SqliteLog extends Log {
+  /** Transactions so far, for those who measure. */
+  readonly transactions: number;
+
+  /**
+   * Copies all of it, as it is at one moment, into a new file that opens as a log. Drivers and
+   * followers go on meanwhile, here and in other processes; the journal grows until the copy is done.
+   */
+  backup(path: string): Promise<void>;
+
+  /**
+   * Gives the room of what was settled, redacted or deleted back to the disk, some pages at a time
+   * so that others can write in between; gives the number of bytes. Without it, that room is used for
+   * what comes next.
+   */
+  vacuum(): Promise<number>;
+
+  /**
+   * Brings what is in the journal over into the file and empties the journal. Happens by itself when
+   * the journal is long or nothing was written for a while. False where somebody read or wrote just
+   * now: then it was not, or not all, and can be tried again.
+   */
+  checkpoint(): Promise<boolean>;
+}
+
+/** A log in one file, without a server. */
+export function sqliteLog(options: SqliteLogOptions): SqliteLog {
+  return new FileLog(options);
+}
+
+class FileLog extends LocalLog implements SqliteLog {
+  readonly #shelf: SqliteShelf;
+  readonly #idle: IdleCheckpoint;
+
+  constructor(options: SqliteLogOptions) {
+    const { path, durability = 'process', busyTimeoutMs = 5000, maxBytes, ...rest } = options;
+    const { clock = systemClock, onPoint } = rest;
+    const idle = new IdleCheckpoint(clock, () => shelf.checkpoint());
+    const onCommit = () => idle.noteCommit();
+    const file = { path, durability, busyTimeoutMs, maxBytes };
+    const shelf = new SqliteShelf({ ...file, onPoint, onCommit });
+    super(shelf, { ...rest, process: thisProcess(), isAlive });
+    this.#shelf = shelf;
+    this.#idle = idle;
+  }
+
+  async backup(path: string): Promise<void> {
+    await this.#open().backup(path);
+  }
+
+  async vacuum(): Promise<number> {
+    return this.#open().vacuum();
+  }
+
+  async checkpoint(): Promise<boolean> {
+    return this.#open().checkpoint();
+  }
+
+  override async close(): Promise<void> {
+    this.#idle.stop();
+    await super.close();
+  }
+
+  #open(): SqliteShelf {
+    if (this.#shelf.isOpen) return this.#shelf;
+    throw new LogError('closed', 'Cannot look after a log that was closed. Open it again');
+  }
+}

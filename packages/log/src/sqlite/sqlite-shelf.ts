@@ -1,0 +1,260 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { SessionFilter } from '../contract/session-info.ts';
+import type { OnPoint } from '../shelf/commit-point.ts';
+import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
+import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
+import { usedBlobs } from '../shelf/used-blobs.ts';
+import { ChunkTable } from './chunk-table.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { noWrites, PendingWrites } from './pending-writes.ts';
+import { type SessionFields, sessionOf, toFields } from './session-fields.ts';
+import { blobOf, commandOffsetOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+import { storageError } from './storage-error.ts';
+import { checkpoint, copyDatabase, vacuum } from './upkeep.ts';
+import { watchFile } from './watch-file.ts';
+
+export interface SqliteShelfOptions extends DatabaseOptions {
+  readonly onPoint?: OnPoint | undefined;
+  /** Hears of each transaction that was committed. */
+  readonly onCommit?: (() => void) | undefined;
+}
+
+/** Everything in one file, which several processes may open. */
+export class SqliteShelf implements Shelf, ShelfWriter {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  readonly #chunks: ChunkTable;
+  readonly #onPoint: OnPoint | undefined;
+  readonly #onCommit: (() => void) | undefined;
+  /** The numbers that sessions have in this file, as of when they were last looked at. */
+  readonly #keys = new Map<SessionId, number>();
+  #pending: PendingWrites | undefined;
+
+  constructor({ onPoint, onCommit, ...options }: SqliteShelfOptions) {
+    this.#path = options.path;
+    this.#onPoint = onPoint;
+    this.#onCommit = onCommit;
+    [this.#database, this.#statements] = this.#guard(() => {
+      const database = openDatabase(options);
+      return [database, prepareStatements(database)] as const;
+    });
+    this.#chunks = new ChunkTable(this.#statements);
+  }
+
+  transact<T>(work: (shelf: ShelfWriter) => T): T {
+    return this.#guard(() => {
+      // At once a writer: one that reads first and writes later could find that another was faster.
+      this.#onPoint?.('before-begin');
+      this.#statements.begin.run();
+      // Another process may have deleted sessions since, or the last transaction may have made some in vain.
+      this.#keys.clear();
+      try {
+        this.#onPoint?.('after-begin');
+        this.#pending = new PendingWrites();
+        const value = work(this);
+        this.#flush();
+        this.#onPoint?.('before-commit');
+        this.#statements.commit.run();
+        this.#onPoint?.('after-commit');
+        this.#onCommit?.();
+        return value;
+      } catch (error) {
+        if (this.#database.isTransaction) this.#statements.rollback.run();
+        throw error;
+      } finally {
+        this.#pending = undefined;
+      }
+    });
+  }
+
+  watch(listener: () => void): () => void {
+    return watchFile(`${this.#path}-wal`, () => this.#dataVersion(), listener);
+  }
+
+  get isOpen(): boolean {
+    return this.#database.isOpen;
+  }
+
+  checkpoint(): boolean {
+    return this.#guard(() => checkpoint(this.#database));
+  }
+
+  vacuum(): Promise<number> {
+    return this.#guardLong(this.#path, () => vacuum(this.#database));
+  }
+
+  backup(path: string): Promise<void> {
+    return this.#guardLong(path, () => copyDatabase(this.#path, path));
+  }
+
+  close(): void {
+    this.#guard(() => this.#database.close());
+  }
+
+  session(session: SessionId): SessionRow | undefined {
+    const pending = this.#pending?.row(session);
+    if (pending !== undefined) return pending;
+    return this.#guard(() => {
+      const row = this.#statements.session.get(session) as SessionFields | undefined;
+      if (row === undefined) this.#keys.delete(session);
+      else this.#keys.set(session, row.key);
+      return row && sessionOf(row);
+    });
+  }
+
+  *sessions({ after = '' as SessionId, isClosed, limit }: SessionFilter): Generator<SessionRow> {
+    this.#flush();
+    const closed = isClosed === undefined ? null : Number(isClosed);
+    const count = limit === undefined || !Number.isFinite(limit) ? -1 : limit;
+    const rows = this.#guard(() => this.#statements.sessions.all(after, closed, closed, count));
+    for (const row of rows as unknown as readonly SessionFields[]) yield sessionOf(row);
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    this.#flush();
+    return this.#guard(() => {
+      const row = this.#statements.producer.get(this.#key(session), producer);
+      return row && producerOf(row, session, producer);
+    });
+  }
+
+  commandOffset(session: SessionId, key: string): number | undefined {
+    this.#flush();
+    return this.#guard(() => {
+      const row = this.#statements.command.get(this.#key(session), key);
+      return row && commandOffsetOf(row, session, key);
+    });
+  }
+
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
+    this.#flush();
+    return this.#guard(() => {
+      const owner = { session, key: this.#key(session) };
+      return this.#chunks.read(owner, after, maxBytes);
+    });
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#guard(() => {
+      const row = this.#statements.blob.get(hash);
+      return row && blobOf(row, hash);
+    });
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    this.#flush();
+    return this.#guard(() =>
+      this.#statements.usedBlobs.all(this.#key(session)).map((row) => String(row['hash'])),
+    );
+  }
+
+  nextEpoch(): number {
+    return Number(this.#statements.nextEpoch.get()?.['last']);
+  }
+
+  putSession(row: SessionRow): void {
+    if (this.#pending !== undefined) this.#pending.putRow(row);
+    else this.#statements.putSession.run(toFields(row));
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#flush();
+    const { state, sum } = toProducerFields(row);
+    this.#statements.putProducer.run(this.#key(row.session), row.producer, state, sum);
+  }
+
+  putCommand(session: SessionId, key: string, offset: number): void {
+    this.#flush();
+    this.#statements.putCommand.run(this.#key(session), key, offset, commandSum(key, offset));
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    if (this.#pending !== undefined) this.#pending.add(session, records);
+    else this.#insert(session, records);
+  }
+
+  #insert(session: SessionId, records: readonly LogRecord[]): void {
+    const key = this.#key(session);
+    this.#chunks.append(key, records);
+    this.#onPoint?.('after-insert');
+    for (const hash of usedBlobs(records)) this.#statements.useBlob.run(key, hash);
+  }
+
+  /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
+  #flush(): void {
+    const { rows, records } = this.#pending?.take() ?? noWrites;
+    for (const row of rows) this.#statements.putSession.run(toFields(row));
+    for (const [session, added] of records) this.#insert(session, added);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    this.#flush();
+    const key = this.#key(session);
+    this.#chunks.replace({ session, key }, first, last, records);
+    this.#countBlobs(session, key);
+  }
+
+  deleteSession(session: SessionId): void {
+    this.#flush();
+    const key = this.#key(session);
+    for (const drop of this.#statements.dropSession) drop.run(key);
+    this.#keys.delete(session);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array): void {
+    this.#statements.putBlob.run(hash, bytes);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    this.#flush();
+    for (const hash of hashes) this.#statements.dropBlob.run(hash);
+  }
+
+  /** After records were rewritten, those that are left say which blobs are used. */
+  #countBlobs(session: SessionId, key: number): void {
+    this.#statements.forgetBlobs.run(key);
+    let cursor = 0;
+    for (;;) {
+      const page = this.records(session, cursor, 2 ** 20);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      for (const hash of usedBlobs(page)) this.#statements.useBlob.run(key, hash);
+      cursor = last.offset;
+    }
+  }
+
+  /** 0 where there is no such session: no row has that number. */
+  #key(session: SessionId): number {
+    const known = this.#keys.get(session);
+    if (known !== undefined) return known;
+    const row = this.#statements.key.get(session);
+    if (row === undefined) return 0;
+    const key = Number(row['key']);
+    this.#keys.set(session, key);
+    return key;
+  }
+
+  /** Changes when another connection commits. */
+  #dataVersion(): number {
+    return this.#guard(() => Number(this.#statements.dataVersion.get()?.['data_version']));
+  }
+
+  async #guardLong<T>(path: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw storageError(error, path);
+    }
+  }
+
+  #guard<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw storageError(error, this.#path);
+    }
+  }
+}

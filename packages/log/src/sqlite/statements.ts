@@ -1,0 +1,95 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+type StatementName =
+  | 'begin'
+  | 'commit'
+  | 'rollback'
+  | 'dataVersion'
+  | 'key'
+  | 'session'
+  | 'sessions'
+  | 'nextEpoch'
+  | 'putSession'
+  | 'producer'
+  | 'putProducer'
+  | 'command'
+  | 'putCommand'
+  | 'chunks'
+  | 'rest'
+  | 'overlapping'
+  | 'putChunk'
+  | 'dropChunk'
+  | 'blob'
+  | 'putBlob'
+  | 'useBlob'
+  | 'forgetBlobs'
+  | 'usedBlobs'
+  | 'dropBlob';
+
+export type Statements = { readonly [Name in StatementName]: StatementSync } & {
+  readonly dropSession: readonly StatementSync[];
+};
+
+const sessionColumns =
+  'id, through, created_at, changed_at, is_closed, epoch, lease, open_runs, open_turns, queued_commands, origin, sum';
+
+const updates = sessionColumns
+  .split(', ')
+  .filter((name) => name !== 'id')
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ');
+
+const placeholders = sessionColumns
+  .split(', ')
+  .map((name) => `$${name}`)
+  .join(', ');
+
+/** All that is ever said to the database, prepared once. */
+export function prepareStatements(database: DatabaseSync): Statements {
+  const say = (sql: string) => database.prepare(sql);
+  return {
+    begin: say('BEGIN IMMEDIATE'),
+    commit: say('COMMIT'),
+    rollback: say('ROLLBACK'),
+    dataVersion: say('PRAGMA data_version'),
+    key: say('SELECT key FROM sessions WHERE id = ?'),
+    session: say(`SELECT key, ${sessionColumns} FROM sessions WHERE id = ?`),
+    sessions: say(
+      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
+    ),
+    nextEpoch: say('UPDATE epochs SET last = last + 1 RETURNING last'),
+    putSession: say(
+      `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
+    ),
+    producer: say('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
+    putProducer: say('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
+    command: say('SELECT offset, sum FROM commands WHERE session = ? AND key = ?'),
+    putCommand: say('INSERT INTO commands VALUES (?, ?, ?, ?)'),
+    chunks: say(
+      'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last > ? ORDER BY last',
+    ),
+    rest: say(
+      'SELECT through, EXISTS (SELECT 1 FROM chunks WHERE session = key AND last > ?) AS has_more FROM sessions WHERE key = ?',
+    ),
+    overlapping: say(
+      'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last >= ? AND first <= ? ORDER BY last',
+    ),
+    putChunk: say('INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)'),
+    dropChunk: say('DELETE FROM chunks WHERE session = ? AND last = ?'),
+    blob: say('SELECT bytes FROM blobs WHERE hash = ?'),
+    putBlob: say('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
+    useBlob: say('INSERT OR IGNORE INTO blob_uses VALUES (?, ?)'),
+    forgetBlobs: say('DELETE FROM blob_uses WHERE session = ?'),
+    usedBlobs: say('SELECT hash FROM blob_uses WHERE session = ?'),
+    dropBlob: say(
+      'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1)',
+    ),
+    dropSession: [
+      say('DELETE FROM chunks WHERE session = ?'),
+      say('DELETE FROM producers WHERE session = ?'),
+      say('DELETE FROM commands WHERE session = ?'),
+      say('DELETE FROM blob_uses WHERE session = ?'),
+      say('DELETE FROM sessions WHERE key = ?'),
+    ],
+  };
+}

@@ -1,0 +1,262 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import {
+  type Batch,
+  emptyState,
+  foldBatch,
+  itemId,
+  type LogRecord,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log } from '../contract/log.ts';
+import { remark, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { TestClock } from '../suite/test-clock.ts';
+import { startRemoteLog } from '../testing/remote-log.ts';
+import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
+
+const session = sessionId('s');
+let folder: string;
+let path: string;
+const open: Log[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'upkeep-'));
+  path = join(folder, 'log.db');
+});
+afterEach(async () => {
+  for (const log of open.splice(0)) await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+function openLog(options: Partial<SqliteLogOptions> = {}) {
+  const log = sqliteLog({ path, commitIntervalMs: 0, ...options });
+  open.push(log);
+  return log;
+}
+
+const journalBytes = () => statSync(`${path}-wal`).size;
+
+async function recordsOf(log: Log, of: SessionId = session): Promise<readonly LogRecord[]> {
+  return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+describe('the journal', () => {
+  test('is brought over and emptied when that is asked for', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    await driver.append([remark('a')]);
+    expect(journalBytes()).toBeGreaterThan(0);
+    expect(await log.checkpoint()).toBe(true);
+    expect(journalBytes()).toBe(0);
+    expect(await recordsOf(log)).toHaveLength(1);
+  });
+
+  test('stays while somebody reads, without anybody waiting, and goes afterwards', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    await driver.append([remark('a')]);
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN; SELECT count(*) FROM chunks');
+    await driver.append([remark('b')]);
+    expect(await log.checkpoint()).toBe(false);
+    expect(journalBytes()).toBeGreaterThan(0);
+    reader.close();
+    expect(await log.checkpoint()).toBe(true);
+    expect(journalBytes()).toBe(0);
+  });
+
+  test('is emptied when nothing was written for a while, and not before', async () => {
+    const clock = new TestClock();
+    const log = openLog({ clock });
+    const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
+    for (let second = 0; second < 5; second++) {
+      await driver.append([remark('a')]);
+      await clock.advance(1000);
+      expect(journalBytes()).toBeGreaterThan(0);
+    }
+    await clock.advance(3000);
+    expect(journalBytes()).toBe(0);
+    await driver.append([remark('b')]);
+    expect(journalBytes()).toBeGreaterThan(0);
+    await clock.advance(4000);
+    expect(journalBytes()).toBe(0);
+  });
+
+  test('is emptied later where somebody reads meanwhile', async () => {
+    const clock = new TestClock();
+    const driver = await openLog({ clock }).open(session, { leaseMs: Number.POSITIVE_INFINITY });
+    await driver.append([remark('a')]);
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN; SELECT count(*) FROM chunks');
+    await driver.append([remark('b')]);
+    await clock.advance(10_000);
+    expect(journalBytes()).toBeGreaterThan(0);
+    reader.close();
+    await clock.advance(10_000);
+    expect(journalBytes()).toBe(0);
+  });
+
+  test('is not much longer than what it is cut to, however much is written and whoever follows', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    await driver.append([remark('first')]);
+    const controller = new AbortController();
+    const stalled: AsyncIterator<Batch>[] = [];
+    let heard = 0;
+    const readers = Array.from({ length: 200 }, async (_, index) => {
+      const batches = log.follow(session, { signal: controller.signal });
+      const reader = batches[Symbol.asyncIterator]();
+      await reader.next();
+      if (index % 2 === 0) return void stalled.push(reader);
+      for (let next = await reader.next(); !next.done; next = await reader.next()) heard++;
+    });
+    // Some are in another process, where their reading is none of this one's business.
+    const there = await startRemoteLog(path);
+    for (let count = 0; count < 10; count++) await there.call('follow', 's', {});
+    let longest = 0;
+    const text = 'x'.repeat(50_000);
+    for (let turn = 1; turn <= 400; turn++) {
+      await driver.append(wholeTurn(turn, [text, text]));
+      longest = Math.max(longest, journalBytes());
+    }
+    expect(statSync(path).size).toBeGreaterThan(30_000_000);
+    expect(longest).toBeLessThan(12_000_000);
+    controller.abort();
+    await Promise.all(readers);
+    for (const reader of stalled) await reader.return?.();
+    expect(heard).toBeGreaterThan(0);
+    await there[Symbol.asyncDispose]();
+  });
+});
+
+describe('what was taken out', () => {
+  const secret = 'the mill wheel is made of oak';
+
+  const isAnywhere = () =>
+    readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(secret));
+
+  test.each([
+    ['an item that was redacted', (log: Log) => log.redact(session, itemId('i'))],
+    ['a session that was deleted', (log: Log) => log.delete(session)],
+  ])('is not in the file any more, of %s', async (_what, takeOut) => {
+    const log = openLog();
+    const driver = await log.open(session);
+    await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
+    await driver.append(wholeItem('j', { kind: 'text', text: 'other' }));
+    await log.checkpoint();
+    expect(isAnywhere()).toBe(true);
+    await takeOut(log);
+    expect(await log.checkpoint()).toBe(true);
+    expect(isAnywhere()).toBe(false);
+  });
+
+  test('gives its room back when that is asked for, while others write', async () => {
+    const log = openLog();
+    const kept = await log.open(sessionId('kept'));
+    const driver = await log.open(session);
+    for (let turn = 1; turn <= 100; turn++) {
+      await driver.append(wholeTurn(turn, ['x'.repeat(50_000)]));
+      await kept.append([remark(`a ${turn}`)]);
+    }
+    await log.checkpoint();
+    const { size } = statSync(path);
+    await log.delete(session);
+    const freeing = log.vacuum();
+    let appends = 0;
+    const isDone = freeing.then(() => true);
+    while (!(await Promise.race([isDone, new Promise((resolve) => setImmediate(resolve, false))])))
+      appends = (await kept.append([remark('b')])).through - 100;
+    expect(await freeing).toBeGreaterThan(4_500_000);
+    expect(appends).toBeGreaterThan(3);
+    await log.checkpoint();
+    expect(statSync(path).size).toBeLessThan(size / 10);
+    expect(await recordsOf(log, sessionId('kept'))).toHaveLength(100 + appends);
+    expect(await log.vacuum()).toBe(0);
+  });
+});
+
+describe('a backup', () => {
+  const copy = () => join(folder, 'copy.db');
+
+  test('is a log with all that was told before it was asked for, while others write on', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    for (let turn = 1; turn <= 200; turn++)
+      await driver.append(wholeTurn(turn, ['x'.repeat(20_000)]));
+    const { hash } = await log.blobs.put(Uint8Array.of(1, 2, 3));
+    const there = await startRemoteLog(path);
+    const other = await there.call('open', 'other', {});
+    await there.append(other.driver, [remark('before')]);
+    const told = await recordsOf(log);
+    let isDone = false;
+    const copying = log.backup(copy()).finally(() => {
+      isDone = true;
+    });
+    let turn = 200;
+    while (!isDone) {
+      await driver.append(wholeTurn(++turn, ['meanwhile']));
+      await there.append(other.driver, [remark(`${turn}`)]);
+    }
+    await copying;
+    expect(turn).toBeGreaterThan(200);
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
+    const restored = openLog({ path: copy() });
+    const records = await recordsOf(restored);
+    expect(records.slice(0, told.length)).toEqual(told);
+    expect((await recordsOf(log)).slice(0, records.length)).toEqual(records);
+    const { length: through } = records;
+    expect(foldBatch(emptyState(session), { after: 0, through, records }).outcome).toBe('applied');
+    expect((await recordsOf(restored, sessionId('other')))[0]).toMatchObject({
+      fact: { to: 'before' },
+    });
+    expect(await restored.blobs.get(hash)).toEqual(Uint8Array.of(1, 2, 3));
+    const again = await restored.open(session, { takeOver: true, from: through });
+    await again.append([remark('goes on')]);
+    await there[Symbol.asyncDispose]();
+  });
+
+  test('of which there is a file already is refused, and that file stays', async () => {
+    const log = openLog();
+    writeFileSync(copy(), 'precious');
+    await expect(log.backup(copy())).rejects.toMatchObject({ code: 'bad_option' });
+    await expect(log.backup(path)).rejects.toMatchObject({ code: 'bad_option' });
+    expect(readFileSync(copy(), 'utf8')).toBe('precious');
+  });
+
+  test('that cannot be written is refused, and leaves nothing', async () => {
+    const log = openLog();
+    const nowhere = join(folder, 'nowhere', 'copy.db');
+    const refusal = { code: 'storage', place: { path: nowhere } };
+    await expect(log.backup(nowhere)).rejects.toMatchObject(refusal);
+    expect(existsSync(join(folder, 'nowhere'))).toBe(false);
+    await (await log.open(session)).append([remark('a')]);
+  });
+
+  test('that a crash left unfinished is begun anew', async () => {
+    const log = openLog();
+    await (await log.open(session)).append([remark('a')]);
+    writeFileSync(`${copy()}.unfinished`, 'half');
+    await log.backup(copy());
+    expect(await recordsOf(openLog({ path: copy() }))).toHaveLength(1);
+  });
+});
+
+test('a log that was closed is not looked after any more', async () => {
+  const log = openLog();
+  await log.close();
+  const refusal = { code: 'closed' };
+  await expect(log.checkpoint()).rejects.toMatchObject(refusal);
+  await expect(log.vacuum()).rejects.toMatchObject(refusal);
+  await expect(log.backup(join(folder, 'copy.db'))).rejects.toMatchObject(refusal);
+});

@@ -1,0 +1,46 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { watchFile } from './watch-file.ts';
+
+let path: string;
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'watch-'));
+  path = join(folder, 'file');
+  appendFileSync(path, 'first');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Watches until the first time that something is told. */
+async function told(versionOf: () => number, write: () => void): Promise<void> {
+  const heard = Promise.withResolvers<void>();
+  const stop = watchFile(path, versionOf, heard.resolve);
+  write();
+  await heard.promise;
+  stop();
+}
+
+test('a version that changes only some time after the file was written is noticed', async () => {
+  // Without the safety net, which would notice it in any case.
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  let looks = 0;
+  // As it is while the disk is waited for: written, and not committed yet.
+  const versionOf = () => (++looks > 3 ? 2 : 1);
+  await told(versionOf, () => appendFileSync(path, 'more'));
+  expect(looks).toBe(4);
+  vi.useRealTimers();
+});
+
+test('where the version cannot be read, whoever reads the records is to find out why', async () => {
+  let isBroken = false;
+  const versionOf = () => {
+    if (isBroken) throw new Error('The disk is gone');
+    return 1;
+  };
+  await told(versionOf, () => {
+    isBroken = true;
+    appendFileSync(path, 'more');
+  });
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import type { Act, Numbers } from './act.ts';
+import { append, closeSession, consume, endTurn, open, release, startTurn } from './driver-acts.ts';
+import { ModelWorld, type WorldOptions } from './model-world.ts';
+import { codeOfLoss } from './outcome.ts';
+import { admit, burst, produce, write } from './producer-acts.ts';
+import { follow, jump, reopen, watch } from './reader-acts.ts';
+import { fork, list, redact, remove, removeAll, settle, submit } from './session-acts.ts';
+
+const rare = { closeSession, consume, fork, jump, list, release, remove, reopen, watch };
+const common = { admit, burst, endTurn, follow, open, produce, redact, settle, startTurn, submit };
+const frequent = { append, endTurn, settle, write };
+const acts: readonly (readonly [string, Act])[] = [
+  rare,
+  common,
+  common,
+  frequent,
+  frequent,
+].flatMap((some) => Object.entries(some));
+/** So that there is somebody to do something. */
+const opening: readonly Act[] = [open, startTurn, admit, produce];
+
+/** Which act it is, and what it is about. */
+export type ModelStep = readonly [number, number, number];
+
+/**
+ * Does the same in a log and in the reference, step by step, and rejects where they differ: in an
+ * outcome, a record, what is known of a session, or what anyone who follows ends up with. Tells what
+ * became of each step, so that a test can see that enough was reached.
+ */
+export async function checkModel(
+  options: WorldOptions,
+  steps: readonly ModelStep[],
+  tell: (what: string) => void = () => {},
+): Promise<void> {
+  const world = new ModelWorld(options);
+  try {
+    for (let count = options.isDurable ? 2 : 1; count > 0; count--)
+      world.logs.push(await world.openLog());
+    for (const act of opening) await act(world, { a: 1, b: 2 });
+    for (const [which, a, b] of steps) await take(world, which, { a, b }, tell);
+    for (const log of world.logs) for (const name of world.names) await world.check(name, log);
+    await checkReaders(world);
+    for (const { real, reference } of world.drivers)
+      assert.equal(await codeOfLoss(real.lost), await codeOfLoss(reference.lost));
+  } finally {
+    await removeAll(world);
+    for (const { real } of world.logs) await real.close();
+  }
+}
+
+async function take(
+  world: ModelWorld,
+  which: number,
+  numbers: Numbers,
+  tell: (what: string) => void,
+): Promise<void> {
+  const [name, act] = acts[which % acts.length] ?? [];
+  if (name === undefined || act === undefined) return;
+  const end = await act(world, numbers);
+  tell(`${name}: ${end}`);
+  const log = world.logs[numbers.b % world.logs.length];
+  if (end !== 'nothing' && log !== undefined) await world.checkChanged(log);
+}
+
+async function checkReaders(world: ModelWorld): Promise<void> {
+  const [log] = world.logs;
+  for (const reader of world.cutReaders)
+    if (log !== undefined && world.isThere(reader.session)) await reader.check(log.real);
+  for (const reader of world.uncutReaders) await reader.check();
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import type { DraftRecord, SessionId } from '@millrace/core';
+import type { Log } from '../../contract/log.ts';
+import { foldOf, said } from '../fold-log.ts';
+import { Follower } from '../follower.ts';
+
+export interface ResumeOptions {
+  readonly log: Log;
+  readonly session: SessionId;
+  /** What is said, in an order that is legal. */
+  readonly script: readonly DraftRecord[];
+  /** Decide how much is said at once, who reads when, who is cut, and when a turn is settled. */
+  readonly numbers: readonly number[];
+  readonly isSettled: boolean;
+}
+
+/**
+ * A script is told to a log, and followed by one that is never cut and by some that are cut and resume.
+ * Rejects unless they all end with what the log says.
+ */
+export async function checkResume(options: ResumeOptions): Promise<void> {
+  const { log, session, script, numbers, isSettled } = options;
+  const driver = await log.open(session);
+  const uncut = new Follower(log, session);
+  const cut = [new Follower(log, session), new Follower(log, session), new Follower(log, session)];
+  for (let told = 0, at = 0; told < script.length; at++) {
+    const number = numbers[at % numbers.length] ?? 0;
+    const count = 1 + (number % 20);
+    await driver.append(script.slice(told, told + count));
+    told += count;
+    if (number % 2 === 0) await uncut.step();
+    const who = number % cut.length;
+    const reader = cut[who];
+    if (reader !== undefined) cut[who] = await readAndLeave(log, reader, number);
+    if (isSettled && number % 3 === 0) await log.settle(session, 1 + (number % 4));
+  }
+  const whole = await foldOf(log, session);
+  for (const reader of [uncut, ...cut]) {
+    await reader.reach(whole.through);
+    assert.deepEqual(said(reader.folder.state), whole);
+    await reader.leave();
+  }
+  await driver.release();
+}
+
+/** Reads a batch; then mostly goes away, and another comes with what it had. */
+async function readAndLeave(log: Log, reader: Follower, number: number): Promise<Follower> {
+  await reader.step();
+  if (number % 4 === 0) return reader;
+  await reader.leave();
+  return new Follower(log, reader.folder.state);
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { emptyState, type FoldState, isMillraceError } from '@millrace/core';
+import type { Log } from '../../contract/log.ts';
+import { said } from '../fold-log.ts';
+import { Follower } from '../follower.ts';
+import type { Session } from '../reference-store.ts';
+import { stateOf } from './content.ts';
+
+/** One that follows for a while, leaves, and comes back with what it has. */
+export class CutReader {
+  readonly session: Session;
+  #state: FoldState;
+
+  constructor(session: Session) {
+    this.session = session;
+    this.#state = emptyState(session.session);
+  }
+
+  /** At most so many batches. */
+  async read(log: Log, batches: number): Promise<void> {
+    const follower = new Follower(log, this.#state);
+    for (let count = 0; count < batches && follower.through < this.session.through; count++)
+      await follower.step();
+    await follower.leave();
+    this.#state = follower.folder.state;
+  }
+
+  /** Resumed for the last time, it has what the log says. */
+  async check(log: Log): Promise<void> {
+    await this.read(log, Number.POSITIVE_INFINITY);
+    assert.deepEqual(said(this.#state), said(stateOf(this.session)));
+  }
+}
+
+/** One that is never cut. */
+export class UncutReader {
+  readonly session: Session;
+  readonly log: Log;
+  readonly #follower: Follower;
+  readonly #end: Promise<unknown>;
+
+  constructor(log: Log, session: Session) {
+    this.session = session;
+    this.log = log;
+    this.#follower = new Follower(log, session.session);
+    this.#end = this.#follower.end().catch((error: unknown) => error);
+  }
+
+  /** It was refused because its session was deleted, or ended with its log. */
+  async checkEnd(isDeleted: boolean): Promise<void> {
+    const end = await this.#end;
+    if (!isDeleted) return assert.equal(end, this.#follower);
+    assert.equal(isMillraceError(end) && end.code, 'no_session');
+  }
+
+  /** It hears of the last record by itself. */
+  async check(): Promise<void> {
+    const failed = this.#end.then((error) => assert.fail(`it ended early: ${error}`));
+    const hears = async () => {
+      while (this.#follower.through < this.session.through)
+        await new Promise((resolve) => setImmediate(resolve));
+    };
+    await Promise.race([hears(), failed]);
+    failed.catch(() => {});
+    assert.deepEqual(said(this.#follower.folder.state), said(stateOf(this.session)));
+  }
+}

@@ -1,0 +1,107 @@
+import type { Batch, DraftRecord, SessionId } from '@millrace/core';
+import type { Driver } from '../contract/log.ts';
+import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import { type ReferenceStore, refusal, type Session } from './reference-store.ts';
+
+interface Terms {
+  readonly epoch: number;
+  readonly leaseMs: number;
+  readonly from: number;
+}
+
+export class ReferenceDriver implements Driver {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly lost: Promise<Error>;
+  readonly #store: ReferenceStore;
+  readonly #leaseMs: number;
+  readonly #tellLost: (error: Error) => void;
+  #given: number;
+  /** Why it drives no more. */
+  #end: Error | undefined;
+
+  constructor(store: ReferenceStore, { session }: Session, { epoch, leaseMs, from }: Terms) {
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    this.#store = store;
+    this.#leaseMs = leaseMs;
+    this.#tellLost = resolve;
+    this.#given = from;
+    this.session = session;
+    this.epoch = epoch;
+    this.lost = promise;
+    this.#renewLater();
+  }
+
+  async append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    const driven = this.#driven();
+    this.#renew(driven);
+    this.#store.add(driven, drafts, `driver ${this.epoch}`);
+    const { through, records } = driven;
+    const after = this.#given;
+    this.#given = through;
+    return { after, through, records: records.filter(({ offset }) => offset > after) };
+  }
+
+  async admit(options: AdmitOptions): Promise<Admission> {
+    const { session, producers } = this.#driven();
+    const { epoch: driverEpoch } = this;
+    const isRequest = options.for === 'request';
+    const call = isRequest ? { attempt: 0, toolCallId: '' } : options;
+    const producer = [options.for, options.turn, call.attempt, call.toolCallId].join(' ');
+    const known = producers.get(producer);
+    const counted = { attempt: call.attempt, epoch: 0, ...known };
+    const fresh = { ...counted, sequence: 0, through: 0, driverEpoch, isRequest };
+    // Asked for again by the same driver, it is what it was.
+    if (known?.driverEpoch !== driverEpoch)
+      producers.set(producer, { ...fresh, turn: options.turn });
+    return { session, driverEpoch, producer };
+  }
+
+  async closeSession(): Promise<Batch> {
+    const last = await this.append([]);
+    const driven = this.#driven();
+    Object.assign(driven, { isClosed: true, lease: undefined });
+    this.#end = refusal('session_closed', { session: this.session });
+    this.#store.tell();
+    return last;
+  }
+
+  async release(): Promise<void> {
+    this.end(refusal('fenced', { session: this.session }), false);
+  }
+
+  /** Gives back what it still holds. */
+  end(why: Error, isLoss = true): void {
+    const driven = this.#store.sessions.get(this.session);
+    if (driven?.lease?.epoch === this.epoch) driven.lease = undefined;
+    if (this.#end === undefined && isLoss) this.#tellLost(why);
+    this.#end ??= why;
+  }
+
+  #driven(): Session {
+    if (this.#end !== undefined) throw this.#end;
+    const found = this.#store.sessions.get(this.session);
+    if (found?.lease?.epoch === this.epoch) return found;
+    const code = found?.isClosed ? 'session_closed' : 'fenced';
+    const why = refusal(found === undefined ? 'no_session' : code, { session: this.session });
+    this.end(why);
+    throw why;
+  }
+
+  #renew({ lease }: Session): void {
+    const expiresAt = this.#store.clock.now() + this.#leaseMs;
+    if (lease !== undefined) Object.assign(lease, { expiresAt });
+  }
+
+  #renewLater(): void {
+    if (this.#end !== undefined || this.#leaseMs === Number.POSITIVE_INFINITY) return;
+    this.#store.clock.after(this.#leaseMs / 3, () => {
+      try {
+        this.#renew(this.#driven());
+        this.#renewLater();
+      } catch {
+        // It was lost, and has told so.
+      }
+    });
+  }
+}

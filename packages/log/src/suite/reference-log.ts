@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import {
+  type Batch,
+  type ItemId,
+  type JsonObject,
+  type LogRecord,
+  mergeBatch,
+  type SessionId,
+} from '@millrace/core';
+import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
+import type {
+  Driver,
+  FollowOptions,
+  ForkOptions,
+  Log,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+  Submitted,
+} from '../contract/log.ts';
+import type { Admission, Producer } from '../contract/producer.ts';
+import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import { ReferenceDriver } from './reference-driver.ts';
+import { produce } from './reference-producer.ts';
+import { after, assertOffset } from './reference-read.ts';
+import { fork, redact, restore, settle } from './reference-rewrite.ts';
+import { infoOf, openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
+
+/**
+ * The contract in the plainest way there is, for other logs to be held against: arrays and maps, each
+ * question answered from all the records there are. Slow, and easy to see to be right.
+ */
+export class ReferenceLog implements Log {
+  readonly blobs: BlobStore;
+  readonly #store: ReferenceStore;
+  readonly #drivers: ReferenceDriver[] = [];
+  #isClosed = false;
+
+  constructor(store: ReferenceStore) {
+    this.#store = store;
+    const get = async (hash: string) => this.#open().blobs.get(hash)?.slice();
+    const slice = async (hash: string, start: number, end: number) =>
+      this.#open().blobs.get(hash)?.slice(start, end);
+    this.blobs = { put: (bytes) => this.#put(bytes), get, slice };
+  }
+
+  async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
+    const { holder = 'somebody', leaseMs = 15_000, takeOver = false, from = 0 } = options;
+    const store = this.#open();
+    const known = store.sessions.get(session);
+    assertOffset({ session, through: known?.through ?? 0 }, from);
+    if (known?.isClosed) throw refusal('session_closed', { session });
+    if (known !== undefined && !takeOver && store.isHeld(known))
+      throw refusal('held', { holder: known.lease?.holder, epoch: known.lease?.epoch });
+    const opened = known ?? store.make(session);
+    const epoch = ++store.epochs;
+    const now = store.clock.now();
+    Object.assign(opened, { changedAt: now, lease: { holder, epoch, expiresAt: now + leaseMs } });
+    const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from });
+    this.#drivers.push(driver);
+    return driver;
+  }
+
+  async produce(admission: Admission): Promise<Producer> {
+    return produce(() => this.#open(), admission);
+  }
+
+  async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
+    const store = this.#open();
+    const known = store.sessions.get(session);
+    const offset = known?.commands.get(key);
+    if (offset !== undefined) return { offset, isRepeat: true };
+    if (known?.isClosed) throw refusal('session_closed', { session });
+    const found = known ?? store.make(session);
+    const fact = { type: 'command_queued', key, command } as const;
+    store.add(found, [{ turn: 0, attempt: 0, fact }], 'command');
+    found.commands.set(key, found.through);
+    return { offset: found.through, isRepeat: false };
+  }
+
+  async read(session: SessionId, { from = 0, maxBytes }: ReadOptions = {}): Promise<Batch> {
+    return after(this.#known(session), from, maxBytes);
+  }
+
+  async *follow(session: SessionId, options: FollowOptions = {}): AsyncGenerator<Batch> {
+    const { from = 0, until, signal, maxLag = Infinity } = options;
+    let hadCaughtUp = false;
+    const found = this.#known(session);
+    const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    for (let { through } = { ...after(found, from), through: from }; ; ) {
+      if (signal?.aborted || this.#isClosed) return;
+      if (this.#store.sessions.get(session) !== found) throw refusal('no_session', { session });
+      const batch = after(found, through);
+      const isIdle = ![...openWork(found.records)].some((work) => /^(run|turn) /.test(work));
+      const isOver = found.isClosed || (until === 'idle' && isIdle);
+      if (hadCaughtUp && batch.through - through > maxLag)
+        throw refusal('lagged', { session, cursor: through });
+      hadCaughtUp ||= batch.through === through;
+      through = batch.through;
+      if (batch.through > batch.after) yield mergeBatch(batch);
+      else if (until !== undefined && isOver) return;
+      else await Promise.race([this.#store.changed, aborted]);
+    }
+  }
+
+  async info(session: SessionId): Promise<SessionInfo | undefined> {
+    const found = this.#open().sessions.get(session);
+    return found && infoOf(found);
+  }
+
+  async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
+    const { isWaiting, isClosed, after: last, limit } = filter;
+    const isOf = (found: Session) => {
+      const info = infoOf(found);
+      const waits = info.hasWork && !this.#store.isHeld(found);
+      return (isWaiting ?? waits) === waits && (isClosed ?? info.isClosed) === info.isClosed;
+    };
+    return [...this.#open().sessions.values()]
+      .filter(isOf)
+      .sort((a, b) => Buffer.compare(Buffer.from(a.session), Buffer.from(b.session)))
+      .filter(({ session }) => !last || Buffer.compare(Buffer.from(session), Buffer.from(last)) > 0)
+      .slice(0, limit)
+      .map(infoOf);
+  }
+
+  async settle(session: SessionId, turn: number): Promise<boolean> {
+    return settle(this.#store, this.#known(session), turn);
+  }
+
+  async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
+    return infoOf(fork(this.#store, this.#known(session), options));
+  }
+
+  async restore(
+    session: SessionId,
+    records: readonly LogRecord[],
+    options: RestoreOptions = {},
+  ): Promise<SessionInfo> {
+    return infoOf(restore(this.#open(), session, records, options));
+  }
+
+  async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
+    redact(this.#store, this.#known(session), item, reason);
+  }
+
+  async delete(session: SessionId): Promise<void> {
+    const store = this.#open();
+    const records = store.sessions.get(session)?.records ?? [];
+    store.sessions.delete(session);
+    store.dropBlobs(records);
+    store.tell();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const driver of this.#drivers) driver.end(refusal('closed'));
+    this.#store.tell();
+  }
+
+  async #put(bytes: Uint8Array): Promise<BlobRef> {
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    this.#open().blobs.set(hash, bytes.slice());
+    return { hash, length: bytes.length };
+  }
+
+  #open(): ReferenceStore {
+    if (this.#isClosed) throw refusal('closed');
+    return this.#store;
+  }
+
+  #known(session: SessionId): Session {
+    const found = this.#open().sessions.get(session);
+    if (found === undefined) throw refusal('no_session', { session });
+    return found;
+  }
+}

@@ -1,0 +1,131 @@
+import { type Batch, type DraftRecord, decodeBatch, encodeDraft } from '@millrace/core';
+import type { SqliteLogOptions } from '../sqlite/sqlite-log.ts';
+import type { LogCalls, Told, ToldError } from './log-calls.ts';
+import { type Exit, startProcess } from './start-process.ts';
+
+/** The error of a call in another process, with what was told of it. */
+class RemoteError extends Error {
+  readonly code: string;
+  readonly place: ToldError['place'];
+
+  constructor({ code, message, place }: ToldError) {
+    super(message);
+    this.code = code;
+    this.place = place;
+  }
+}
+
+interface HeardBatch extends Batch {
+  /** By the clock that all processes of a machine share. */
+  readonly heardAt: number;
+}
+
+/** A log in another process, and what is known here of what happens there. */
+export interface RemoteLog extends AsyncDisposable {
+  readonly pid: number;
+  readonly exit: Promise<Exit>;
+  call<Name extends keyof LogCalls>(
+    name: Name,
+    ...args: Parameters<LogCalls[Name]>
+  ): Promise<ReturnType<LogCalls[Name]>>;
+  append(driver: number, drafts: readonly DraftRecord[]): Promise<Batch>;
+  produce(
+    producer: number,
+    drafts: readonly DraftRecord[],
+    sequence: number,
+  ): Promise<ReturnType<LogCalls['produceDrafts']>>;
+  /** The next batch that a follower there was given. */
+  heard(): Promise<HeardBatch>;
+  /** The error with which the next driver there lost its lease. */
+  lost(): Promise<ToldError>;
+  kill(signal: NodeJS.Signals): void;
+  /** It closes its log and ends. */
+  end(): Promise<void>;
+}
+
+export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
+  /** Where compiled code is kept, so that those who start often start fast. */
+  readonly codeCache?: string;
+}
+
+export async function startRemoteLog(
+  path: string,
+  { codeCache, ...options }: RemoteOptions = {},
+): Promise<RemoteLog> {
+  const calls = new Map<number, PromiseWithResolvers<unknown>>();
+  const batches = new Mailbox<HeardBatch>();
+  const losses = new Mailbox<ToldError>();
+  let last = 0;
+  const onTold = (value: unknown) => {
+    const told = value as Told;
+    if (told.type === 'answer') calls.get(told.id)?.resolve(told.value);
+    if (told.type === 'error') calls.get(told.id)?.reject(new RemoteError(told.error));
+    if (told.type === 'lost') losses.put(told.error);
+    if (told.type === 'batch') batches.put({ ...decodeBatch(told.batch), heardAt: told.heardAt });
+  };
+  const answerTo = (id: number): Promise<unknown> => {
+    const call = Promise.withResolvers<unknown>();
+    calls.set(id, call);
+    return call.promise;
+  };
+  const ready = answerTo(0);
+  const program = new URL('log-process.ts', import.meta.url);
+  const args = [path, JSON.stringify(options)];
+  const cached = codeCache === undefined ? {} : { codeCache };
+  const child = startProcess(program, { args, onTold, ...cached });
+  const gone = child.exit.then(({ code, signal, stderr }) => {
+    const error = { code: 'gone', message: `It ended: ${code ?? signal} ${stderr}`, place: {} };
+    for (const call of calls.values()) call.reject(new RemoteError(error));
+    batches.close();
+  });
+  await ready;
+  const call: RemoteLog['call'] = (name, ...args) => {
+    const id = ++last;
+    child.send({ id, call: name, args });
+    return answerTo(id) as Promise<ReturnType<LogCalls[typeof name]>>;
+  };
+  return {
+    pid: child.pid,
+    exit: child.exit,
+    call,
+    append: async (driver, drafts) =>
+      decodeBatch(await call('append', driver, drafts.map(encodeDraft))),
+    produce: (producer, drafts, sequence) =>
+      call('produceDrafts', producer, drafts.map(encodeDraft), sequence),
+    heard: () => batches.take(),
+    lost: () => losses.take(),
+    kill: (signal) => child.kill(signal),
+    end: () => {
+      child.end();
+      return gone;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** What comes and what is waited for, in order, whichever is first. */
+class Mailbox<T> {
+  readonly #letters: T[] = [];
+  readonly #waiting: PromiseWithResolvers<T>[] = [];
+
+  put(letter: T): void {
+    const first = this.#waiting.shift();
+    if (first === undefined) this.#letters.push(letter);
+    else first.resolve(letter);
+  }
+
+  take(): Promise<T> {
+    const letter = this.#letters.shift();
+    if (letter !== undefined) return Promise.resolve(letter);
+    const waiting = Promise.withResolvers<T>();
+    this.#waiting.push(waiting);
+    return waiting.promise;
+  }
+
+  close(): void {
+    for (const { reject } of this.#waiting) reject(new Error('The process is gone'));
+  }
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+}
+
+/** A program in a process of its own, with a pipe each way: lines of JSON. */
+export interface Started {
+  readonly pid: number;
+  /** When it is gone, and all that it said was heard. */
+  readonly exit: Promise<Exit>;
+  send(order: unknown): void;
+  /** It hears that nothing more is coming. */
+  end(): void;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface StartOptions {
+  readonly args?: readonly string[];
+  /** Where compiled code is kept, so that those who start often start fast. */
+  readonly codeCache?: string;
+  readonly onTold: (value: unknown) => void;
+}
+
+export function startProcess(program: URL, options: StartOptions): Started {
+  const { args = [], onTold, codeCache } = options;
+  const flags = ['--conditions=@millrace/source'];
+  const cached = codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache };
+  const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...cached },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  // Who was killed does not read any more.
+  child.stdin.on('error', () => {});
+  hearLines(child, onTold);
+  return {
+    pid: child.pid ?? 0,
+    exit: exitOf(child),
+    send: (order) => child.stdin.write(`${JSON.stringify(order)}\n`),
+    end: () => child.stdin.end(),
+    kill: (signal) => child.kill(signal),
+  };
+}
+
+/** A line without its end was cut off by a death, and was not said. */
+function hearLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
+  let left = '';
+  stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (left + text).split('\n');
+    left = lines.pop() ?? '';
+    for (const line of lines) onTold(JSON.parse(line));
+  });
+}
+
+async function exitOf(child: ChildProcess): Promise<Exit> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal, stderr };
+}

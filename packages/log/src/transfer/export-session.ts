@@ -1,0 +1,28 @@
+import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
+import type { Log } from '../contract/log.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
+import { encodeHeader, type Hole } from './session-header.ts';
+import { storedSession } from './stored-session.ts';
+
+/**
+ * A session as lines of JSON, without line breaks: a header, then one record a line. Its blobs are
+ * lines of their own: `exportBlobs`.
+ *
+ * @example
+ * for await (const line of exportSession(log, session)) file.write(`${line}\n`);
+ */
+export async function* exportSession(log: Log, session: SessionId): AsyncGenerator<string> {
+  const { info, records } = await storedSession(log, session);
+  yield headerOf(info, records);
+  for (const record of records) yield encodeRecord(record);
+}
+
+function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
+  const holes: Hole[] = [];
+  let next = 1;
+  for (const { offset } of records) {
+    if (offset > next) holes.push([next, offset - 1]);
+    next = offset + 1;
+  }
+  return encodeHeader({ ...info, through: next - 1, holes });
+}

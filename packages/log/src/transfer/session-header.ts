@@ -1,0 +1,63 @@
+import { type JsonValue, sessionId } from '@millrace/core';
+import type { SessionInfo } from '../contract/session-info.ts';
+import { BadLine } from './bad-line.ts';
+import { countIn, fieldsOf, flagIn, numberIn, objectIn, textIn } from './line-fields.ts';
+
+/** The first line of an exported session: what is not in its records. */
+export interface SessionHeader
+  extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
+  readonly origin: SessionInfo['origin'];
+  /** What was settled or redacted away, from and to: any other offset is missed if it is not there. */
+  readonly holes: readonly Hole[];
+}
+
+export type Hole = readonly [number, number];
+
+/** Of this form. Records have a version of their own. */
+const exportVersion = 1;
+
+export function encodeHeader(header: SessionHeader): string {
+  const { session, through, createdAt, changedAt, isClosed, origin, holes } = header;
+  const head = { millrace: 'session', v: exportVersion, session, through };
+  return JSON.stringify({ ...head, createdAt, changedAt, isClosed, origin, holes });
+}
+
+export function decodeHeader(line: string): SessionHeader {
+  const fields = fieldsOf(line);
+  if (fields['millrace'] !== 'session') throw new BadLine('it is not the header of a session');
+  const version = countIn(fields, 'v');
+  if (version > exportVersion) throw new BadLine('a later version wrote it', 'too_new');
+  if (version < exportVersion) throw new BadLine('there was no such version');
+  const through = countIn(fields, 'through');
+  return {
+    session: sessionId(textIn(fields, 'session')),
+    through,
+    createdAt: numberIn(fields, 'createdAt'),
+    changedAt: numberIn(fields, 'changedAt'),
+    isClosed: flagIn(fields, 'isClosed'),
+    origin: originOf(fields['origin']),
+    holes: holesOf(fields['holes'], through),
+  };
+}
+
+function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
+  if (value === undefined) return undefined;
+  const fields = objectIn(value, 'origin');
+  return { session: sessionId(textIn(fields, 'session')), through: countIn(fields, 'through') };
+}
+
+/** In order, apart from each other, and before the last record. */
+function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
+  if (!Array.isArray(value)) throw new BadLine('holes is not an array');
+  let least = 1;
+  return value.map((hole): Hole => {
+    const [first, last, ...more] = Array.isArray(hole) ? hole : [];
+    const isPair = Number.isSafeInteger(first) && Number.isSafeInteger(last) && more.length === 0;
+    const [from, to] = [Number(first), Number(last)];
+    if (!isPair || from < least || to < from || to >= through)
+      throw new BadLine('holes are not pairs of offsets, in order and before the last record');
+    // Right after a hole there is a record.
+    least = to + 2;
+    return [from, to];
+  });
+}

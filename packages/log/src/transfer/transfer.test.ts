@@ -1,0 +1,548 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type DraftRecord,
+  emptyState,
+  foldBatch,
+  type LogRecord,
+  type Part,
+  type SessionId,
+  sessionId,
+  toArray,
+} from '@millrace/core';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { memoryLog } from '../memory/memory-log.ts';
+import { sqliteLog } from '../sqlite/sqlite-log.ts';
+import { answer, turnStarted, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { TestClock } from '../suite/test-clock.ts';
+import { exportBlobs } from './export-blobs.ts';
+import { exportSession } from './export-session.ts';
+import { importBlobs } from './import-blobs.ts';
+import { importSession } from './import-session.ts';
+import type { Lines } from './read-lines.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'transfer-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const session = sessionId('original');
+const copy = sessionId('copy');
+
+const toDraft = ({ turn, attempt, delta, fact }: LogRecord): DraftRecord =>
+  delta === undefined ? { turn, attempt, fact } : { turn, attempt, delta };
+
+async function recordsOf(log: Log, of: SessionId): Promise<readonly LogRecord[]> {
+  return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+async function all(lines: AsyncIterable<string>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const line of lines) found.push(line);
+  return found;
+}
+
+/** What a session says, whatever its name is. */
+async function saidBy(log: Log, of: SessionId) {
+  const records = await recordsOf(log, of);
+  const through = records.at(-1)?.offset ?? 0;
+  const { state } = foldBatch(emptyState(session), { after: 0, through, records });
+  const { lease: _here, session: _name, ...info } = (await log.info(of)) ?? {};
+  return { records, state, info };
+}
+
+const blobPart = (hash: string, length: number): Part => ({
+  kind: 'media',
+  mimeType: 'image/png',
+  source: { type: 'blob', hash, length },
+});
+
+interface Plan {
+  readonly numbers: readonly number[];
+  readonly commands: readonly string[];
+  readonly consumed: number;
+  readonly blobs: readonly Uint8Array[];
+  readonly settles: boolean;
+  readonly redacts: number | undefined;
+  readonly forkAt: number | undefined;
+  readonly closes: boolean;
+}
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  numbers: fc.array(fc.nat(), { maxLength: 120 }),
+  commands: fc.uniqueArray(fc.string({ unit: 'binary', minLength: 1 }), { maxLength: 3 }),
+  consumed: fc.nat(3),
+  blobs: fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 2 }),
+  settles: fc.boolean(),
+  redacts: fc.option(fc.nat(), { nil: undefined }),
+  forkAt: fc.option(fc.nat(), { nil: undefined }),
+  closes: fc.boolean(),
+});
+
+/** A session in which all that happened; gives the one to export, which may be a fork. */
+async function enact(log: Log, plan: Plan): Promise<SessionId> {
+  const driver = await log.open(session);
+  for (const key of plan.commands) await log.submit(session, { say: key }, key);
+  await driver.append(randomLog(plan.numbers).map(toDraft));
+  for (const key of plan.commands.slice(0, plan.consumed))
+    await driver.append([{ turn: 0, attempt: 0, fact: { type: 'command_consumed', key } }]);
+  for (const [index, bytes] of plan.blobs.entries()) {
+    const { hash, length } = await log.blobs.put(bytes);
+    await driver.append(wholeItem(`blob ${index}`, blobPart(hash, length)));
+  }
+  if (plan.settles) await settleAll(log);
+  if (plan.redacts !== undefined) await redactOne(log, plan.redacts);
+  if (plan.closes) await driver.closeSession();
+  else await driver.release();
+  return plan.forkAt === undefined ? session : forkSomewhere(log, plan.forkAt);
+}
+
+async function settleAll(log: Log): Promise<void> {
+  const records = await recordsOf(log, session);
+  for (const turn of new Set(records.map((record) => record.turn))) await log.settle(session, turn);
+}
+
+async function redactOne(log: Log, draw: number): Promise<void> {
+  const { state } = await saidBy(log, session);
+  const finished = toArray(state.items).filter((item) => item.finished !== undefined);
+  const item = finished[draw % Math.max(1, finished.length)];
+  // What belongs to a turn that goes on cannot be redacted.
+  if (item !== undefined) await unlessRefused(log.redact(session, item.id));
+}
+
+async function forkSomewhere(log: Log, draw: number): Promise<SessionId> {
+  const records = await recordsOf(log, session);
+  const through = records[draw % Math.max(1, records.length)]?.offset ?? 0;
+  const fork = sessionId('fork');
+  // Inside of what was settled nobody can fork.
+  await unlessRefused(log.fork(session, { into: fork, through }));
+  return (await log.info(fork))?.session ?? session;
+}
+
+async function unlessRefused(done: Promise<unknown>): Promise<void> {
+  await done.catch((error: unknown) => expect(error).toBeInstanceOf(LogError));
+}
+
+describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => {
+  let count = 0;
+  const open: Log[] = [];
+  const newLog = () => {
+    const path = join(folder, `${kind}-${++count}.db`);
+    const log = kind === 'memory' ? memoryLog() : sqliteLog({ path, commitIntervalMs: 0 });
+    open.push(log);
+    return log;
+  };
+  afterEach(async () => {
+    for (const log of open.splice(0)) await log.close();
+  });
+
+  test('comes what went out of another: the same records, the same fold, the same blobs', async () => {
+    // One store for many sessions, because a file each would take the time that it takes.
+    const target = newLog();
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(plans, async (plan) => {
+        const source = memoryLog();
+        const into = sessionId(`${kind} ${++run}`);
+        const from = await enact(source, plan);
+        await importBlobs(target, exportBlobs(source, from));
+        const lines = await all(exportSession(source, from));
+        await importSession(target, lines, { into });
+        expect(await saidBy(target, into)).toStrictEqual(await saidBy(source, from));
+        expect(await all(exportBlobs(target, into))).toEqual(await all(exportBlobs(source, from)));
+        const [, ...again] = await all(exportSession(target, into));
+        expect(again).toEqual(lines.slice(1));
+        await target.delete(into);
+      }),
+    );
+  });
+
+  test('comes a session that goes on as the original would', async () => {
+    const source = memoryLog();
+    const driver = await source.open(session);
+    await source.submit(session, { say: 'hello' }, 'key');
+    await driver.append([turnStarted(1), ...answer(1, ['a', 'b'])]);
+    await driver.append([turnStarted(2), ...answer(2, ['c']).slice(0, 3)]);
+    const target = newLog();
+    const info = await importSession(target, exportSession(source, session));
+    expect(info).toMatchObject({ session, through: 12, hasWork: true, isClosed: false });
+    expect(await target.submit(session, { say: 'hello' }, 'key')).toEqual({
+      offset: 1,
+      isRepeat: true,
+    });
+    const next = await target.open(session);
+    expect((await next.append([])).records).toEqual(await recordsOf(source, session));
+    const producer = await target.produce(await next.admit({ for: 'request', turn: 2 }));
+    // The ids of the first attempt are used, and so it leaves the stage.
+    expect(producer.attempt).toBe(2);
+    const { records } = await next.append([]);
+    expect(records).toMatchObject([
+      { offset: 13, turn: 2, attempt: 1, fact: { type: 'attempt_superseded' } },
+    ]);
+  });
+
+  test('comes what was closed as closed, with its times and its origin', async () => {
+    const clock = new TestClock();
+    const source = memoryLog({ clock });
+    const driver = await source.open(session);
+    await driver.append(wholeTurn(1, ['a']));
+    clock.jump(1000);
+    const forked = await source.fork(session, { into: copy, through: 3 });
+    await (await source.open(copy)).closeSession();
+    const target = newLog();
+    const info = await importSession(target, exportSession(source, copy));
+    expect(info).toEqual(await source.info(copy));
+    expect(info.origin).toEqual(forked.origin);
+    await expect(target.open(copy)).rejects.toMatchObject({ code: 'session_closed' });
+  });
+
+  test('comes a session without records too', async () => {
+    const source = memoryLog();
+    await (await source.open(session)).release();
+    const target = newLog();
+    expect(await importSession(target, exportSession(source, session))).toMatchObject({
+      through: 0,
+    });
+  });
+
+  test('come more records than a function takes arguments', async () => {
+    const head = { v: 1, time: 0, turn: 0, attempt: 0, producer: 'test' } as const;
+    const fact = { type: 'aborted' } as const;
+    const records = Array.from({ length: 200_000 }, (_, at) => ({ ...head, offset: at + 1, fact }));
+    const target = newLog();
+    await target.restore(session, records);
+    expect(await recordsOf(target, session)).toHaveLength(records.length);
+    await target.fork(session, { into: copy, through: 150_000 });
+    expect(await recordsOf(target, copy)).toHaveLength(150_000);
+    const driver = await target.open(copy, { from: 150_000 });
+    const drafts = records.map(toDraft);
+    const heard = target.follow(copy, { from: 150_000 })[Symbol.asyncIterator]();
+    const first = heard.next();
+    expect((await driver.append(drafts)).records).toHaveLength(drafts.length);
+    expect((await first).value).toMatchObject({ after: 150_000 });
+    await heard.return?.();
+  });
+
+  test('nothing comes where there is such a session, not even if it came meanwhile', async () => {
+    const source = await exampleLog();
+    const lines = await all(exportSession(source, session));
+    const target = newLog();
+    await target.submit(session, {}, 'first');
+    const refused = { code: 'session_exists', place: { session } };
+    await expect(importSession(target, lines)).rejects.toMatchObject(refused);
+    await expect(target.restore(session, [])).rejects.toMatchObject(refused);
+    async function* slowly() {
+      yield* lines;
+      await target.submit(copy, {}, 'first');
+    }
+    await expect(importSession(target, slowly(), { into: copy })).rejects.toMatchObject({
+      code: 'session_exists',
+      place: { session: copy },
+    });
+    expect(await recordsOf(target, session)).toHaveLength(1);
+    expect(await recordsOf(target, copy)).toHaveLength(1);
+  });
+
+  test('restore takes no records that are out of order, and none of a command twice', async () => {
+    const [first, second] = await recordsOf(await exampleLog(), session);
+    const target = newLog();
+    const bad = [[first, first], [second, first], [{ ...first, offset: 0 }]] as LogRecord[][];
+    for (const records of bad) {
+      await expect(target.restore(copy, records)).rejects.toMatchObject({ code: 'bad_records' });
+    }
+    const twice = [first, { ...first, offset: 2 }] as LogRecord[];
+    await expect(target.restore(copy, twice)).rejects.toMatchObject({ place: { offset: 2 } });
+    expect(await target.list()).toEqual([]);
+  });
+});
+
+/** A bit of everything: commands, an open turn, a settled one, a fork, something unknown. */
+async function exampleLog(): Promise<Log> {
+  const log = memoryLog();
+  await log.submit(session, { say: 'hello' }, 'key');
+  const driver = await log.open(session);
+  await driver.append(wholeTurn(1, ['one ', 'two ', 'three']));
+  await driver.append(wholeTurn(2, ['four ', 'five']));
+  await driver.append([{ turn: 0, attempt: 0, fact: { type: 'unknown', raw: { type: 'later' } } }]);
+  await driver.append([turnStarted(3), ...answer(3, ['six ', 'seven']).slice(0, 4)]);
+  await log.settle(session, 1);
+  await driver.release();
+  return log;
+}
+
+const begun = '"type":"begin_part",$1,"itemId":"answer 2.1","kind":"custom","name":"c"';
+const ended = '"fact":{"type":"item_finished","itemId":"answer 2.1"}}';
+
+describe('a file that is not what was exported', () => {
+  let good: readonly string[];
+  const target = memoryLog();
+  beforeAll(async () => {
+    good = await all(exportSession(await exampleLog(), session));
+  });
+  afterAll(() => target.close());
+
+  /** Nothing is there of what was refused. */
+  async function expectRefused(lines: Lines, line: number): Promise<void> {
+    const error = await importSession(target, lines).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LogError);
+    expect(error).toMatchObject({ code: 'bad_records', place: { line } });
+    expect((error as LogError).message).toContain(`line ${line}: `);
+    expect(await target.list()).toEqual([]);
+  }
+
+  type Damage = (lines: readonly string[], at: number) => readonly string[];
+  const instead =
+    (text: string): Damage =>
+    (lines, at) =>
+      lines.with(at, text);
+  const damages: Readonly<Record<string, Damage>> = {
+    'is left out': (lines, at) => lines.toSpliced(at, 1),
+    'stands there with the next one before it': (lines, at) =>
+      lines.toSpliced(at, 2, lines[at + 1] ?? '{}', lines[at] ?? ''),
+    'is cut off': (lines, at) => lines.with(at, (lines[at] ?? '').slice(0, -1)),
+    'lacks its beginning': (lines, at) => lines.with(at, (lines[at] ?? '').slice(1)),
+    'has something behind it': (lines, at) => lines.with(at, `${lines[at]} x`),
+    'is another’s': (lines, at) => lines.with(at, (at === 0 ? good.at(-1) : good[0]) ?? ''),
+    'has a version that never was': (lines, at) =>
+      lines.with(at, (lines[at] ?? '').replace('"v":1', '"v":0')),
+    'is a text': instead('"a"'),
+    'is a number': instead('1'),
+    'is null': instead('null'),
+    'is an array': instead('[]'),
+    'is an empty object': instead('{}'),
+    'is no JSON': instead('hello'),
+    'is zero bytes': instead('\0\0\0\0'),
+  };
+
+  test.each(Object.entries(damages))('one line of which %s, is refused', async (_how, damage) => {
+    for (const at of good.keys()) await expectRefused(damage(good, at), at + 1);
+  });
+
+  test('one line of which is there twice, is refused', async () => {
+    for (const at of good.keys())
+      await expectRefused(good.toSpliced(at, 0, good[at] ?? ''), at + 2);
+  });
+
+  test('one line of which is empty, is refused', async () => {
+    for (const at of good.keys()) {
+      // At the end of a file an empty line is none, and then the last record is missing.
+      await expectRefused(good.with(at, ' \r'), at + 1);
+    }
+  });
+
+  test('one that ends early is refused, wherever that is', async () => {
+    for (const [at, line] of good.entries()) {
+      await expectRefused(good.slice(0, at).join('\n'), at + 1);
+      for (let length = 0; length < line.length; length++)
+        await expectRefused([...good.slice(0, at), line.slice(0, length)].join('\n'), at + 1);
+    }
+  });
+
+  test('one with more at its end is refused', async () => {
+    const extra = good.at(-1)?.replace(/"offset":\d+/, `"offset":${good.length + 100}`) ?? '';
+    await expectRefused([...good, extra], good.length + 1);
+  });
+
+  test('one that a later version wrote is refused for that', async () => {
+    for (const at of good.keys()) {
+      const lines = good.with(at, (good[at] ?? '').replace('"v":1', '"v":2'));
+      await expect(importSession(target, lines)).rejects.toMatchObject({
+        code: 'too_new',
+        place: { line: at + 1 },
+      });
+    }
+    expect(await target.list()).toEqual([]);
+  });
+
+  test('one with any field changed in any way is refused with its line, or says something else that folds', async () => {
+    const values = [undefined, null, -1, 0.5, 1e300, '', 'x', [], {}, [[1, 2]], true];
+    for (const [at, line] of good.entries()) {
+      for (const path of pathsIn(JSON.parse(line))) {
+        for (const value of values) {
+          const lines = good.with(at, JSON.stringify(changed(JSON.parse(line), path, value)));
+          const outcome = await importSession(target, lines).catch((error: unknown) => error);
+          if (outcome instanceof LogError) {
+            expect(outcome.place['line']).toBeGreaterThan(at);
+            expect(await target.list()).toEqual([]);
+          } else {
+            const { session: into, through } = outcome as { session: SessionId; through: number };
+            expect((await saidBy(target, into)).state.through).toBe(through);
+            await target.delete(into);
+          }
+        }
+      }
+    }
+  });
+
+  test.each([
+    [
+      'that are not apart',
+      [
+        [2, 3],
+        [4, 5],
+      ],
+    ],
+    [
+      'that go back',
+      [
+        [4, 5],
+        [2, 2],
+      ],
+    ],
+    ['that end before they start', [[5, 4]]],
+    ['before the first offset', [[0, 1]]],
+    ['at the end', [[3, 10_000]]],
+    ['that are no pairs', [[1], 2, [1, 2, 3]]],
+  ])('one with holes %s is refused', async (_where, holes) => {
+    const header = JSON.stringify({ ...JSON.parse(good[0] ?? ''), holes });
+    await expectRefused(good.with(0, header), 1);
+  });
+
+  test.each([
+    ['of another turn than its part', '"append_text"', '"turn":2', '"turn":1'],
+    ['of another attempt than its part', '"append_text"', '"attempt":1', '"attempt":2'],
+    ['with half of a pair in its text', '"append_text"', '"four "', '"\\ud83d"'],
+    ['that begins a part that was', '"commit_part"', /"type":"commit_part",(.*),"length":9/, begun],
+    ['that ends an item with open parts', '"five"', /"delta":.*/, ended],
+  ])(
+    'one with a record %s is refused, as its writer would have been',
+    async (_what, mark, from, to) => {
+      const at = good.findIndex((line) => line.includes(mark) && line.includes('"turn":2'));
+      const line = good[at]?.replace(from, to) ?? '';
+      expect(line).not.toBe(good[at]);
+      await expectRefused(good.with(at, line), at + 1);
+    },
+  );
+
+  test('one with a snapshot of what comes later is refused', async () => {
+    const at = good.findIndex((line) => line.includes('"snapshot"'));
+    const line = good[at]?.replace(/"covers":\[(\d+),\d+\]/, '"covers":[$1,1000]') ?? '';
+    await expectRefused(good.with(at, line), at + 1);
+  });
+
+  test('one with a command of which there is one already is refused', async () => {
+    const command = good[1] ?? '';
+    const at = good.findIndex((line) => line.includes('"later"'));
+    const offset = /"offset":\d+/;
+    const again = command.replace(offset, offset.exec(good[at] ?? '')?.[0] ?? '');
+    await expectRefused(good.with(at, again), at + 1);
+  });
+
+  test('one whose lines are not texts is refused', async () => {
+    await expectRefused([Buffer.from('{}')] as unknown as string[], 1);
+  });
+
+  test('one that cannot be read to its end leaves nothing', async () => {
+    async function* failing() {
+      yield* good.slice(0, 5);
+      throw new Error('unplugged');
+    }
+    await expect(importSession(target, failing())).rejects.toThrow('unplugged');
+    expect(await target.list()).toEqual([]);
+  });
+
+  test('one that ends as files end is taken, in whatever way it is given', async () => {
+    for (const lines of [`${good.join('\n')}\n`, `${good.join('\r\n')}\r\n\r\n`, good]) {
+      expect(await importSession(target, lines)).toMatchObject({ session });
+      await target.delete(session);
+    }
+  });
+});
+
+/** The ways to each value within one. */
+function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const inner = Object.entries(value).flatMap(([key, entry]) => pathsIn(entry, [...path, key]));
+  return path.length === 0 ? inner : [path, ...inner];
+}
+
+function changed(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
+  if (key === undefined) return to;
+  const copied = Array.isArray(value) ? [...value] : { ...(value as object) };
+  const inner = (value as Readonly<Record<string, unknown>>)[key];
+  return Object.assign(copied, { [key]: changed(inner, rest, to) });
+}
+
+test('a session that is not there cannot be exported, nor can its blobs', async () => {
+  const log = memoryLog();
+  const refused = { code: 'no_session', place: { session } };
+  await expect(all(exportSession(log, session))).rejects.toMatchObject(refused);
+  await expect(all(exportBlobs(log, session))).rejects.toMatchObject(refused);
+});
+
+describe('blobs', () => {
+  const large = Uint8Array.from({ length: 2_000_000 }, (_, at) => (at * at) % 251);
+
+  async function withBlobs(...blobs: readonly Uint8Array[]): Promise<Log> {
+    const log = memoryLog();
+    const driver = await log.open(session);
+    for (const [index, bytes] of blobs.entries()) {
+      const { hash, length } = await log.blobs.put(bytes);
+      await driver.append(wholeItem(`item ${index}`, blobPart(hash, length)));
+    }
+    return log;
+  }
+
+  test('of any length come over in lines that are not long, each once', async () => {
+    const log = await withBlobs(large, Uint8Array.of(), Uint8Array.of(1), Uint8Array.of(1));
+    const lines = await all(exportBlobs(log, session));
+    expect(lines).toHaveLength(5);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1.1 * 2 ** 20);
+    const target = memoryLog();
+    const stored = await importBlobs(target, lines);
+    expect(stored.map(({ length }) => length)).toEqual([large.length, 0, 1]);
+    expect(await target.blobs.get(stored[0]?.hash ?? '')).toEqual(large);
+  });
+
+  test('that are missing are told of with the line that refers to them', async () => {
+    const log = await withBlobs(Uint8Array.of(1), Uint8Array.of(2));
+    const target = memoryLog();
+    const [first = ''] = await all(exportBlobs(log, session));
+    await importBlobs(target, [first]);
+    const lines = await all(exportSession(log, session));
+    await expect(importSession(target, lines)).rejects.toMatchObject({
+      code: 'bad_records',
+      place: { line: 6 },
+    });
+    expect(await target.list()).toEqual([]);
+  });
+
+  test('that the store has lost cannot be exported', async () => {
+    const log = memoryLog();
+    const driver = await log.open(session);
+    await driver.append(wholeItem('item', blobPart('0'.repeat(64), 1)));
+    await expect(all(exportBlobs(log, session))).rejects.toMatchObject({ code: 'corrupt' });
+  });
+
+  test('that are not what they are called, or not whole, are refused with their line', async () => {
+    const log = await withBlobs(large, Uint8Array.of(1, 2, 3));
+    const good = await all(exportBlobs(log, session));
+    const [one = '', two = '', three = '', four = ''] = good;
+    const bad: readonly (readonly [readonly string[], number])[] = [
+      [[one, two], 3],
+      [[two, three], 1],
+      [[one, three], 2],
+      [[one, one], 2],
+      [[one, four], 2],
+      [[one, two, three, four.replace('AQID', 'AQIE')], 4],
+      [[one, two, three, four.replace('AQID', 'AQI')], 4],
+      [[one, two, three, four.replace('"length":3', '"length":2')], 4],
+      [[four.replace(/"hash":"../, '"hash":"xx')], 1],
+      [[four.replace('"hash"', '"hush"')], 1],
+      [[four.replace('"AQID"', 'null')], 1],
+      [['null'], 1],
+      [['[]'], 1],
+      [['{'], 1],
+    ];
+    for (const [lines, line] of bad) {
+      const refused = { code: 'bad_records', place: { line } };
+      await expect(importBlobs(memoryLog(), lines)).rejects.toMatchObject(refused);
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { runChaos } from './chaos/run-chaos.ts';
+
+/** A guard against hangs, not a measure of speed. */
+const guardMs = 600_000;
+
+test(
+  'after 100 kills at any moment nothing that was told is lost, doubled or out of order',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
+    try {
+      const seed = Number(process.env['SEED']);
+      const { verdict, failures, deaths, records } = await runChaos({ kills: 100, seed, folder });
+      expect(verdict.problems).toEqual([]);
+      expect(failures).toEqual([]);
+      expect(`${verdict}`).toBe('lost 0 doubled 0 reordered 0 gaps 0 invented 0');
+      expect(deaths.length).toBeGreaterThanOrEqual(100);
+      expect(records).toBeGreaterThan(deaths.length);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  guardMs,
+);
+
+test('npm run chaos prints its seed and what became of it, and refuses what it does not know', async () => {
+  const run = async (...args: readonly string[]) => {
+    const script = fileURLToPath(new URL('chaos.ts', import.meta.url));
+    const flags = ['--conditions=@millrace/source', script, ...args];
+    const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'ignore'] });
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    const [code] = await once(child, 'close');
+    return { code, out };
+  };
+  const { code, out } = await run('--kills', '2', '--seed', '7');
+  expect(out).toContain('chaos: --kills 2 --seed 7');
+  expect(out).toMatch(/^lost 0 doubled 0 reordered 0 gaps 0 invented 0$/m);
+  expect(code).toBe(0);
+  expect(await run('--kills', 'many')).toEqual({ code: 2, out: '' });
+  expect(await run('--murders', '2')).toEqual({ code: 2, out: '' });
+});
