@@ -11,9 +11,8 @@ export class LocalBlobs implements BlobStore {
   async put(bytes: Uint8Array): Promise<BlobRef> {
     const copy = new Uint8Array(bytes);
     const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', copy)));
-    await this.#store.commits.run((shelf) => {
-      if (shelf.blob(hash) === undefined) shelf.putBlob(hash, copy);
-    });
+    const { commits, clock } = this.#store;
+    await commits.run((shelf) => shelf.putBlob(hash, copy, clock.now()));
     return { hash, length: copy.length };
   }
 

@@ -85,6 +85,7 @@ export class LocalLog implements Log {
       const ask = { ...options, takeOver, leaseMs, holder, process, now, isAlive, nextEpoch };
       const held = takeLease(row, ask);
       shelf.putSession(held);
+      this.#store.lostEpochs.delete(row.epoch);
       return held.epoch;
     });
     return new LocalDriver(this.#store, { session, epoch, leaseMs, from });
@@ -167,10 +168,11 @@ export class LocalLog implements Log {
 
   async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
     this.#assertOpen();
-    const { isWaiting, limit = Number.POSITIVE_INFINITY } = filter;
+    const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
-    const { limit: _afterwards, ...rest } = filter;
-    for (const row of this.#store.shelf.sessions(isWaiting === undefined ? filter : rest)) {
+    // Which of them are driven, and so how many are left of them, only the clock can tell.
+    const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
+    for (const row of this.#store.shelf.sessions(rows)) {
       if (found.length >= limit) break;
       if (isWaiting === undefined || this.#isWaiting(row) === isWaiting)
         found.push(sessionInfo(row));

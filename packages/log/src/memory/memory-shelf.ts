@@ -1,8 +1,8 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
-import type { SessionFilter } from '../contract/session-info.ts';
+import { hasWork } from '../rules/open-work.ts';
 import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
 import { settledIn } from '../shelf/settled-in.ts';
-import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
+import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
 import { weightOf } from '../shelf/weight-of.ts';
 
@@ -22,6 +22,8 @@ interface Entry {
 export class MemoryShelf implements Shelf, ShelfWriter {
   readonly #entries = new Map<SessionId, Entry>();
   readonly #blobs = new Map<string, Uint8Array>();
+  /** Stored, and not named since. */
+  readonly #heldBlobs = new Set<string>();
   #epochs = 0;
 
   transact<T>(work: (shelf: ShelfWriter) => T): T {
@@ -39,17 +41,15 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     return this.#entries.get(session)?.row;
   }
 
-  *sessions({
-    after,
-    isClosed,
-    limit = Number.POSITIVE_INFINITY,
-  }: SessionFilter): Generator<SessionRow> {
+  *sessions(filter: RowFilter): Generator<SessionRow> {
+    const { after, isClosed, hasWork: isAtWork, limit = Number.POSITIVE_INFINITY } = filter;
     let left = limit;
     for (const session of [...this.#entries.keys()].sort(byCodePoints)) {
       const row = this.#entries.get(session)?.row;
-      const isMeant = isClosed === undefined || row?.isClosed === isClosed;
+      if (row === undefined) continue;
+      const isMeant = (isClosed ?? row.isClosed) === row.isClosed && (!isAtWork || hasWork(row));
       const isBefore = after !== undefined && byCodePoints(session, after) <= 0;
-      if (row === undefined || !isMeant || isBefore) continue;
+      if (!isMeant || isBefore) continue;
       if (left-- <= 0) return;
       yield row;
     }
@@ -116,15 +116,18 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     const entry = this.#entries.get(session);
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) entry?.records.push(record);
+    for (const hash of usedBlobs(records)) this.#heldBlobs.delete(hash);
   }
 
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
     if (entry === undefined) return;
+    const before = new Set(this.blobsOf(session));
     const start = firstAfter(entry.records, first - 1);
     const end = firstAfter(entry.records, last);
     entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
     entry.settled = settledIn(entry.records);
+    for (const hash of usedBlobs(records)) if (!before.has(hash)) this.#heldBlobs.delete(hash);
   }
 
   deleteSession(session: SessionId): void {
@@ -132,13 +135,15 @@ export class MemoryShelf implements Shelf, ShelfWriter {
   }
 
   putBlob(hash: string, bytes: Uint8Array): void {
-    this.#blobs.set(hash, bytes);
+    if (!this.#blobs.has(hash)) this.#blobs.set(hash, bytes);
+    this.#heldBlobs.add(hash);
   }
 
   deleteUnusedBlobs(hashes: readonly string[]): void {
     if (hashes.length === 0) return;
     const used = new Set([...this.#entries.keys()].flatMap((session) => this.blobsOf(session)));
-    for (const hash of hashes) if (!used.has(hash)) this.#blobs.delete(hash);
+    for (const hash of hashes)
+      if (!used.has(hash) && !this.#heldBlobs.has(hash)) this.#blobs.delete(hash);
   }
 }
 

@@ -12,12 +12,11 @@ export function numberRecords(
 ): { readonly row: SessionRow; readonly records: readonly LogRecord[] } {
   // To show, not to order by, and whole in every record: whatever the clock says.
   const head = { v: recordVersion, time: Math.max(0, Math.floor(time)) || 0, producer } as const;
-  // A draft may be a record of another log, whose place there is of no account here.
-  const records = drafts.map((draft, index) => ({
-    ...readableDraft(draft, row.session),
-    ...head,
-    offset: row.through + 1 + index,
-  }));
+  const records = drafts.map((draft, index): LogRecord => {
+    const { turn, attempt, delta, fact } = readableDraft(draft, row.session);
+    const place = { ...head, turn, attempt, offset: row.through + 1 + index };
+    return delta === undefined ? { ...place, fact } : { ...place, delta };
+  });
   const through = row.through + records.length;
   return { row: { ...withWork(row, records), through, changedAt: time }, records };
 }

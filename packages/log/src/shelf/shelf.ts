@@ -11,10 +11,15 @@ export interface Shelf extends ShelfReader {
   close(): void;
 }
 
+export interface RowFilter extends Omit<SessionFilter, 'isWaiting'> {
+  /** Only those in which something is begun and not finished. */
+  readonly hasWork?: boolean | undefined;
+}
+
 export interface ShelfReader {
   session(session: SessionId): SessionRow | undefined;
   /** In the order of their ids. */
-  sessions(filter: SessionFilter): Iterable<SessionRow>;
+  sessions(filter: RowFilter): Iterable<SessionRow>;
   producer(session: SessionId, producer: string): ProducerRow | undefined;
   commandOffset(session: SessionId, key: string): number | undefined;
   /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
@@ -35,7 +40,8 @@ export interface ShelfWriter extends ShelfReader {
   /** Instead of those from one offset to another, both included. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
   deleteSession(session: SessionId): void;
-  putBlob(hash: string, bytes: Uint8Array): void;
-  /** Those of them that no session's records name. Others may be new, and about to be named. */
+  /** Stores it where it is not there yet, and holds it until a session's records name it. */
+  putBlob(hash: string, bytes: Uint8Array, now: number): void;
+  /** Those of them that no session's records name and nobody holds. */
   deleteUnusedBlobs(hashes: readonly string[]): void;
 }

@@ -22,6 +22,8 @@ export const migrations: readonly string[] = [
      origin TEXT,
      sum INTEGER NOT NULL
    ) STRICT;
+   CREATE INDEX sessions_with_work ON sessions (id)
+     WHERE is_closed = 0 AND (open_runs > 0 OR open_turns > 0 OR queued_commands > 0);
    CREATE TABLE chunks (
      session INTEGER NOT NULL,
      last INTEGER NOT NULL,
@@ -45,6 +47,8 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (session, key)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+   -- Stored and not named since: who stored it is about to name it.
+   CREATE TABLE blob_holds (hash TEXT PRIMARY KEY, put_at REAL NOT NULL) STRICT, WITHOUT ROWID;
    CREATE TABLE blob_uses (
      session INTEGER NOT NULL,
      hash TEXT NOT NULL,

@@ -1,6 +1,6 @@
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { systemClock } from '../local/clock.ts';
+import { type Clock, systemClock } from '../local/clock.ts';
 import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
 import { IdleCheckpoint } from './idle-checkpoint.ts';
 import type { Durability } from './open-database.ts';
@@ -36,7 +36,7 @@ export interface SqliteLog extends Log {
   /**
    * Gives the room of what was settled, redacted or deleted back to the disk, some pages at a time
    * so that others can write in between; gives the number of bytes. Without it, that room is used for
-   * what comes next.
+   * what comes next. Blobs go too that were stored a day ago and that no record ever named.
    */
   vacuum(): Promise<number>;
 
@@ -48,6 +48,9 @@ export interface SqliteLog extends Log {
   checkpoint(): Promise<boolean>;
 }
 
+/** Whoever stored a blob so long ago and named it nowhere is gone. */
+const forgottenMs = 24 * 3_600_000;
+
 /** A log in one file, without a server. */
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
   return new FileLog(options);
@@ -56,6 +59,7 @@ export function sqliteLog(options: SqliteLogOptions): SqliteLog {
 class FileLog extends LocalLog implements SqliteLog {
   readonly #shelf: SqliteShelf;
   readonly #idle: IdleCheckpoint;
+  readonly #clock: Clock;
 
   constructor(options: SqliteLogOptions) {
     const { path, durability = 'process', busyTimeoutMs = 5000, maxBytes, ...rest } = options;
@@ -67,6 +71,7 @@ class FileLog extends LocalLog implements SqliteLog {
     super(shelf, { ...rest, process: thisProcess(), isAlive });
     this.#shelf = shelf;
     this.#idle = idle;
+    this.#clock = clock;
   }
 
   async backup(path: string): Promise<void> {
@@ -74,7 +79,9 @@ class FileLog extends LocalLog implements SqliteLog {
   }
 
   async vacuum(): Promise<number> {
-    return this.#open().vacuum();
+    const shelf = this.#open();
+    shelf.transact(() => shelf.deleteForgottenBlobs(this.#clock.now() - forgottenMs));
+    return shelf.vacuum();
   }
 
   async checkpoint(): Promise<boolean> {

@@ -1,9 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { SessionFilter } from '../contract/session-info.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
-import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
+import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
 import { ChunkTable } from './chunk-table.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -105,11 +104,14 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     });
   }
 
-  *sessions({ after = '' as SessionId, isClosed, limit }: SessionFilter): Generator<SessionRow> {
+  *sessions(filter: RowFilter): Generator<SessionRow> {
     this.#flush();
+    const { after = '', isClosed, hasWork, limit } = filter;
     const closed = isClosed === undefined ? null : Number(isClosed);
     const count = limit === undefined || !Number.isFinite(limit) ? -1 : limit;
-    const rows = this.#guard(() => this.#statements.sessions.all(after, closed, closed, count));
+    const { sessions, sessionsWithWork } = this.#statements;
+    const found = hasWork ? sessionsWithWork : sessions;
+    const rows = this.#guard(() => found.all(after, closed, closed, count));
     for (const row of rows as unknown as readonly SessionFields[]) yield sessionOf(row);
   }
 
@@ -180,7 +182,10 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const key = this.#key(session);
     this.#chunks.append(key, records);
     this.#onPoint?.('after-insert');
-    for (const hash of usedBlobs(records)) this.#statements.useBlob.run(key, hash);
+    for (const hash of usedBlobs(records)) {
+      this.#statements.useBlob.run(key, hash);
+      this.#statements.letGoOfBlob.run(hash);
+    }
   }
 
   /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
@@ -204,8 +209,17 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#keys.delete(session);
   }
 
-  putBlob(hash: string, bytes: Uint8Array): void {
+  putBlob(hash: string, bytes: Uint8Array, now: number): void {
     this.#statements.putBlob.run(hash, bytes);
+    this.#statements.holdBlob.run(hash, now);
+  }
+
+  /** Those that were stored before a time, and that nobody named. */
+  deleteForgottenBlobs(before: number): void {
+    this.#guard(() => {
+      this.#statements.dropForgottenBlobs.run(before);
+      this.#statements.dropForgottenHolds.run(before);
+    });
   }
 
   deleteUnusedBlobs(hashes: readonly string[]): void {
@@ -215,13 +229,17 @@ export class SqliteShelf implements Shelf, ShelfWriter {
 
   /** After records were rewritten, those that are left say which blobs are used. */
   #countBlobs(session: SessionId, key: number): void {
+    const before = new Set(this.blobsOf(session));
     this.#statements.forgetBlobs.run(key);
     let cursor = 0;
     for (;;) {
       const page = this.records(session, cursor, 2 ** 20);
       const last = page.at(-1);
       if (last === undefined) return;
-      for (const hash of usedBlobs(page)) this.#statements.useBlob.run(key, hash);
+      for (const hash of usedBlobs(page)) {
+        this.#statements.useBlob.run(key, hash);
+        if (!before.has(hash)) this.#statements.letGoOfBlob.run(hash);
+      }
       cursor = last.offset;
     }
   }

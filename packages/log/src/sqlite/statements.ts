@@ -8,6 +8,7 @@ type StatementName =
   | 'key'
   | 'session'
   | 'sessions'
+  | 'sessionsWithWork'
   | 'nextEpoch'
   | 'putSession'
   | 'producer'
@@ -21,10 +22,14 @@ type StatementName =
   | 'dropChunk'
   | 'blob'
   | 'putBlob'
+  | 'holdBlob'
+  | 'letGoOfBlob'
   | 'useBlob'
   | 'forgetBlobs'
   | 'usedBlobs'
-  | 'dropBlob';
+  | 'dropBlob'
+  | 'dropForgottenBlobs'
+  | 'dropForgottenHolds';
 
 export type Statements = { readonly [Name in StatementName]: StatementSync } & {
   readonly dropSession: readonly StatementSync[];
@@ -57,6 +62,9 @@ export function prepareStatements(database: DatabaseSync): Statements {
     sessions: say(
       `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
     ),
+    sessionsWithWork: say(
+      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_runs > 0 OR open_turns > 0 OR queued_commands > 0) ORDER BY id LIMIT ?`,
+    ),
     nextEpoch: say('UPDATE epochs SET last = last + 1 RETURNING last'),
     putSession: say(
       `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
@@ -78,12 +86,18 @@ export function prepareStatements(database: DatabaseSync): Statements {
     dropChunk: say('DELETE FROM chunks WHERE session = ? AND last = ?'),
     blob: say('SELECT bytes FROM blobs WHERE hash = ?'),
     putBlob: say('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
+    holdBlob: say('INSERT OR REPLACE INTO blob_holds VALUES (?, ?)'),
+    letGoOfBlob: say('DELETE FROM blob_holds WHERE hash = ?'),
     useBlob: say('INSERT OR IGNORE INTO blob_uses VALUES (?, ?)'),
     forgetBlobs: say('DELETE FROM blob_uses WHERE session = ?'),
     usedBlobs: say('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: say(
-      'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1)',
+      'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',
     ),
+    dropForgottenBlobs: say(
+      'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_holds WHERE put_at < ?) AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash)',
+    ),
+    dropForgottenHolds: say('DELETE FROM blob_holds WHERE put_at < ?'),
     dropSession: [
       say('DELETE FROM chunks WHERE session = ?'),
       say('DELETE FROM producers WHERE session = ?'),

@@ -184,6 +184,25 @@ describe('what was taken out', () => {
     expect(await recordsOf(log, sessionId('kept'))).toHaveLength(100 + appends);
     expect(await log.vacuum()).toBe(0);
   });
+
+  test('takes blobs along that were stored a day ago and that nobody named', async () => {
+    const clock = new TestClock();
+    const log = openLog({ clock });
+    const [named, forgotten, recent] = [1, 2, 3].map((byte) => Uint8Array.of(byte));
+    const put = async (bytes = new Uint8Array()) => log.blobs.put(bytes);
+    const { hash, length } = await put(named);
+    const source = { type: 'blob', hash, length } as const;
+    const part = { kind: 'media', mimeType: 'a/b', source } as const;
+    await (await log.open(session)).append(wholeItem('i', part));
+    await put(named);
+    const left = await put(forgotten);
+    await clock.advance(25 * 3_600_000);
+    const held = await put(recent);
+    await log.vacuum();
+    expect(await log.blobs.get(left.hash)).toBeUndefined();
+    expect(await log.blobs.get(held.hash)).toEqual(recent);
+    expect(await log.blobs.get(hash)).toEqual(named);
+  });
 });
 
 describe('a backup', () => {

@@ -13,7 +13,9 @@ import { producerCases } from './cases/producers.ts';
 import { readCases } from './cases/read.ts';
 import { redactCases } from './cases/redact.ts';
 import { restoreCases } from './cases/restore.ts';
+import { retainCases } from './cases/retain.ts';
 import { settleCases } from './cases/settle.ts';
+import { snapshotCases } from './cases/snapshot.ts';
 import type { LogCase, LogSubject } from './log-subject.ts';
 
 const specs: readonly CaseSpec[] = [
@@ -29,6 +31,8 @@ const specs: readonly CaseSpec[] = [
   ...redactCases,
   ...restoreCases,
   ...deleteCases,
+  ...snapshotCases,
+  ...retainCases,
   ...blobCases,
   ...listCases,
   ...closingCases,

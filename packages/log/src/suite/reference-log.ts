@@ -160,6 +160,7 @@ export class ReferenceLog implements Log {
   async #put(bytes: Uint8Array): Promise<BlobRef> {
     const hash = createHash('sha256').update(bytes).digest('hex');
     this.#open().blobs.set(hash, bytes.slice());
+    this.#store.heldBlobs.add(hash);
     return { hash, length: bytes.length };
   }
 

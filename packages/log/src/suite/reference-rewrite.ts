@@ -11,6 +11,7 @@ import {
   settleTurn,
 } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
+import { usedBlobs } from '../shelf/used-blobs.ts';
 import { openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
 
 export function settle(store: ReferenceStore, found: Session, turn: number): boolean {
@@ -87,6 +88,7 @@ function copied(
 ): Session {
   const copy = store.make(session, origin);
   copy.records = records;
+  for (const hash of usedBlobs(records)) store.heldBlobs.delete(hash);
   copy.through = records.at(-1)?.offset ?? 0;
   for (const { offset, fact, turn, attempt } of records) {
     const producer = `request ${turn} 0 `;

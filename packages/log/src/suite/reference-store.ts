@@ -33,6 +33,8 @@ export class ReferenceStore {
   readonly clock: Clock;
   readonly sessions: Map<SessionId, Session> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
+  /** Stored, and not named since. */
+  readonly heldBlobs: Set<string> = new Set();
   /** No two drivers have the same one, whatever was deleted between them. */
   epochs = 0;
   #change = Promise.withResolvers<void>();
@@ -64,6 +66,7 @@ export class ReferenceStore {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
     const own = drafts.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
     session.records = [...session.records, ...own];
+    for (const hash of usedBlobs(own)) this.heldBlobs.delete(hash);
     session.changedAt = this.clock.now();
     this.tell();
   }
@@ -75,7 +78,8 @@ export class ReferenceStore {
   /** Of the blobs that some records named, those go that no record names any more. */
   dropBlobs(before: readonly LogRecord[]): void {
     const left = new Set([...this.sessions.values()].flatMap((one) => [...usedBlobs(one.records)]));
-    for (const hash of usedBlobs(before)) if (!left.has(hash)) this.blobs.delete(hash);
+    for (const hash of usedBlobs(before))
+      if (!left.has(hash) && !this.heldBlobs.has(hash)) this.blobs.delete(hash);
   }
 }
 

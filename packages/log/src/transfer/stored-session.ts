@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
+import { knownSession } from '../any-store/pages.ts';
 import type { Log } from '../contract/log.ts';
-import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 
 export interface StoredSession {
@@ -10,8 +10,7 @@ export interface StoredSession {
 
 /** All that there is of a session now, or a little more. */
 export async function storedSession(log: Log, session: SessionId): Promise<StoredSession> {
-  const info = await log.info(session);
-  if (info === undefined) throw noSession(session);
+  const info = await knownSession(log, session);
   const pages: (readonly LogRecord[])[] = [];
   let cursor = 0;
   while (cursor < info.through) {
@@ -22,8 +21,4 @@ export async function storedSession(log: Log, session: SessionId): Promise<Store
     cursor = page.through;
   }
   return { info, records: pages.flat() };
-}
-
-function noSession(session: SessionId): LogError {
-  return new LogError('no_session', `Cannot export session ${session}: there is none`, { session });
 }

@@ -92,6 +92,19 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'delete: a blob that was stored again is there for whoever did so',
+    async run({ log }) {
+      const hash = await withBlob(log, session, 'both');
+      const again = await log.blobs.put(new TextEncoder().encode('both'));
+      assert.equal(again.hash, hash);
+      await log.delete(session);
+      assert.notEqual(await log.blobs.get(hash), undefined);
+      await withBlob(log, other, 'both');
+      await log.delete(other);
+      assert.equal(await log.blobs.get(hash), undefined);
+    },
+  },
+  {
     name: 'delete: leaves a blob alone that is stored and not referred to yet',
     async run({ log }) {
       const { hash } = await log.blobs.put(Uint8Array.of(1, 2, 3));
