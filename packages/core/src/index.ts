@@ -38,6 +38,8 @@ export {
   executionId,
   type Ids,
   type ItemId,
+  isId,
+  isPartId,
   itemId,
   type PartId,
   partId,

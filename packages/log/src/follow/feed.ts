@@ -56,8 +56,10 @@ export class Feed {
   /** What was committed here. */
   push(row: SessionRow, records: readonly LogRecord[]): void {
     if (this.isOver) return;
+    const { made, rewrites, through } = this.#row;
+    const isNext = row.through === through + records.length;
     // Others may have written in between, before an append of nothing too.
-    if (row.through !== this.#row.through + records.length) return this.refresh();
+    if (!isNext || row.made !== made || row.rewrites !== rewrites) return this.refresh();
     this.#row = row;
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) {
@@ -79,12 +81,12 @@ export class Feed {
       this.#failure = error;
       return this.#wake();
     }
-    const isSame = row?.createdAt === this.#row.createdAt && row.through >= this.#row.through;
-    if (row === undefined || !isSame) return this.forget();
-    const isNew = row.through !== this.#row.through;
+    const before = this.#row;
+    if (row?.made !== before.made) return this.forget();
     this.#row = row;
-    if (isNew) this.reset();
-    this.#wake();
+    const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
+    if (hasChanged) this.reset();
+    if (hasChanged || row.isClosed !== before.isClosed) this.#wake();
   }
 
   /** What is kept here is not what the store has any more. */
@@ -123,8 +125,8 @@ export class Feed {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      this.#waiting.add(done);
       signal?.addEventListener('abort', done);
+      this.#waiting.add(done);
       if (signal?.aborted) done();
     });
   }
@@ -136,6 +138,10 @@ export class Feed {
 
   #stored(offset: number): Batch {
     const records = this.#shelf.records(this.#session, offset, batchBytes);
+    // Another process may have deleted it before that, or in between: then this says nothing.
+    this.refresh();
+    if (this.#isGone) throw deleted(this.#session, offset);
+    if (this.#failure !== undefined) throw this.#failure;
     // What came last may have been taken out: then there is nothing after it, and that was all.
     return { after: offset, through: records.at(-1)?.offset ?? this.#row.through, records };
   }

@@ -3,9 +3,16 @@ import type { OnPoint } from '../shelf/commit-point.ts';
 import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import type { Clock } from './clock.ts';
 
-interface Job {
+/** Who hears what became of a piece of work, at once, before anybody who waits for it. */
+interface Ears<T> {
+  /** After the commit. It must not throw. */
+  readonly tell?: (value: T) => void;
+  /** It was refused or could not be stored. May be called twice. */
+  readonly fail?: (error: unknown) => void;
+}
+
+interface Job extends Ears<unknown> {
   readonly work: (shelf: ShelfWriter) => unknown;
-  readonly tell: (value: unknown) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,7 +34,7 @@ export class GroupCommit {
   #cancel: () => void = () => {};
   /** Why nothing is taken any more. */
   #closed: Error | undefined;
-  /** For those who measure. */
+  /** How many were begun. Each has a number of its own, whatever became of it. */
   transactions = 0;
 
   constructor(shelf: Shelf, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
@@ -39,12 +46,12 @@ export class GroupCommit {
 
   /**
    * Resolves when it is committed. Work that throws an error of ours must not have written anything
-   * before; the others are committed all the same. `tell` is called at once after the commit.
+   * before; the others are committed all the same. It may be done again from the start.
    */
-  run<T>(work: (shelf: ShelfWriter) => T, tell: (value: T) => void = () => {}): Promise<T> {
+  run<T>(work: (shelf: ShelfWriter) => T, ears: Ears<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const job = { work, tell, resolve, reject } as Job;
+      const job = { ...ears, work, resolve, reject } as Job;
       this.#jobs.push(job);
       this.#schedule();
     });
@@ -72,54 +79,59 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#isScheduled) return;
     const waitMs = this.#lastAt + this.#intervalMs - this.#clock.now();
-    if (waitMs <= 0) return this.flush();
+    if (this.#intervalMs === 0 || waitMs <= 0) return this.flush();
     this.#isScheduled = true;
     // A clock that was set back must not hold anything up.
     this.#cancel = this.#clock.after(Math.min(waitMs, this.#intervalMs), () => this.flush());
   }
 
   #commit(jobs: readonly Job[]): void {
-    let outcomes: readonly Outcome[];
+    let outcomes: readonly Outcome[] = [];
+    let hasBegun = false;
+    this.transactions++;
     try {
-      outcomes = this.#shelf.transact((shelf) => jobs.map(({ work }) => outcomeOf(work, shelf)));
+      outcomes = this.#shelf.transact((shelf) => {
+        hasBegun = true;
+        return jobs.map((job) => outcomeOf(job, shelf));
+      });
     } catch (error) {
-      if (jobs.length > 1 && isDamage(error)) return this.#commitEach(jobs);
-      for (const { reject } of jobs) reject(error);
+      // What one does must not take the others with it. Where none could begin, none can alone.
+      if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
+      else for (const job of jobs) refuse(job, error);
       return;
     } finally {
       this.#lastAt = this.#clock.now();
-      this.transactions++;
     }
-    for (const [index, { tell, resolve, reject }] of jobs.entries()) {
-      const outcome = outcomes[index];
-      if (outcome === undefined || 'error' in outcome) reject(outcome?.error);
-      else {
-        this.#onPoint?.('before-tell');
-        tell(outcome.value);
-        this.#onPoint?.('after-tell');
-        resolve(outcome.value);
-      }
-    }
+    for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
   }
 
-  /** One whose session is damaged must not take the others with it. */
-  #commitEach(jobs: readonly Job[]): void {
-    for (const job of jobs) this.#commit([job]);
+  #answer(job: Job, outcome: Outcome | undefined): void {
+    if (outcome === undefined || 'error' in outcome) return refuse(job, outcome?.error);
+    this.#onPoint?.('before-tell');
+    job.tell?.(outcome.value);
+    this.#onPoint?.('after-tell');
+    job.resolve(outcome.value);
   }
 }
 
-function isDamage(error: unknown): boolean {
-  return isMillraceError(error) && error.code === 'corrupt';
+function refuse({ fail, reject }: Job, error: unknown): void {
+  fail?.(error);
+  reject(error);
 }
 
 /** A refusal concerns its own job; anything else is the store's, and concerns all. */
-function outcomeOf(work: Job['work'], shelf: ShelfWriter): Outcome {
+function outcomeOf({ work, fail }: Job, shelf: ShelfWriter): Outcome {
   try {
     return { value: work(shelf) };
   } catch (error) {
-    const isRefusal =
-      isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
-    if (isRefusal) return { error };
-    throw error;
+    if (!isRefusal(error)) throw error;
+    // Now, so that work of the same writer that comes after it in the same transaction knows.
+    fail?.(error);
+    return { error };
   }
+}
+
+/** Is it about what was asked for, and not about the store? */
+export function isRefusal(error: unknown): boolean {
+  return isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
 }

@@ -1,4 +1,5 @@
 import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
+import { assertBytes, assertSlice } from './check-options.ts';
 import type { Store } from './store.ts';
 
 export class LocalBlobs implements BlobStore {
@@ -9,6 +10,7 @@ export class LocalBlobs implements BlobStore {
   }
 
   async put(bytes: Uint8Array): Promise<BlobRef> {
+    assertBytes(bytes);
     const copy = new Uint8Array(bytes);
     const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', copy)));
     const { commits, clock } = this.#store;
@@ -24,6 +26,7 @@ export class LocalBlobs implements BlobStore {
 
   async slice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     this.#store.commits.assertOpen();
+    assertSlice(start, end);
     return this.#store.shelf.blob(hash)?.slice(start, end);
   }
 }

@@ -1,13 +1,15 @@
-import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import { assertDrives, closedError } from '../rules/lease.ts';
-import { numberRecords } from '../rules/number-records.ts';
 import { admitted } from '../rules/produce.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import type { SessionRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
-import type { Clock } from './clock.ts';
+import { type Added, addRecords } from './add-records.ts';
+import { assertAdmitting } from './check-options.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
 import type { Store } from './store.ts';
 
 export interface LeaseTerms {
@@ -17,10 +19,8 @@ export interface LeaseTerms {
   readonly from: number;
 }
 
-/** What a commit left: the row, what is new, and what the driver has not been given yet. */
-interface Stored {
-  readonly row: SessionRow;
-  readonly own: readonly LogRecord[];
+/** What a commit left: what is new, and what the driver has not been given yet. */
+interface Stored extends Added {
   readonly batch: Batch;
 }
 
@@ -29,20 +29,21 @@ export class LocalDriver implements Driver {
   readonly epoch: number;
   readonly lost: Promise<Error>;
   readonly #store: Store;
-  readonly #clock: Clock;
   readonly #leaseMs: number;
+  readonly #keeper: LeaseKeeper;
   /** Up to where it was given records. */
   #given: number;
   /** Up to where it will have been, once the transaction of that number is committed. */
   #due: { readonly transaction: number; readonly through: number } | undefined;
   #tellLost: (error: Error) => void = () => {};
-  #cancelRenewal: () => void = () => {};
-  /** Why it drives no more: what every later append throws. */
+  /** Why nothing is taken from it any more. */
   #end: Error | undefined;
+  /** Why nothing of it is stored any more, not even what it gave before. */
+  #failure: Error | undefined;
+  #isGivenBack = false;
 
   constructor(store: Store, { session, epoch, leaseMs, from }: LeaseTerms) {
     this.#store = store;
-    this.#clock = store.clock;
     this.session = session;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
@@ -51,138 +52,147 @@ export class LocalDriver implements Driver {
       this.#tellLost = resolve;
     });
     store.drivers.add(this);
-    this.#renewLater();
+    const renew = (shelf: ShelfWriter) => shelf.putSession(this.#renewed(this.#driven(shelf)));
+    const look = () => assertDrives(store.shelf.session(session), epoch, session);
+    const onLost = (error: unknown) => this.lose(error);
+    this.#keeper = new LeaseKeeper(store, { leaseMs, renew, look, onLost });
   }
 
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
-    return this.#write((shelf, row) => this.#insert(shelf, row, drafts));
+    return this.#write(
+      () => readableDrafts(drafts, this.session),
+      (shelf, row, ready) => this.#insert(shelf, row, ready),
+    );
   }
 
   async admit(options: AdmitOptions): Promise<Admission> {
     const { session, epoch: driverEpoch } = this;
-    return this.#unlessLost(() =>
-      this.#store.commits.run((shelf) => {
-        const asked = admitted(this.#driven(shelf), options);
-        const known = shelf.producer(session, asked.producer);
-        // A request that is asked for again goes on counting its attempts.
-        const attempt = asked.isRequest ? (known?.attempt ?? 0) : asked.attempt;
-        // Whoever writes by it already goes on.
-        if (known?.driverEpoch !== driverEpoch)
-          shelf.putProducer({ ...asked, attempt, epoch: known?.epoch ?? 0 });
-        return { session, driverEpoch, producer: asked.producer };
-      }),
-    );
+    if (this.#end !== undefined) throw this.#end;
+    assertAdmitting(options, session);
+    const asked = { ...options };
+    return this.#store.commits.run((shelf) => {
+      const row = admitted(this.#driven(shelf), asked);
+      const known = shelf.producer(session, row.producer);
+      // A request that is asked for again goes on counting its attempts.
+      const attempt = row.isRequest ? (known?.attempt ?? 0) : row.attempt;
+      // Whoever writes by it already goes on.
+      if (known?.driverEpoch !== driverEpoch)
+        shelf.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
+      return { session, driverEpoch, producer: row.producer };
+    }, this.#failing());
   }
 
   async closeSession(): Promise<Batch> {
-    const closed = await this.#write((shelf, row) => {
-      const stored = this.#insert(shelf, row, []);
-      const last = { ...stored.row, isClosed: true, lease: undefined };
-      shelf.putSession(last);
-      return { ...stored, row: last };
-    });
+    const closed = await this.#write(
+      () => [],
+      (shelf, row) => {
+        const stored = this.#insert(shelf, row, []);
+        const last = { ...stored.row, isClosed: true, lease: undefined };
+        shelf.putSession(last);
+        return { ...stored, row: last };
+      },
+    );
+    this.#isGivenBack = true;
     this.#stop(closedError(this));
     return closed;
   }
 
   release(): Promise<void> {
-    return this.#giveBack(released(this.session, this.epoch));
+    this.#stop(released(this.session, this.epoch));
+    return this.#giveBack();
   }
 
+  /** The log is closed. */
   end(why: Error): Promise<void> {
     if (this.#end === undefined) this.#tellLost(why);
-    return this.#giveBack(why);
+    this.#stop(why);
+    return this.#giveBack();
   }
 
-  async #giveBack(why: Error): Promise<void> {
-    if (this.#end !== undefined) return;
-    this.#stop(why);
+  /** After a failure nobody knows what a later append would follow, so there is none. */
+  lose(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error instanceof Error ? error : new Error(String(error));
+    if (this.#end === undefined) {
+      this.#tellLost(this.#failure);
+      this.#store.lostEpochs.add(this.epoch);
+    }
+    this.#stop(this.#failure);
+    // Not now: a transaction may be under way. Where it cannot be given back, it ends by itself.
+    queueMicrotask(() => this.#giveBack().catch(() => {}));
+  }
+
+  /** What it gave before it stops is stored all the same. */
+  #stop(why: Error): void {
+    this.#end ??= why;
+    this.#keeper.stop();
+    if (this.#isGivenBack) this.#store.drivers.delete(this);
+  }
+
+  async #giveBack(): Promise<void> {
+    if (this.#isGivenBack) return;
     await this.#store.commits.run((shelf) => {
       const row = shelf.session(this.session);
-      if (row?.epoch === this.epoch && !row.isClosed)
+      if (row?.epoch === this.epoch && row.lease !== undefined)
         shelf.putSession({ ...row, lease: undefined });
     });
+    this.#isGivenBack = true;
+    this.#store.drivers.delete(this);
+    this.#store.lostEpochs.delete(this.epoch);
   }
 
-  async #write(work: (shelf: ShelfWriter, row: SessionRow) => Stored): Promise<Batch> {
-    const { batch } = await this.#unlessLost(() =>
-      this.#store.commits.run(
-        (shelf) => work(shelf, this.#driven(shelf)),
-        ({ row, own, batch: told }) => {
+  /** `ready` is asked for at once, so that it does not matter what becomes of the drafts afterwards. */
+  async #write(
+    ready: () => readonly DraftRecord[],
+    work: (shelf: ShelfWriter, row: SessionRow, drafts: readonly DraftRecord[]) => Stored,
+  ): Promise<Batch> {
+    if (this.#end !== undefined) throw this.#end;
+    let drafts: readonly DraftRecord[];
+    try {
+      drafts = ready();
+    } catch (error) {
+      this.lose(error);
+      throw error;
+    }
+    const { batch } = await this.#store.commits.run(
+      (shelf) => work(shelf, this.#driven(shelf), drafts),
+      {
+        ...this.#failing(),
+        tell: ({ row, records, batch: told }) => {
           this.#given = told.through;
-          this.#store.feeds.push(row, own);
+          this.#store.feeds.push(row, records);
         },
-      ),
+      },
     );
     return batch;
   }
 
-  async #unlessLost<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#end !== undefined) throw this.#end;
-    try {
-      return await work();
-    } catch (error) {
-      // After a failure nobody knows what a later append would follow.
-      this.#lose(error);
-      throw error;
-    }
+  #failing(): { readonly fail: (error: unknown) => void } {
+    return { fail: (error) => this.lose(error) };
   }
 
   #insert(shelf: ShelfWriter, row: SessionRow, drafts: readonly DraftRecord[]): Stored {
-    const { transactions: transaction } = this.#store.commits;
+    const { commits, clock } = this.#store;
+    const { transactions: transaction } = commits;
     const after = this.#due?.transaction === transaction ? this.#due.through : this.#given;
     const others = this.#store.recordsBetween(shelf, this.session, after, row.through);
-    const now = this.#clock.now();
-    const { row: next, records: own } = numberRecords(row, drafts, `driver ${this.epoch}`, now);
-    const renewed = {
-      ...next,
-      lease: next.lease && { ...next.lease, expiresAt: now + this.#leaseMs },
-    };
-    shelf.insert(this.session, own);
-    shelf.putSession(renewed);
-    const batch = { after, through: next.through, records: [...others, ...own] };
-    this.#due = { transaction, through: next.through };
-    return { row: renewed, own, batch };
+    const producer = `driver ${this.epoch}`;
+    const added = addRecords(shelf, this.#renewed(row), drafts, producer, clock.now());
+    const { through } = added.row;
+    this.#due = { transaction, through };
+    return { ...added, batch: { after, through, records: [...others, ...added.records] } };
+  }
+
+  #renewed(row: SessionRow): SessionRow {
+    const expiresAt = this.#store.clock.now() + this.#leaseMs;
+    return { ...row, lease: row.lease && { ...row.lease, expiresAt } };
   }
 
   #driven(shelf: ShelfWriter): SessionRow {
+    if (this.#failure !== undefined) throw this.#failure;
     const row = shelf.session(this.session);
     assertDrives(row, this.epoch, this.session);
     return row;
-  }
-
-  #renewLater(): void {
-    if (this.#end !== undefined || !Number.isFinite(this.#leaseMs)) return;
-    const renew = () => {
-      this.#renew().then(
-        () => this.#renewLater(),
-        (error: unknown) => this.#lose(error),
-      );
-    };
-    this.#cancelRenewal = this.#clock.after(this.#leaseMs / 3, renew, { isIdle: true });
-  }
-
-  #renew(): Promise<void> {
-    return this.#store.commits.run((shelf) => {
-      const row = this.#driven(shelf);
-      const expiresAt = this.#clock.now() + this.#leaseMs;
-      shelf.putSession({ ...row, lease: row.lease && { ...row.lease, expiresAt } });
-    });
-  }
-
-  #lose(error: unknown): void {
-    const why = error instanceof Error ? error : new Error(String(error));
-    if (this.#end === undefined) {
-      this.#tellLost(why);
-      this.#store.lostEpochs.add(this.epoch);
-    }
-    this.#stop(why);
-  }
-
-  #stop(why: Error): void {
-    this.#end ??= why;
-    this.#cancelRenewal();
-    this.#store.drivers.delete(this);
   }
 }
 

@@ -16,14 +16,29 @@ import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { Feeds } from '../follow/feeds.ts';
 import { follow } from '../follow/follow.ts';
-import { closedError, isHeld, takeLease } from '../rules/lease.ts';
-import { numberRecords } from '../rules/number-records.ts';
+import { Following } from '../follow/following.ts';
+import { closedError, deletedError, fencedError, isHeld, takeLease } from '../rules/lease.ts';
+import { newSession } from '../rules/new-session.ts';
 import { hasWork } from '../rules/open-work.ts';
 import { assertAdmitted, opened } from '../rules/produce.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import { sessionInfo } from '../rules/session-info.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { ProcessMark, SessionRow } from '../shelf/rows.ts';
 import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
+import { addRecords } from './add-records.ts';
+import {
+  assertAdmission,
+  assertFilter,
+  assertFollowing,
+  assertForking,
+  assertKey,
+  assertMaxBytes,
+  assertOpening,
+  assertReason,
+  assertRestoring,
+  assertSession,
+} from './check-options.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LocalBlobs } from './local-blobs.ts';
@@ -74,66 +89,65 @@ export class LocalLog implements Log {
 
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
-    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0 } = options;
+    assertOpening(session, options);
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, takeOver = false } = options;
     const { process, isAlive = () => undefined } = this.#options;
-    const epoch = await this.#store.commits.run((shelf) => {
-      const now = this.#store.clock.now();
-      const row = shelf.session(session) ?? newSession(session, now);
-      assertOffset(row, from);
-      const nextEpoch = () => shelf.nextEpoch();
-      const takeOver = options.takeOver === true || this.#store.lostEpochs.has(row.epoch);
-      const ask = { ...options, takeOver, leaseMs, holder, process, now, isAlive, nextEpoch };
-      const held = takeLease(row, ask);
-      shelf.putSession(held);
-      this.#store.lostEpochs.delete(row.epoch);
-      return held.epoch;
-    });
-    return new LocalDriver(this.#store, { session, epoch, leaseMs, from });
+    const { commits, clock, lostEpochs } = this.#store;
+    let driver: LocalDriver | undefined;
+    const row = await commits.run(
+      (shelf) => {
+        const now = clock.now();
+        const known = shelf.session(session) ?? newSession(session, shelf.nextSession(), now);
+        assertOffset(known, from);
+        const nextEpoch = () => shelf.nextEpoch();
+        const isFree = takeOver || lostEpochs.has(known.epoch);
+        const ask = { takeOver: isFree, leaseMs, holder, process, now, isAlive, nextEpoch };
+        const held = takeLease(known, ask);
+        shelf.putSession(held);
+        return held;
+      },
+      {
+        // At once, so that a log that is closed right after it knows of whom to take it back.
+        tell: (held) => {
+          const { epoch } = held;
+          driver = new LocalDriver(this.#store, { session, epoch, leaseMs, from });
+          this.#store.fence(session, (own) => fencedError(held, own), epoch);
+        },
+      },
+    );
+    return driver ?? new LocalDriver(this.#store, { session, epoch: row.epoch, leaseMs, from });
   }
 
   async produce(admission: Admission): Promise<Producer> {
     this.#assertOpen();
-    const { session, producer } = admission;
-    const { row } = await this.#store.commits.run(
-      (shelf) => {
-        const known = shelf.producer(session, producer);
-        assertAdmitted(shelf.session(session), known, admission);
-        const row = opened(known);
-        shelf.putProducer(row);
-        return {
-          row,
-          ...this.#supersede(
-            shelf,
-            session,
-            known.isRequest && known.epoch > 0 ? known : undefined,
-          ),
-        };
-      },
-      ({ session: next, records }) => next && this.#store.feeds.push(next, records),
-    );
-    return new LocalProducer(this.#store, admission, row);
+    assertAdmission(admission);
+    const own = { ...admission };
+    const { producer } = await this.#store.commits.run((shelf) => this.#reopen(shelf, own), {
+      tell: ({ added }) => added && this.#store.feeds.push(added.row, added.records),
+    });
+    return new LocalProducer(this.#store, own, producer);
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
     this.#assertOpen();
-    const { submitted } = await this.#store.commits.run(
+    assertSession(session);
+    assertKey(key, session);
+    const { clock, commits, feeds } = this.#store;
+    const fact = { type: 'command_queued', key, command } as const;
+    const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+    const { offset, added } = await commits.run(
       (shelf) => {
-        const known = shelf.commandOffset(session, key);
-        if (known !== undefined)
-          return { submitted: { offset: known, isRepeat: true }, row: undefined, records: [] };
-        const now = this.#store.clock.now();
-        const row = shelf.session(session) ?? newSession(session, now);
+        const known = shelf.command(session, key);
+        if (known !== undefined) return { offset: known.offset, added: undefined };
+        const now = clock.now();
+        const row = shelf.session(session) ?? newSession(session, shelf.nextSession(), now);
         if (row.isClosed) throw closedError(row);
-        const fact = { type: 'command_queued', key, command } as const;
-        const numbered = numberRecords(row, [{ turn: 0, attempt: 0, fact }], 'command', now);
-        shelf.putSession(numbered.row);
-        shelf.insert(session, numbered.records);
-        shelf.putCommand(session, key, numbered.row.through);
-        return { submitted: { offset: numbered.row.through, isRepeat: false }, ...numbered };
+        const stored = addRecords(shelf, row, drafts, 'command', now);
+        return { offset: stored.row.through, added: stored };
       },
-      ({ row, records }) => row && this.#store.feeds.push(row, records),
+      { tell: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
     );
-    return submitted;
+    return { offset, isRepeat: added === undefined };
   }
 
   async read(
@@ -141,33 +155,45 @@ export class LocalLog implements Log {
     { from = 0, maxBytes = batchBytes }: ReadOptions = {},
   ): Promise<Batch> {
     this.#assertOpen();
+    assertMaxBytes(maxBytes, session);
     const row = this.#known(session);
     assertOffset(row, from);
     const records = this.#store.shelf.records(session, from, maxBytes);
+    // Another process may have deleted it in between: then this is no answer.
+    if (this.#known(session).made !== row.made) throw unknownSession(session);
     // What came last may have been taken out: then there is nothing after it, and that was all.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
 
-  async *follow(session: SessionId, options: FollowOptions = {}): AsyncGenerator<Batch> {
+  follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
+    assertFollowing(session, options);
+    const { signal: outer, ...rest } = options;
+    return new Following(outer, (signal) => this.#follow(session, { ...rest, signal }));
+  }
+
+  async *#follow(session: SessionId, options: FollowOptions): AsyncGenerator<Batch> {
     this.#assertOpen();
     const row = this.#known(session);
     assertOffset(row, options.from ?? 0);
-    const feed = this.#store.feeds.join(row);
+    const { feeds, clock } = this.#store;
+    const feed = feeds.join(row);
     try {
-      yield* follow(feed, options, () => this.#isClosed);
+      yield* follow(feed, options, { isClosed: () => this.#isClosed, clock });
     } finally {
-      this.#store.feeds.leave(feed);
+      feeds.leave(feed);
     }
   }
 
   async info(session: SessionId): Promise<SessionInfo | undefined> {
     this.#assertOpen();
+    assertSession(session);
     const row = this.#store.shelf.session(session);
     return row && sessionInfo(row);
   }
 
   async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
     this.#assertOpen();
+    assertFilter(filter);
     const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
     // Which of them are driven, and so how many are left of them, only the clock can tell.
@@ -187,7 +213,8 @@ export class LocalLog implements Log {
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
     this.#assertOpen();
-    return sessionInfo(await rewrite.fork(this.#store, this.#known(session), options));
+    assertForking(options);
+    return sessionInfo(await rewrite.fork(this.#store, this.#known(session), { ...options }));
   }
 
   async restore(
@@ -196,23 +223,32 @@ export class LocalLog implements Log {
     options: RestoreOptions = {},
   ): Promise<SessionInfo> {
     this.#assertOpen();
+    assertSession(session);
+    assertRestoring(options, session);
     return sessionInfo(await restore(this.#store, session, records, options));
   }
 
   async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
     this.#assertOpen();
+    assertReason(reason, session);
     await rewrite.redact(this.#store, this.#known(session), item, reason);
   }
 
   async delete(session: SessionId): Promise<void> {
     this.#assertOpen();
+    assertSession(session);
     await this.#store.commits.run(
       (shelf) => {
         const blobs = shelf.blobsOf(session);
         shelf.deleteSession(session);
         shelf.deleteUnusedBlobs(blobs);
       },
-      () => this.#store.feeds.reset(session),
+      {
+        tell: () => {
+          this.#store.feeds.reset(session);
+          this.#store.fence(session, () => deletedError(session));
+        },
+      },
     );
   }
 
@@ -221,6 +257,7 @@ export class LocalLog implements Log {
     this.#isClosed = true;
     const why = closedLog();
     const { commits, drivers, feeds, shelf } = this.#store;
+    commits.flush();
     const given = [...drivers].map((driver) => driver.end(why));
     commits.close(why);
     feeds.close();
@@ -229,25 +266,23 @@ export class LocalLog implements Log {
     await Promise.allSettled(given);
   }
 
-  /** The earlier try at the request leaves the stage. */
-  #supersede(
-    shelf: ShelfWriter,
-    session: SessionId,
-    earlier: { readonly turn: number; readonly attempt: number } | undefined,
-  ) {
+  /** The earlier try at a request leaves the stage. */
+  #reopen(shelf: ShelfWriter, admission: Admission) {
+    const { session, producer: name } = admission;
     const row = shelf.session(session);
-    if (row === undefined || earlier === undefined) return { session: undefined, records: [] };
-    const { turn, attempt } = earlier;
+    const known = shelf.producer(session, name);
+    assertAdmitted(row, known, admission);
+    const producer = opened(known);
+    shelf.putProducer(producer);
+    const { turn, attempt } = known;
+    if (row === undefined || !known.isRequest || known.epoch === 0)
+      return { producer, added: undefined };
     const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
-    const numbered = numberRecords(
-      row,
-      [{ turn, attempt, fact }],
-      'store',
-      this.#store.clock.now(),
-    );
-    shelf.putSession(numbered.row);
-    shelf.insert(session, numbered.records);
-    return { session: numbered.row, records: numbered.records };
+    const drafts = [{ turn, attempt, fact }];
+    return {
+      producer,
+      added: addRecords(shelf, row, drafts, 'store', this.#store.clock.now()),
+    };
   }
 
   #isWaiting(row: SessionRow): boolean {
@@ -258,9 +293,10 @@ export class LocalLog implements Log {
   }
 
   #known(session: SessionId): SessionRow {
+    assertSession(session);
     const row = this.#store.shelf.session(session);
-    if (row !== undefined) return row;
-    throw new LogError('no_session', `Cannot find session ${session}`, { session });
+    if (row === undefined) throw unknownSession(session);
+    return row;
   }
 
   #assertOpen(): void {
@@ -268,19 +304,8 @@ export class LocalLog implements Log {
   }
 }
 
-function newSession(session: SessionId, now: number): SessionRow {
-  const work = { openRuns: 0, openTurns: 0, queuedCommands: 0 };
-  const times = { createdAt: now, changedAt: now };
-  return {
-    session,
-    through: 0,
-    ...times,
-    isClosed: false,
-    epoch: 0,
-    lease: undefined,
-    ...work,
-    origin: undefined,
-  };
+function unknownSession(session: SessionId): LogError {
+  return new LogError('no_session', `Cannot find session ${session}`, { session });
 }
 
 function closedLog(): LogError {

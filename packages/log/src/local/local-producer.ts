@@ -1,10 +1,11 @@
 import type { DraftRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import type { Acknowledged, Admission, Producer } from '../contract/producer.ts';
-import { numberRecords } from '../rules/number-records.ts';
 import { assertAdmitted, isNext } from '../rules/produce.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import type { ProducerRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
+import { addRecords } from './add-records.ts';
 import type { Store } from './store.ts';
 
 export class LocalProducer implements Producer {
@@ -27,12 +28,13 @@ export class LocalProducer implements Producer {
   async append(drafts: readonly DraftRecord[], sequence: number): Promise<Acknowledged> {
     const isOwn = ({ turn, attempt }: DraftRecord) =>
       turn === this.turn && attempt === this.attempt;
-    if (!drafts.every(isOwn)) throw this.#foreign();
-    const { acknowledged } = await this.#store.commits.run(
-      (shelf) => this.#insert(shelf, drafts, sequence),
-      ({ row, own }) => row && this.#store.feeds.push(row, own),
+    const ready = readableDrafts(drafts, this.session);
+    if (!ready.every(isOwn)) throw this.#foreign();
+    const { through, added } = await this.#store.commits.run(
+      (shelf) => this.#insert(shelf, ready, sequence),
+      { tell: ({ added: stored }) => stored && this.#store.feeds.push(stored.row, stored.records) },
     );
-    return acknowledged;
+    return { through, isRepeat: added === undefined };
   }
 
   #insert(shelf: ShelfWriter, drafts: readonly DraftRecord[], sequence: number) {
@@ -40,19 +42,12 @@ export class LocalProducer implements Producer {
     const row = shelf.session(session);
     const producer = shelf.producer(session, this.#admission.producer);
     assertAdmitted(row, producer, this.#admission, this.epoch);
-    if (row === undefined || !isNext(producer, sequence)) {
-      return {
-        row: undefined,
-        own: [],
-        acknowledged: { through: producer.through, isRepeat: true },
-      };
-    }
-    const now = this.#store.clock.now();
-    const { row: next, records: own } = numberRecords(row, drafts, producer.producer, now);
-    shelf.insert(session, own);
-    shelf.putSession(next);
-    shelf.putProducer({ ...producer, sequence, through: next.through });
-    return { row: next, own, acknowledged: { through: next.through, isRepeat: false } };
+    if (row === undefined || !isNext(producer, sequence))
+      return { through: producer.through, added: undefined };
+    const added = addRecords(shelf, row, drafts, producer.producer, this.#store.clock.now());
+    const { through } = added.row;
+    shelf.putProducer({ ...producer, sequence, through });
+    return { through, added };
   }
 
   #foreign(): LogError {

@@ -1,10 +1,11 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { withWork } from '../rules/open-work.ts';
+import { newSession } from '../rules/new-session.ts';
 import { triedRequests } from '../rules/tried-requests.ts';
 import type { SessionRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
+import { remember } from './add-records.ts';
 import type { Store } from './store.ts';
 
 /** A session of records that are numbered already. */
@@ -18,22 +19,11 @@ export function restore(
   const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
   const through = lastOffset(session, records);
   assertKeys(session, records);
-  const row = {
-    session,
-    through,
-    createdAt,
-    changedAt,
-    isClosed,
-    epoch: 0,
-    lease: undefined,
-    openRuns: 0,
-    openTurns: 0,
-    queuedCommands: 0,
-    origin,
-  };
+  const copy = [...records];
   return store.commits.run((shelf) => {
     if (shelf.session(session) !== undefined) throw exists(session);
-    return putCopy(shelf, withWork(row, records), records);
+    const row = newSession(session, shelf.nextSession(), now);
+    return putCopy(shelf, { ...row, through, createdAt, changedAt, isClosed, origin }, copy);
   });
 }
 
@@ -46,10 +36,10 @@ export function putCopy(
   const { session, through } = row;
   shelf.putSession(row);
   if (through > 0) shelf.replace(session, 1, through, records);
-  for (const { offset, fact } of records)
-    if (fact?.type === 'command_queued') shelf.putCommand(session, fact.key, offset);
+  const known = remember(shelf, row, records);
+  shelf.putSession(known);
   for (const producer of triedRequests(row, records)) shelf.putProducer(producer);
-  return row;
+  return known;
 }
 
 function lastOffset(session: SessionId, records: readonly LogRecord[]): number {

@@ -4,10 +4,12 @@ import { LogError } from '../contract/log-error.ts';
 import { consumeQueued, isInside, isKept } from '../rewrite/fork.ts';
 import { standingOf, withoutItem } from '../rewrite/redact.ts';
 import { settled } from '../rewrite/settle.ts';
+import { newSession } from '../rules/new-session.ts';
 import { numberRecords } from '../rules/number-records.ts';
-import { withWork } from '../rules/open-work.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import type { SessionRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
+import { addRecords } from './add-records.ts';
 import { putCopy } from './restore.ts';
 import type { Store } from './store.ts';
 
@@ -16,14 +18,16 @@ export const rewrite = {
   settle(store: Store, { session }: SessionRow, turn: number): Promise<boolean> {
     return store.commits.run(
       (shelf) => {
-        const found = settled(session, turn, allOf(store, shelf, session));
+        const row = known(shelf, session);
+        const found = settled(session, turn, allOf(store, shelf, row));
         if (found === undefined) return false;
         const blobs = shelf.blobsOf(session);
         shelf.replace(session, found.first, found.last, found.records);
+        shelf.putSession({ ...row, rewrites: row.rewrites + 1 });
         shelf.deleteUnusedBlobs(blobs);
         return true;
       },
-      (hasChanged) => hasChanged && store.feeds.reset(session),
+      { tell: (hasChanged) => hasChanged && store.feeds.reset(session) },
     );
   },
 
@@ -33,38 +37,39 @@ export const rewrite = {
     item: ItemId,
     reason?: string,
   ): Promise<void> {
+    const fact = {
+      type: 'item_redacted',
+      itemId: item,
+      ...(reason === undefined ? {} : { reason }),
+    } as const;
+    const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
     await store.commits.run(
       (shelf) => {
-        const records = allOf(store, shelf, session);
-        const row = shelf.session(session);
+        const row = known(shelf, session);
+        const records = allOf(store, shelf, row);
         const standing = standingOf(session, records, item);
         if (standing === 'unknown') throw unknown(session, item);
         if (standing === 'open') throw streaming(session, item);
-        if (row === undefined) return;
         const blobs = shelf.blobsOf(session);
-        const fact = {
-          type: 'item_redacted',
-          itemId: item,
-          ...(reason === undefined ? {} : { reason }),
-        } as const;
-        // Nobody has what left with its attempt, and the fold would not know of what this speaks.
-        const drafts = standing === 'superseded' ? [] : [{ turn: 0, attempt: 0, fact }];
-        const numbered = numberRecords(row, drafts, 'store', store.clock.now());
         shelf.replace(session, 1, row.through, withoutItem(records, item));
-        shelf.putSession(numbered.row);
-        shelf.insert(session, numbered.records);
+        // Nobody has what left with its attempt, and the fold would not know of what this speaks.
+        const told = standing === 'superseded' ? [] : drafts;
+        const rewritten = { ...row, rewrites: row.rewrites + 1 };
+        addRecords(shelf, rewritten, told, 'store', store.clock.now());
         shelf.deleteUnusedBlobs(blobs);
       },
-      () => store.feeds.reset(session),
+      { tell: () => store.feeds.reset(session) },
     );
   },
 
-  fork(store: Store, { session, through }: SessionRow, options: ForkOptions): Promise<SessionRow> {
+  fork(store: Store, { session }: SessionRow, options: ForkOptions): Promise<SessionRow> {
     const { into, through: at } = options;
     return store.commits.run((shelf) => {
+      const row = known(shelf, session);
+      const { through } = row;
       if (shelf.session(into) !== undefined) throw exists(into);
       if (!Number.isInteger(at) || at < 0 || at > through) throw outside(session, at, through);
-      const all = allOf(store, shelf, session);
+      const all = allOf(store, shelf, row);
       if (isInside(all, at)) throw inside(session, at);
       if (at < through && !isKept(all, at)) throw takenOut(session, at);
       const records = all.filter(({ offset }) => offset <= at);
@@ -81,24 +86,22 @@ function copied(
   records: readonly LogRecord[],
 ): SessionRow {
   const now = store.clock.now();
-  const none = { openRuns: 0, openTurns: 0, queuedCommands: 0 };
-  const empty = {
-    session: into,
-    through: origin.through,
-    createdAt: now,
-    changedAt: now,
-    isClosed: false,
-    epoch: 0,
-    lease: undefined,
-    ...none,
-    origin,
-  };
-  const done = numberRecords(withWork(empty, records), consumeQueued(records), 'store', now);
-  return putCopy(shelf, done.row, [...records, ...done.records]);
+  const { through } = origin;
+  const empty = { ...newSession(into, shelf.nextSession(), now), origin, through };
+  const done = numberRecords(empty, consumeQueued(records), 'store', now);
+  const copy = { ...empty, through: through + done.length };
+  return putCopy(shelf, copy, [...records, ...done]);
 }
 
-function allOf(store: Store, shelf: ShelfWriter, session: SessionId): readonly LogRecord[] {
-  return store.recordsBetween(shelf, session, 0, shelf.session(session)?.through ?? 0);
+function allOf(store: Store, shelf: ShelfWriter, row: SessionRow): readonly LogRecord[] {
+  return store.recordsBetween(shelf, row.session, 0, row.through);
+}
+
+/** As it is in the transaction: it may have been deleted since it was asked for. */
+function known(shelf: ShelfWriter, session: SessionId): SessionRow {
+  const row = shelf.session(session);
+  if (row !== undefined) return row;
+  throw new LogError('no_session', `Cannot find session ${session}`, { session });
 }
 
 function exists(session: SessionId): LogError {

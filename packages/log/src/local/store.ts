@@ -5,9 +5,14 @@ import type { Shelf, ShelfReader } from '../shelf/shelf.ts';
 import type { Clock } from './clock.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** What gives back what it holds when the log is closed. */
-interface Ending {
+/** Whoever has a lease here. */
+interface Holder {
+  readonly session: SessionId;
+  readonly epoch: number;
+  /** The log is closed: it gives back what it holds. */
   end(why: Error): Promise<void>;
+  /** It does not hold it any more. */
+  lose(why: Error): void;
 }
 
 /** What the parts of a local log share. */
@@ -16,8 +21,7 @@ export class Store {
   readonly commits: GroupCommit;
   readonly feeds: Feeds;
   readonly clock: Clock;
-  /** Those that hold a lease. */
-  readonly drivers: Set<Ending> = new Set();
+  readonly drivers: Set<Holder> = new Set();
   /** Those whose driver failed here while it had the lease: nobody has to wait for that to end. */
   readonly lostEpochs: Set<number> = new Set();
 
@@ -26,6 +30,12 @@ export class Store {
     this.commits = commits;
     this.feeds = feeds;
     this.clock = clock;
+  }
+
+  /** Another one drives the session, or nobody can: tells those here who did, before they write in vain. */
+  fence(session: SessionId, why: (epoch: number) => Error, epoch?: number): void {
+    for (const driver of this.drivers)
+      if (driver.session === session && driver.epoch !== epoch) driver.lose(why(driver.epoch));
   }
 
   /** All of them, page by page. */

@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import { hasWork } from '../rules/open-work.ts';
-import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../shelf/rows.ts';
 import { settledIn } from '../shelf/settled-in.ts';
 import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
@@ -12,7 +12,7 @@ interface Entry {
   /** What snapshots stand for. */
   settled: readonly Snapshot['covers'][];
   readonly producers: Map<string, ProducerRow>;
-  readonly commands: Map<string, number>;
+  readonly commands: Map<string, CommandRow>;
 }
 
 /**
@@ -22,9 +22,10 @@ interface Entry {
 export class MemoryShelf implements Shelf, ShelfWriter {
   readonly #entries = new Map<SessionId, Entry>();
   readonly #blobs = new Map<string, Uint8Array>();
-  /** Stored, and not named since. */
-  readonly #heldBlobs = new Set<string>();
+  /** How often each was stored and not named since. */
+  readonly #heldBlobs = new Map<string, number>();
   #epochs = 0;
+  #made = 0;
 
   transact<T>(work: (shelf: ShelfWriter) => T): T {
     return work(this);
@@ -59,7 +60,7 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     return this.#entries.get(session)?.producers.get(producer);
   }
 
-  commandOffset(session: SessionId, key: string): number | undefined {
+  command(session: SessionId, key: string): CommandRow | undefined {
     return this.#entries.get(session)?.commands.get(key);
   }
 
@@ -95,6 +96,10 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     return ++this.#epochs;
   }
 
+  nextSession(): number {
+    return ++this.#made;
+  }
+
   putSession(row: SessionRow): void {
     const entry = this.#entries.get(row.session);
     if (entry !== undefined) entry.row = row;
@@ -108,15 +113,15 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     this.#entries.get(row.session)?.producers.set(row.producer, row);
   }
 
-  putCommand(session: SessionId, key: string, offset: number): void {
-    this.#entries.get(session)?.commands.set(key, offset);
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#entries.get(session)?.commands.set(key, row);
   }
 
   insert(session: SessionId, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) entry?.records.push(record);
-    for (const hash of usedBlobs(records)) this.#heldBlobs.delete(hash);
+    for (const hash of usedBlobs(records)) this.#letGo(hash);
   }
 
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
@@ -127,7 +132,7 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     const end = firstAfter(entry.records, last);
     entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
     entry.settled = settledIn(entry.records);
-    for (const hash of usedBlobs(records)) if (!before.has(hash)) this.#heldBlobs.delete(hash);
+    for (const hash of usedBlobs(records)) if (!before.has(hash)) this.#letGo(hash);
   }
 
   deleteSession(session: SessionId): void {
@@ -136,7 +141,13 @@ export class MemoryShelf implements Shelf, ShelfWriter {
 
   putBlob(hash: string, bytes: Uint8Array): void {
     if (!this.#blobs.has(hash)) this.#blobs.set(hash, bytes);
-    this.#heldBlobs.add(hash);
+    this.#heldBlobs.set(hash, (this.#heldBlobs.get(hash) ?? 0) + 1);
+  }
+
+  #letGo(hash: string): void {
+    const holds = (this.#heldBlobs.get(hash) ?? 0) - 1;
+    if (holds > 0) this.#heldBlobs.set(hash, holds);
+    else this.#heldBlobs.delete(hash);
   }
 
   deleteUnusedBlobs(hashes: readonly string[]): void {

@@ -39,10 +39,7 @@ export function assertDrives(
   epoch: number,
   session: string,
 ): asserts row is SessionRow {
-  if (row === undefined)
-    throw new LogError('no_session', `Cannot append to session ${session}: it was deleted`, {
-      session,
-    });
+  if (row === undefined) throw deletedError(session);
   if (row.isClosed) throw closedError(row);
   if (row.epoch !== epoch || row.lease === undefined) throw fencedError(row, epoch);
 }
@@ -55,7 +52,12 @@ function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number)
   return new LogError('held', message, { session, epoch, holder: lease.holder });
 }
 
-function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
+export function deletedError(session: string): LogError {
+  const message = `Cannot append to session ${session}: it was deleted`;
+  return new LogError('no_session', message, { session });
+}
+
+export function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
   const now =
     lease === undefined ? 'nobody drives it' : `${lease.holder} drives it, epoch ${epoch}`;
   const message = `Cannot append to session ${session} as epoch ${own}: ${now}. Nothing was stored; open it again`;

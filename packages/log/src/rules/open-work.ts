@@ -1,40 +1,38 @@
 import type { LogRecord } from '@millrace/core';
 import type { SessionRow } from '../shelf/rows.ts';
 
-/** The row with what its records begin and finish: so one can tell whether work waits without a fold. */
+/** The row with the runs and turns that its records begin and finish: so nobody needs a fold to tell. */
 export function withWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
-  let { openRuns, openTurns, queuedCommands } = row;
-  for (const { fact } of records) {
+  let { openWork } = row;
+  for (const { fact, turn } of records) {
     switch (fact?.type) {
       case 'run_started':
-        openRuns++;
+        openWork = [...without(openWork, `run ${fact.runId}`), `run ${fact.runId}`];
         break;
       case 'run_finished':
-        openRuns--;
+        openWork = without(openWork, `run ${fact.runId}`);
         break;
       case 'turn_started':
-        openTurns++;
+        openWork = [...without(openWork, `turn ${turn}`), `turn ${turn}`];
         break;
       case 'turn_finished':
-        openTurns--;
-        break;
-      case 'command_queued':
-        queuedCommands++;
-        break;
-      case 'command_consumed':
-        queuedCommands--;
+        openWork = without(openWork, `turn ${turn}`);
         break;
       default:
     }
   }
-  return { ...row, openRuns, openTurns, queuedCommands };
+  return openWork === row.openWork ? row : { ...row, openWork };
 }
 
-export function hasWork({ isClosed, openRuns, openTurns, queuedCommands }: SessionRow): boolean {
-  return !isClosed && (openRuns > 0 || openTurns > 0 || queuedCommands > 0);
+function without(work: readonly string[], done: string): readonly string[] {
+  return work.filter((one) => one !== done);
+}
+
+export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boolean {
+  return !isClosed && (openWork.length > 0 || queuedCommands > 0);
 }
 
 /** Does nothing go on that a reader would wait for? */
-export function isIdle({ openRuns, openTurns }: SessionRow): boolean {
-  return openRuns <= 0 && openTurns <= 0;
+export function isIdle({ openWork }: SessionRow): boolean {
+  return openWork.length === 0;
 }

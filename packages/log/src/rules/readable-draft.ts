@@ -1,40 +1,42 @@
 import {
-  attemptOf,
   type DraftRecord,
   decodeDraft,
   defaultLimits,
   encodeDraft,
   isMillraceError,
+  isPartId,
   type PartId,
-  partId,
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 
 /**
- * The draft as any reader will read it. Throws `bad_records` where none could: once it is stored, the
- * session could never be read past it.
+ * The drafts as any reader will read them, whatever becomes of those that were given. Throws
+ * `bad_records` where none could: once they are stored, the session could never be read past them.
  */
-export function readableDraft(draft: DraftRecord, session: string): DraftRecord {
-  if (isPlainAppend(draft)) return draft;
+export function readableDrafts(
+  drafts: readonly DraftRecord[],
+  session: string,
+): readonly DraftRecord[] {
   try {
-    return decodeDraft(encodeDraft(draft));
+    return drafts.map((draft) => plainAppend(draft) ?? decodeDraft(encodeDraft(draft)));
   } catch (error) {
     throw unreadable(error, session);
   }
 }
 
 /** Most are, and to see that one is costs less than to write it and read it again. */
-function isPlainAppend({ turn, attempt, delta, fact }: DraftRecord): boolean {
-  return (
-    delta?.type === 'append_text' &&
-    fact === undefined &&
+function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord | undefined {
+  if (delta?.type !== 'append_text' || fact !== undefined) return undefined;
+  const { partId: id, at, chunk } = delta;
+  const isPlain =
     isCount(turn) &&
     isCount(attempt) &&
-    isCount(delta.at) &&
-    typeof delta.chunk === 'string' &&
-    delta.chunk.length <= defaultLimits.maxTextLength &&
-    isPartId(delta.partId)
-  );
+    isCount(at) &&
+    typeof chunk === 'string' &&
+    chunk.length <= defaultLimits.maxTextLength &&
+    isKnownPart(id);
+  if (!isPlain) return undefined;
+  return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
 function isCount(value: unknown): boolean {
@@ -44,16 +46,11 @@ function isCount(value: unknown): boolean {
 /** The last one that was found to be an id: appends come many to a part. */
 let known: PartId | undefined;
 
-function isPartId(id: PartId): boolean {
+function isKnownPart(id: PartId): boolean {
   if (id === known) return true;
-  try {
-    const { turn, attempt } = attemptOf(id);
-    if (partId(turn, attempt, id.slice(`${turn}.${attempt}.`.length)) !== id) return false;
-    known = id;
-    return true;
-  } catch {
-    return false;
-  }
+  if (typeof id !== 'string' || !isPartId(id)) return false;
+  known = id;
+  return true;
 }
 
 function unreadable(cause: unknown, session: string): LogError {

@@ -3,6 +3,10 @@ import type { SessionId } from '@millrace/core';
 /** What a store knows of a session besides its records. */
 export interface SessionRow {
   readonly session: SessionId;
+  /** Which one of those that ever had this name: never the same again, whatever is deleted. */
+  readonly made: number;
+  /** How often records that were there already were changed. */
+  readonly rewrites: number;
   /** The offset of its last record. */
   readonly through: number;
   readonly createdAt: number;
@@ -11,9 +15,8 @@ export interface SessionRow {
   /** Of the last driver there was. */
   readonly epoch: number;
   readonly lease: LeaseRow | undefined;
-  /** What was begun and not finished, by its facts. */
-  readonly openRuns: number;
-  readonly openTurns: number;
+  /** The runs and turns that were begun and not finished. */
+  readonly openWork: readonly string[];
   readonly queuedCommands: number;
   readonly origin: Origin | undefined;
 }
@@ -33,9 +36,18 @@ export interface LeaseRow {
 /** A process, so that its death can be noticed on the same machine. */
 export interface ProcessMark {
   readonly host: string;
+  /** Since when the machine runs, and which processes see each other there, as far as that can be told. */
+  readonly boot: string;
+  readonly space: string;
   readonly pid: number;
   /** When it started, in whatever words the system has: numbers of processes are used again. */
   readonly started: string;
+}
+
+/** A command that was submitted, by its key. */
+export interface CommandRow {
+  readonly offset: number;
+  readonly isConsumed: boolean;
 }
 
 export interface ProducerRow {

@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionFilter } from '../contract/session-info.ts';
-import type { ProducerRow, SessionRow } from './rows.ts';
+import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /** Where rows and records lie on this machine: synchronous, and the same for memory and SQLite. */
 export interface Shelf extends ShelfReader {
@@ -21,7 +21,7 @@ export interface ShelfReader {
   /** In the order of their ids. */
   sessions(filter: RowFilter): Iterable<SessionRow>;
   producer(session: SessionId, producer: string): ProducerRow | undefined;
-  commandOffset(session: SessionId, key: string): number | undefined;
+  command(session: SessionId, key: string): CommandRow | undefined;
   /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
   blob(hash: string): Uint8Array | undefined;
@@ -32,15 +32,17 @@ export interface ShelfReader {
 export interface ShelfWriter extends ShelfReader {
   /** Higher each time, and never the same again, whatever is deleted. */
   nextEpoch(): number;
+  /** The same for sessions. */
+  nextSession(): number;
   putSession(row: SessionRow): void;
   putProducer(row: ProducerRow): void;
-  putCommand(session: SessionId, key: string, offset: number): void;
+  putCommand(session: SessionId, key: string, row: CommandRow): void;
   /** They follow what is there. */
   insert(session: SessionId, records: readonly LogRecord[]): void;
   /** Instead of those from one offset to another, both included. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
   deleteSession(session: SessionId): void;
-  /** Stores it where it is not there yet, and holds it until a session's records name it. */
+  /** Stores it where it is not there yet, and holds it until a record names it, once for each time. */
   putBlob(hash: string, bytes: Uint8Array, now: number): void;
   /** Those of them that no session's records name and nobody holds. */
   deleteUnusedBlobs(hashes: readonly string[]): void;

@@ -1,10 +1,9 @@
 import {
   type AppendText,
-  attemptOf,
   type DeltaRecord,
   defaultLimits,
+  isPartId,
   type PartId,
-  partId,
   recordVersion,
 } from '@millrace/core';
 
@@ -99,7 +98,7 @@ class EntryReader {
 
   #turnTo(part: unknown): boolean {
     if (typeof part === 'string' && isPartId(part)) {
-      this.#growing = { id: part, end: 0 };
+      this.#growing = { id: part as PartId, end: 0 };
       this.#parts.push(this.#growing);
     } else this.#growing = typeof part === 'number' ? this.#parts[part] : undefined;
     return this.#growing !== undefined;
@@ -108,13 +107,4 @@ class EntryReader {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function isPartId(text: string): text is PartId {
-  try {
-    const { turn, attempt } = attemptOf(text as PartId);
-    return partId(turn, attempt, text.slice(`${turn}.${attempt}.`.length)) === text;
-  } catch {
-    return false;
-  }
 }

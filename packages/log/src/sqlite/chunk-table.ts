@@ -56,8 +56,13 @@ export class ChunkTable {
     return found;
   }
 
-  /** Instead of those from one offset to another, both included. */
-  replace(owner: SessionKey, first: number, last: number, records: readonly LogRecord[]): void {
+  /** Instead of those from one offset to another, both included, which it gives. */
+  replace(
+    owner: SessionKey,
+    first: number,
+    last: number,
+    records: readonly LogRecord[],
+  ): readonly LogRecord[] {
     const rows = this.#statements.overlapping.all(owner.key, first, last);
     const places = rows.map((row) => placeOf(row, owner));
     const around = rows.flatMap((row, index) => {
@@ -70,6 +75,7 @@ export class ChunkTable {
     const before = around.filter(({ offset }) => offset < first);
     const after = around.filter(({ offset }) => offset > last);
     this.#write(owner.key, from, to, [...before, ...records, ...after]);
+    return around.filter(({ offset }) => offset >= first && offset <= last);
   }
 
   #write(key: number, first: number, last: number, records: readonly LogRecord[]): void {

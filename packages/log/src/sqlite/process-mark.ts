@@ -1,18 +1,42 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessMark } from '../shelf/rows.ts';
 
 /** This process, so that others on the machine can tell when it is gone. */
 export function thisProcess(): ProcessMark {
-  return { host: hostname(), pid: process.pid, started: startOf(process.pid) ?? '' };
+  const { pid } = process;
+  return { host: hostname(), boot: boot(), space: space(), pid, started: startOf(pid) ?? '' };
 }
 
-/** Does it still run? Undefined where it is on another machine. */
-export function isAlive({ host, pid, started }: ProcessMark): boolean | undefined {
-  if (host !== hostname()) return undefined;
+/** Does it still run? Undefined where that cannot be seen from here. */
+export function isAlive(mark: ProcessMark): boolean | undefined {
+  const { pid, started } = mark;
+  if (mark.host !== hostname()) return undefined;
+  // A file that is shared at all is on one machine: it was started again since.
+  if (mark.boot !== boot()) return false;
+  // In another container, whose processes have other numbers here or none.
+  if (mark.space !== space()) return undefined;
   if (!exists(pid)) return false;
   const now = startOf(pid);
   return now === undefined || started === '' || now === started;
+}
+
+/** Another one each time the machine starts, as Linux has it. */
+function boot(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Which processes see each other, as Linux has it. */
+function space(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
 }
 
 function exists(pid: number): boolean {

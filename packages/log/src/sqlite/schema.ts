@@ -10,20 +10,21 @@ export const migrations: readonly string[] = [
      -- Never used again: a session that is gone must not be taken for another.
      key INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE,
+     made INTEGER NOT NULL,
+     rewrites INTEGER NOT NULL,
      through INTEGER NOT NULL,
      created_at REAL NOT NULL,
      changed_at REAL NOT NULL,
      is_closed INTEGER NOT NULL,
      epoch INTEGER NOT NULL,
      lease TEXT,
-     open_runs INTEGER NOT NULL,
-     open_turns INTEGER NOT NULL,
+     open_work TEXT NOT NULL,
      queued_commands INTEGER NOT NULL,
      origin TEXT,
      sum INTEGER NOT NULL
    ) STRICT;
    CREATE INDEX sessions_with_work ON sessions (id)
-     WHERE is_closed = 0 AND (open_runs > 0 OR open_turns > 0 OR queued_commands > 0);
+     WHERE is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0);
    CREATE TABLE chunks (
      session INTEGER NOT NULL,
      last INTEGER NOT NULL,
@@ -43,21 +44,28 @@ export const migrations: readonly string[] = [
      session INTEGER NOT NULL,
      key TEXT NOT NULL,
      offset INTEGER NOT NULL,
+     is_consumed INTEGER NOT NULL,
      sum INTEGER NOT NULL,
      PRIMARY KEY (session, key)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-   -- Stored and not named since: who stored it is about to name it.
-   CREATE TABLE blob_holds (hash TEXT PRIMARY KEY, put_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+   -- Stored so often and not named since: who stored it is about to name it.
+   CREATE TABLE blob_holds (
+     hash TEXT PRIMARY KEY,
+     count INTEGER NOT NULL,
+     put_at REAL NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   -- How many records of a session name it.
    CREATE TABLE blob_uses (
      session INTEGER NOT NULL,
      hash TEXT NOT NULL,
+     count INTEGER NOT NULL,
      PRIMARY KEY (session, hash)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX blob_uses_by_hash ON blob_uses (hash);
-   -- One row. The last epoch that any driver got: a session that is made anew must not count again.
-   CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
-   INSERT INTO epochs VALUES (0);`,
+   -- One row. How many drivers and sessions there ever were: what is made anew must not count again.
+   CREATE TABLE counters (drivers INTEGER NOT NULL, sessions INTEGER NOT NULL) STRICT;
+   INSERT INTO counters VALUES (0, 0);`,
 ];
 
 /** Makes the tables, or brings older ones up to date. Refuses what a later version wrote, or another program. */

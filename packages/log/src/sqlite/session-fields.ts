@@ -7,14 +7,15 @@ export type SessionFields = {
   /** Its number in this file. */
   readonly key: number;
   readonly id: string;
+  readonly made: number;
+  readonly rewrites: number;
   readonly through: number;
   readonly created_at: number;
   readonly changed_at: number;
   readonly is_closed: number;
   readonly epoch: number;
   readonly lease: string | null;
-  readonly open_runs: number;
-  readonly open_turns: number;
+  readonly open_work: string;
   readonly queued_commands: number;
   readonly origin: string | null;
   readonly sum: number;
@@ -24,6 +25,8 @@ export function toFields(row: SessionRow): Omit<SessionFields, 'key'> {
   const { lease, origin } = row;
   const fields = {
     id: row.session,
+    made: row.made,
+    rewrites: row.rewrites,
     through: row.through,
     created_at: row.createdAt,
     changed_at: row.changedAt,
@@ -31,8 +34,7 @@ export function toFields(row: SessionRow): Omit<SessionFields, 'key'> {
     epoch: row.epoch,
     lease:
       lease === undefined ? null : JSON.stringify({ ...lease, expiresAt: String(lease.expiresAt) }),
-    open_runs: row.openRuns,
-    open_turns: row.openTurns,
+    open_work: JSON.stringify(row.openWork),
     queued_commands: row.queuedCommands,
     origin: origin === undefined ? null : JSON.stringify(origin),
   };
@@ -44,14 +46,15 @@ export function sessionOf(fields: SessionFields): SessionRow {
   if (fields.sum !== sumOf(fields)) throw corruptRow('a session', { session: String(fields.id) });
   return {
     session: fields.id as SessionId,
+    made: fields.made,
+    rewrites: fields.rewrites,
     through: fields.through,
     createdAt: fields.created_at,
     changedAt: fields.changed_at,
     isClosed: fields.is_closed === 1,
     epoch: fields.epoch,
     lease: fields.lease === null ? undefined : leaseOf(fields.lease),
-    openRuns: fields.open_runs,
-    openTurns: fields.open_turns,
+    openWork: JSON.parse(fields.open_work) as readonly string[],
     queuedCommands: fields.queued_commands,
     origin: fields.origin === null ? undefined : (JSON.parse(fields.origin) as Origin),
   };
@@ -64,8 +67,8 @@ function leaseOf(text: string): LeaseRow {
 }
 
 function sumOf(fields: Omit<SessionFields, 'key' | 'sum'>): number {
-  const { id, through, created_at, changed_at, is_closed, epoch, lease } = fields;
-  const { open_runs, open_turns, queued_commands, origin } = fields;
-  const said = [id, through, created_at, changed_at, is_closed, epoch, lease];
-  return rowSum([...said, open_runs, open_turns, queued_commands, origin]);
+  const { id, made, rewrites, through, created_at, changed_at, is_closed } = fields;
+  const { epoch, lease, open_work, queued_commands, origin } = fields;
+  const said = [id, made, rewrites, through, created_at, changed_at, is_closed];
+  return rowSum([...said, epoch, lease, open_work, queued_commands, origin]);
 }

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
-import type { ProducerRow } from '../shelf/rows.ts';
+import type { CommandRow, ProducerRow } from '../shelf/rows.ts';
 import { corruptRow, rowSum } from './row-sum.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -19,12 +19,13 @@ export function producerOf({ state, sum }: Row, session: SessionId, producer: st
   return JSON.parse(String(state)) as ProducerRow;
 }
 
-export function commandSum(key: string, offset: number): number {
-  return rowSum([key, offset]);
+export function commandSum(key: string, { offset, isConsumed }: CommandRow): number {
+  return rowSum([key, offset, isConsumed]);
 }
 
-export function commandOffsetOf({ offset, sum }: Row, session: SessionId, key: string): number {
-  if (typeof offset === 'number' && sum === commandSum(key, offset)) return offset;
+export function commandOf(row: Row, session: SessionId, key: string): CommandRow {
+  const command = { offset: Number(row['offset']), isConsumed: row['is_consumed'] === 1 };
+  if (row['sum'] === commandSum(key, command)) return command;
   throw corruptRow('a command', { session });
 }
 

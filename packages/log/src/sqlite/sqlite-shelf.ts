@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { OnPoint } from '../shelf/commit-point.ts';
-import type { ProducerRow, SessionRow } from '../shelf/rows.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../shelf/rows.ts';
 import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
 import { ChunkTable } from './chunk-table.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';
 import { type SessionFields, sessionOf, toFields } from './session-fields.ts';
-import { blobOf, commandOffsetOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
+import { blobOf, commandOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { storageError } from './storage-error.ts';
 import { checkpoint, copyDatabase, vacuum } from './upkeep.ts';
@@ -123,11 +123,11 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     });
   }
 
-  commandOffset(session: SessionId, key: string): number | undefined {
+  command(session: SessionId, key: string): CommandRow | undefined {
     this.#flush();
     return this.#guard(() => {
       const row = this.#statements.command.get(this.#key(session), key);
-      return row && commandOffsetOf(row, session, key);
+      return row && commandOf(row, session, key);
     });
   }
 
@@ -154,7 +154,11 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   }
 
   nextEpoch(): number {
-    return Number(this.#statements.nextEpoch.get()?.['last']);
+    return Number(this.#statements.nextEpoch.get()?.['count']);
+  }
+
+  nextSession(): number {
+    return Number(this.#statements.nextSession.get()?.['count']);
   }
 
   putSession(row: SessionRow): void {
@@ -168,9 +172,10 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#statements.putProducer.run(this.#key(row.session), row.producer, state, sum);
   }
 
-  putCommand(session: SessionId, key: string, offset: number): void {
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
     this.#flush();
-    this.#statements.putCommand.run(this.#key(session), key, offset, commandSum(key, offset));
+    const fields = [row.offset, Number(row.isConsumed), commandSum(key, row)] as const;
+    this.#statements.putCommand.run(this.#key(session), key, ...fields);
   }
 
   insert(session: SessionId, records: readonly LogRecord[]): void {
@@ -182,10 +187,13 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const key = this.#key(session);
     this.#chunks.append(key, records);
     this.#onPoint?.('after-insert');
-    for (const hash of usedBlobs(records)) {
-      this.#statements.useBlob.run(key, hash);
-      this.#statements.letGoOfBlob.run(hash);
-    }
+    for (const hash of usedBlobs(records)) this.#useBlob(key, hash);
+  }
+
+  #useBlob(key: number, hash: string): void {
+    this.#statements.useBlob.run(key, hash);
+    this.#statements.letGoOfBlob.run(hash);
+    this.#statements.dropHold.run(hash);
   }
 
   /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
@@ -198,8 +206,17 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
     this.#flush();
     const key = this.#key(session);
-    this.#chunks.replace({ session, key }, first, last, records);
-    this.#countBlobs(session, key);
+    const replaced = this.#chunks.replace({ session, key }, first, last, records);
+    const before = new Set(usedBlobs(replaced));
+    for (const hash of usedBlobs(records)) {
+      // What was there already was named by then: whoever holds it now did not mean this.
+      if (before.has(hash)) this.#statements.useBlob.run(key, hash);
+      else this.#useBlob(key, hash);
+    }
+    for (const hash of usedBlobs(replaced)) {
+      this.#statements.unuseBlob.run(key, hash);
+      this.#statements.dropUse.run(key, hash);
+    }
   }
 
   deleteSession(session: SessionId): void {
@@ -225,23 +242,6 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
     for (const hash of hashes) this.#statements.dropBlob.run(hash);
-  }
-
-  /** After records were rewritten, those that are left say which blobs are used. */
-  #countBlobs(session: SessionId, key: number): void {
-    const before = new Set(this.blobsOf(session));
-    this.#statements.forgetBlobs.run(key);
-    let cursor = 0;
-    for (;;) {
-      const page = this.records(session, cursor, 2 ** 20);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      for (const hash of usedBlobs(page)) {
-        this.#statements.useBlob.run(key, hash);
-        if (!before.has(hash)) this.#statements.letGoOfBlob.run(hash);
-      }
-      cursor = last.offset;
-    }
   }
 
   /** 0 where there is no such session: no row has that number. */

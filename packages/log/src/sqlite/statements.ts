@@ -10,6 +10,7 @@ type StatementName =
   | 'sessions'
   | 'sessionsWithWork'
   | 'nextEpoch'
+  | 'nextSession'
   | 'putSession'
   | 'producer'
   | 'putProducer'
@@ -24,8 +25,10 @@ type StatementName =
   | 'putBlob'
   | 'holdBlob'
   | 'letGoOfBlob'
+  | 'dropHold'
   | 'useBlob'
-  | 'forgetBlobs'
+  | 'unuseBlob'
+  | 'dropUse'
   | 'usedBlobs'
   | 'dropBlob'
   | 'dropForgottenBlobs'
@@ -36,7 +39,7 @@ export type Statements = { readonly [Name in StatementName]: StatementSync } & {
 };
 
 const sessionColumns =
-  'id, through, created_at, changed_at, is_closed, epoch, lease, open_runs, open_turns, queued_commands, origin, sum';
+  'id, made, rewrites, through, created_at, changed_at, is_closed, epoch, lease, open_work, queued_commands, origin, sum';
 
 const updates = sessionColumns
   .split(', ')
@@ -63,16 +66,17 @@ export function prepareStatements(database: DatabaseSync): Statements {
       `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
     ),
     sessionsWithWork: say(
-      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_runs > 0 OR open_turns > 0 OR queued_commands > 0) ORDER BY id LIMIT ?`,
+      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT ?`,
     ),
-    nextEpoch: say('UPDATE epochs SET last = last + 1 RETURNING last'),
+    nextEpoch: say('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
+    nextSession: say('UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS count'),
     putSession: say(
       `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
     ),
     producer: say('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
     putProducer: say('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
-    command: say('SELECT offset, sum FROM commands WHERE session = ? AND key = ?'),
-    putCommand: say('INSERT INTO commands VALUES (?, ?, ?, ?)'),
+    command: say('SELECT offset, is_consumed, sum FROM commands WHERE session = ? AND key = ?'),
+    putCommand: say('INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)'),
     chunks: say(
       'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last > ? ORDER BY last',
     ),
@@ -86,10 +90,16 @@ export function prepareStatements(database: DatabaseSync): Statements {
     dropChunk: say('DELETE FROM chunks WHERE session = ? AND last = ?'),
     blob: say('SELECT bytes FROM blobs WHERE hash = ?'),
     putBlob: say('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
-    holdBlob: say('INSERT OR REPLACE INTO blob_holds VALUES (?, ?)'),
-    letGoOfBlob: say('DELETE FROM blob_holds WHERE hash = ?'),
-    useBlob: say('INSERT OR IGNORE INTO blob_uses VALUES (?, ?)'),
-    forgetBlobs: say('DELETE FROM blob_uses WHERE session = ?'),
+    holdBlob: say(
+      'INSERT INTO blob_holds VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE SET count = count + 1, put_at = ?2',
+    ),
+    letGoOfBlob: say('UPDATE blob_holds SET count = count - 1 WHERE hash = ?'),
+    dropHold: say('DELETE FROM blob_holds WHERE hash = ? AND count <= 0'),
+    useBlob: say(
+      'INSERT INTO blob_uses VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
+    ),
+    unuseBlob: say('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
+    dropUse: say('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
     usedBlobs: say('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: say(
       'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',

@@ -78,6 +78,18 @@ export class ReferenceDriver implements Driver {
     this.#end ??= why;
   }
 
+  /** Finds out whether it still drives, and goes on driving if so. */
+  look(): Session | undefined {
+    try {
+      const driven = this.#driven();
+      this.#renew(driven);
+      return driven;
+    } catch {
+      // It was lost, and has told so.
+      return undefined;
+    }
+  }
+
   #driven(): Session {
     if (this.#end !== undefined) throw this.#end;
     const found = this.#store.sessions.get(this.session);
@@ -94,14 +106,10 @@ export class ReferenceDriver implements Driver {
   }
 
   #renewLater(): void {
-    if (this.#end !== undefined || this.#leaseMs === Number.POSITIVE_INFINITY) return;
-    this.#store.clock.after(this.#leaseMs / 3, () => {
-      try {
-        this.#renew(this.#driven());
-        this.#renewLater();
-      } catch {
-        // It was lost, and has told so.
-      }
+    if (this.#end !== undefined) return;
+    const isEndless = this.#leaseMs === Number.POSITIVE_INFINITY;
+    this.#store.clock.after(isEndless ? 5000 : this.#leaseMs / 3, () => {
+      if (this.look() !== undefined) this.#renewLater();
     });
   }
 }

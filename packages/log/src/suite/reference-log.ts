@@ -57,6 +57,7 @@ export class ReferenceLog implements Log {
     const now = store.clock.now();
     Object.assign(opened, { changedAt: now, lease: { holder, epoch, expiresAt: now + leaseMs } });
     const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from });
+    this.#lookAfter(session);
     this.#drivers.push(driver);
     return driver;
   }
@@ -85,6 +86,7 @@ export class ReferenceLog implements Log {
   async *follow(session: SessionId, options: FollowOptions = {}): AsyncGenerator<Batch> {
     const { from = 0, until, signal, maxLag = Infinity } = options;
     let hadCaughtUp = false;
+    let hasWaited = false;
     const found = this.#known(session);
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
     for (let { through } = { ...after(found, from), through: from }; ; ) {
@@ -93,9 +95,10 @@ export class ReferenceLog implements Log {
       const batch = after(found, through);
       const isIdle = ![...openWork(found.records)].some((work) => /^(run|turn) /.test(work));
       const isOver = found.isClosed || (until === 'idle' && isIdle);
-      if (hadCaughtUp && batch.through - through > maxLag)
+      if (hadCaughtUp && !hasWaited && batch.through - through > maxLag)
         throw refusal('lagged', { session, cursor: through });
       hadCaughtUp ||= batch.through === through;
+      hasWaited = batch.through === through;
       through = batch.through;
       if (batch.through > batch.after) yield mergeBatch(batch);
       else if (until !== undefined && isOver) return;
@@ -149,6 +152,7 @@ export class ReferenceLog implements Log {
     store.sessions.delete(session);
     store.dropBlobs(records);
     store.tell();
+    this.#lookAfter(session);
   }
 
   async close(): Promise<void> {
@@ -160,13 +164,18 @@ export class ReferenceLog implements Log {
   async #put(bytes: Uint8Array): Promise<BlobRef> {
     const hash = createHash('sha256').update(bytes).digest('hex');
     this.#open().blobs.set(hash, bytes.slice());
-    this.#store.heldBlobs.add(hash);
+    this.#store.hold(hash, 1);
     return { hash, length: bytes.length };
   }
 
   #open(): ReferenceStore {
     if (this.#isClosed) throw refusal('closed');
     return this.#store;
+  }
+
+  /** Whoever drove it here finds out at once. */
+  #lookAfter(session: SessionId): void {
+    for (const driver of this.#drivers) if (driver.session === session) driver.look();
   }
 
   #known(session: SessionId): Session {

@@ -88,7 +88,7 @@ function copied(
 ): Session {
   const copy = store.make(session, origin);
   copy.records = records;
-  for (const hash of usedBlobs(records)) store.heldBlobs.delete(hash);
+  for (const hash of usedBlobs(records)) store.hold(hash, -1);
   copy.through = records.at(-1)?.offset ?? 0;
   for (const { offset, fact, turn, attempt } of records) {
     const producer = `request ${turn} 0 `;

@@ -33,8 +33,8 @@ export class ReferenceStore {
   readonly clock: Clock;
   readonly sessions: Map<SessionId, Session> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
-  /** Stored, and not named since. */
-  readonly heldBlobs: Set<string> = new Set();
+  /** How often each was stored and not named since. */
+  readonly heldBlobs: Map<string, number> = new Map();
   /** No two drivers have the same one, whatever was deleted between them. */
   epochs = 0;
   #change = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ export class ReferenceStore {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
     const own = drafts.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
     session.records = [...session.records, ...own];
-    for (const hash of usedBlobs(own)) this.heldBlobs.delete(hash);
+    for (const hash of usedBlobs(own)) this.hold(hash, -1);
     session.changedAt = this.clock.now();
     this.tell();
   }
@@ -75,11 +75,15 @@ export class ReferenceStore {
     return lease !== undefined && lease.expiresAt > this.clock.now();
   }
 
+  hold(hash: string, times: number): void {
+    this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
+  }
+
   /** Of the blobs that some records named, those go that no record names any more. */
   dropBlobs(before: readonly LogRecord[]): void {
     const left = new Set([...this.sessions.values()].flatMap((one) => [...usedBlobs(one.records)]));
     for (const hash of usedBlobs(before))
-      if (!left.has(hash) && !this.heldBlobs.has(hash)) this.blobs.delete(hash);
+      if (!left.has(hash) && !this.heldBlobs.get(hash)) this.blobs.delete(hash);
   }
 }
 

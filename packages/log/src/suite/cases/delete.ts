@@ -99,7 +99,9 @@ export const deleteCases: readonly CaseSpec[] = [
       assert.equal(again.hash, hash);
       await log.delete(session);
       assert.notEqual(await log.blobs.get(hash), undefined);
-      await withBlob(log, other, 'both');
+      const source = { type: 'blob', ...again } as const;
+      const part = { kind: 'media', mimeType: 'a/b', source } as const;
+      await (await log.open(other)).append(wholeItem('i', part));
       await log.delete(other);
       assert.equal(await log.blobs.get(hash), undefined);
     },

@@ -1,0 +1,46 @@
+import type { Batch } from '@millrace/core';
+
+/**
+ * One iteration whose reader may leave at any time: `return()` and `throw()` end what `next()` waits
+ * for. A generator alone would wait for the next record, which may never come. Nothing starts before
+ * the first batch is asked for.
+ */
+export class Following implements AsyncIterableIterator<Batch, undefined, undefined> {
+  readonly #outer: AbortSignal | undefined;
+  readonly #left = new AbortController();
+  readonly #leave = () => this.#left.abort();
+  readonly #batches: AsyncGenerator<Batch>;
+
+  constructor(
+    outer: AbortSignal | undefined,
+    start: (signal: AbortSignal) => AsyncGenerator<Batch>,
+  ) {
+    this.#outer = outer;
+    this.#batches = start(this.#left.signal);
+  }
+
+  async next(): Promise<IteratorResult<Batch, undefined>> {
+    if (this.#outer?.aborted) this.#leave();
+    // While it waits, and not longer: signals outlive those who listen to them.
+    this.#outer?.addEventListener('abort', this.#leave, { once: true });
+    try {
+      return await this.#batches.next();
+    } finally {
+      this.#outer?.removeEventListener('abort', this.#leave);
+    }
+  }
+
+  async return(): Promise<IteratorResult<Batch, undefined>> {
+    this.#leave();
+    return this.#batches.return(undefined);
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<Batch, undefined>> {
+    this.#leave();
+    return this.#batches.throw(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
