@@ -32,6 +32,7 @@ export async function retain(log: Log, policy: Retention): Promise<Retained> {
   assertCount(turnsWithDeltas);
   let [settledTurns, deletedSessions] = [0, 0];
   for await (const info of sessions(log)) {
+    if (info.isDamaged) continue;
     const isOld = info.changedAt < changedBefore;
     if (isOld && (await unlessBusy(() => deleteIdle(log, info), false))) deletedSessions++;
     else if (turnsWithDeltas < Number.POSITIVE_INFINITY)
@@ -55,12 +56,9 @@ async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   if (hasWork) return false;
   // Who holds it cannot be overtaken by somebody who begins to drive it just now.
   const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
-  if ((await log.info(session))?.through === through) {
-    await log.delete(session);
-    return true;
-  }
-  await driver?.release();
-  return false;
+  const isDeleted = await log.delete(session, { ifThrough: through });
+  if (!isDeleted) await driver?.release();
+  return isDeleted;
 }
 
 async function settleAllBut(log: Log, info: SessionInfo, count: number): Promise<number> {
@@ -82,7 +80,8 @@ async function unlessBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isBusy = isMillraceError(error) && ['held', 'no_session'].includes(error.code);
+    const isBusy =
+      isMillraceError(error) && ['held', 'no_session', 'session_closed'].includes(error.code);
     if (isBusy) return otherwise;
     throw error;
   }

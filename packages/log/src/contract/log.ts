@@ -22,7 +22,11 @@ export interface Log {
   /** What the log has after an offset, up to a bound on its size. */
   read(session: SessionId, options?: ReadOptions): Promise<Batch>;
 
-  /** Catches up, then goes on live: no gap and no overlap at the seam. The cursor is `through`. */
+  /**
+   * Catches up, then goes on live: no gap and no overlap at the seam. The cursor is `through`. Nothing
+   * begins before the first batch is asked for; it may be left at any time. Options that cannot be
+   * meant are told at once, whatever else is wrong with the first batch.
+   */
   follow(session: SessionId, options?: FollowOptions): AsyncIterable<Batch>;
 
   info(session: SessionId): Promise<SessionInfo | undefined>;
@@ -47,8 +51,8 @@ export interface Log {
   /** Takes the content of an item out of every record, and says so with `item_redacted`. */
   redact(session: SessionId, item: ItemId, reason?: string): Promise<void>;
 
-  /** Its records, and the blobs that nobody else refers to. */
-  delete(session: SessionId): Promise<void>;
+  /** Its records, and the blobs that nobody else refers to. False where there was nothing to delete. */
+  delete(session: SessionId, options?: DeleteOptions): Promise<boolean>;
 
   /** Lets go of the store; drivers lose their leases, followers end. */
   close(): Promise<void>;
@@ -113,6 +117,13 @@ export interface RestoreOptions {
   readonly changedAt?: number | undefined;
   readonly isClosed?: boolean | undefined;
   readonly origin?: SessionInfo['origin'];
+  /** Its last offset, where the record there was taken out; that of its last record unless told. */
+  readonly through?: number | undefined;
+}
+
+export interface DeleteOptions {
+  /** Only if this is its last record: if nobody added anything since it was looked at. */
+  readonly ifThrough?: number | undefined;
 }
 
 export interface ForkOptions {

@@ -5,12 +5,15 @@ export interface SessionInfo {
   readonly through: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+  /** Of its records; who drives it does not count. */
   readonly changedAt: number;
   readonly isClosed: boolean;
   /** A run, a turn or a command waits to be finished. */
   readonly hasWork: boolean;
   readonly lease: LeaseInfo | undefined;
   readonly origin: { readonly session: SessionId; readonly through: number } | undefined;
+  /** What the store knows of it was changed by something else: all but its id is unknown. */
+  readonly isDamaged?: true;
 }
 
 export interface LeaseInfo {

@@ -1,5 +1,5 @@
 import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
-import { assertBytes, assertSlice } from './check-options.ts';
+import { assertBytes, assertHash, assertSlice } from '../rules/check-options.ts';
 import type { Store } from './store.ts';
 
 export class LocalBlobs implements BlobStore {
@@ -20,14 +20,16 @@ export class LocalBlobs implements BlobStore {
 
   async get(hash: string): Promise<Uint8Array | undefined> {
     this.#store.commits.assertOpen();
+    assertHash(hash);
     const bytes = this.#store.shelf.blob(hash);
     return bytes && new Uint8Array(bytes);
   }
 
   async slice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     this.#store.commits.assertOpen();
+    assertHash(hash);
     assertSlice(start, end);
-    return this.#store.shelf.blob(hash)?.slice(start, end);
+    return this.#store.shelf.blobSlice(hash, start, end);
   }
 }
 

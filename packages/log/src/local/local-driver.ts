@@ -2,13 +2,13 @@ import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import { assertAdmitting } from '../rules/check-options.ts';
 import { assertDrives, closedError } from '../rules/lease.ts';
 import { admitted } from '../rules/produce.ts';
 import { readableDrafts } from '../rules/readable-draft.ts';
 import type { SessionRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
 import { type Added, addRecords } from './add-records.ts';
-import { assertAdmitting } from './check-options.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import type { Store } from './store.ts';
 
@@ -41,6 +41,8 @@ export class LocalDriver implements Driver {
   /** Why nothing of it is stored any more, not even what it gave before. */
   #failure: Error | undefined;
   #isGivenBack = false;
+  /** It is over because that was asked for: nothing is lost. */
+  #isReleased = false;
 
   constructor(store: Store, { session, epoch, leaseMs, from }: LeaseTerms) {
     this.#store = store;
@@ -59,10 +61,14 @@ export class LocalDriver implements Driver {
   }
 
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
-    return this.#write(
-      () => readableDrafts(drafts, this.session),
-      (shelf, row, ready) => this.#insert(shelf, row, ready),
-    );
+    let ready: readonly DraftRecord[];
+    try {
+      // At once, so that it does not matter what becomes of the drafts afterwards.
+      ready = readableDrafts(drafts, this.session);
+    } catch (error) {
+      return this.#refuse(error);
+    }
+    return this.#write((shelf, row) => this.#insert(shelf, row, ready));
   }
 
   async admit(options: AdmitOptions): Promise<Admission> {
@@ -70,7 +76,7 @@ export class LocalDriver implements Driver {
     if (this.#end !== undefined) throw this.#end;
     assertAdmitting(options, session);
     const asked = { ...options };
-    return this.#store.commits.run((shelf) => {
+    const admit = (shelf: ShelfWriter) => {
       const row = admitted(this.#driven(shelf), asked);
       const known = shelf.producer(session, row.producer);
       // A request that is asked for again goes on counting its attempts.
@@ -79,25 +85,25 @@ export class LocalDriver implements Driver {
       if (known?.driverEpoch !== driverEpoch)
         shelf.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
       return { session, driverEpoch, producer: row.producer };
-    }, this.#failing());
+    };
+    return this.#store.commits.run(admit, { fail: (error) => this.lose(error) });
   }
 
   async closeSession(): Promise<Batch> {
-    const closed = await this.#write(
-      () => [],
-      (shelf, row) => {
-        const stored = this.#insert(shelf, row, []);
-        const last = { ...stored.row, isClosed: true, lease: undefined };
-        shelf.putSession(last);
-        return { ...stored, row: last };
-      },
-    );
+    const closed = await this.#write((shelf, row) => {
+      const stored = this.#insert(shelf, row, []);
+      const last = { ...stored.row, isClosed: true, lease: undefined };
+      shelf.putSession(last);
+      return { ...stored, row: last };
+    });
+    this.#isReleased = true;
     this.#isGivenBack = true;
     this.#stop(closedError(this));
     return closed;
   }
 
   release(): Promise<void> {
+    this.#isReleased = true;
     this.#stop(released(this.session, this.epoch));
     return this.#giveBack();
   }
@@ -113,10 +119,8 @@ export class LocalDriver implements Driver {
   lose(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
-    if (this.#end === undefined) {
-      this.#tellLost(this.#failure);
-      this.#store.lostEpochs.add(this.epoch);
-    }
+    if (!this.#isReleased) this.#tellLost(this.#failure);
+    this.#store.lostEpochs.add(this.epoch);
     this.#stop(this.#failure);
     // Not now: a transaction may be under way. Where it cannot be given back, it ends by itself.
     queueMicrotask(() => this.#giveBack().catch(() => {}));
@@ -131,44 +135,45 @@ export class LocalDriver implements Driver {
 
   async #giveBack(): Promise<void> {
     if (this.#isGivenBack) return;
-    await this.#store.commits.run((shelf) => {
+    const { commits, drivers, lostEpochs } = this.#store;
+    await commits.run((shelf) => {
       const row = shelf.session(this.session);
       if (row?.epoch === this.epoch && row.lease !== undefined)
         shelf.putSession({ ...row, lease: undefined });
     });
     this.#isGivenBack = true;
-    this.#store.drivers.delete(this);
-    this.#store.lostEpochs.delete(this.epoch);
+    drivers.delete(this);
+    lostEpochs.delete(this.epoch);
   }
 
-  /** `ready` is asked for at once, so that it does not matter what becomes of the drafts afterwards. */
-  async #write(
-    ready: () => readonly DraftRecord[],
-    work: (shelf: ShelfWriter, row: SessionRow, drafts: readonly DraftRecord[]) => Stored,
-  ): Promise<Batch> {
+  async #write(work: (shelf: ShelfWriter, row: SessionRow) => Stored): Promise<Batch> {
     if (this.#end !== undefined) throw this.#end;
-    let drafts: readonly DraftRecord[];
-    try {
-      drafts = ready();
-    } catch (error) {
-      this.lose(error);
-      throw error;
-    }
-    const { batch } = await this.#store.commits.run(
-      (shelf) => work(shelf, this.#driven(shelf), drafts),
-      {
-        ...this.#failing(),
-        tell: ({ row, records, batch: told }) => {
-          this.#given = told.through;
-          this.#store.feeds.push(row, records);
-        },
-      },
-    );
+    const { commits, feeds } = this.#store;
+    const tell = ({ row, records, batch: told }: Stored) => {
+      this.#given = told.through;
+      feeds.push(row, records);
+    };
+    const fail = (error: unknown) => this.lose(error);
+    const { batch } = await commits.run((shelf) => work(shelf, this.#driven(shelf)), {
+      tell,
+      fail,
+    });
     return batch;
   }
 
-  #failing(): { readonly fail: (error: unknown) => void } {
-    return { fail: (error) => this.lose(error) };
+  /** In its place: what was given before it is stored, and what comes after it is not. */
+  async #refuse(error: unknown): Promise<never> {
+    if (this.#end !== undefined) throw this.#end;
+    this.#end = error instanceof Error ? error : new Error(String(error));
+    const refuse = () => {
+      throw error;
+    };
+    const refused = this.#store.commits.run(refuse, { fail: (why) => this.lose(why) });
+    // Whoever hears of it finds the session free.
+    return refused.catch(async (why: unknown) => {
+      await this.#giveBack().catch(() => {});
+      throw why;
+    });
   }
 
   #insert(shelf: ShelfWriter, row: SessionRow, drafts: readonly DraftRecord[]): Stored {

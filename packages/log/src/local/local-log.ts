@@ -1,6 +1,7 @@
 import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
 import type { BlobStore } from '../contract/blob-store.ts';
 import type {
+  DeleteOptions,
   Driver,
   FollowOptions,
   ForkOptions,
@@ -17,36 +18,35 @@ import { batchBytes } from '../follow/feed.ts';
 import { Feeds } from '../follow/feeds.ts';
 import { follow } from '../follow/follow.ts';
 import { Following } from '../follow/following.ts';
-import { closedError, deletedError, fencedError, isHeld, takeLease } from '../rules/lease.ts';
-import { newSession } from '../rules/new-session.ts';
-import { hasWork } from '../rules/open-work.ts';
-import { assertAdmitted, opened } from '../rules/produce.ts';
-import { readableDrafts } from '../rules/readable-draft.ts';
-import { sessionInfo } from '../rules/session-info.ts';
-import type { OnPoint } from '../shelf/commit-point.ts';
-import type { ProcessMark, SessionRow } from '../shelf/rows.ts';
-import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
-import { addRecords } from './add-records.ts';
 import {
   assertAdmission,
+  assertDeleting,
   assertFilter,
   assertFollowing,
   assertForking,
   assertKey,
-  assertMaxBytes,
   assertOpening,
+  assertReading,
   assertReason,
   assertRestoring,
   assertSession,
-} from './check-options.ts';
+} from '../rules/check-options.ts';
+import { deletedError, fencedError, isHeld, takeLease } from '../rules/lease.ts';
+import { newSession } from '../rules/new-session.ts';
+import { hasWork } from '../rules/open-work.ts';
+import { sessionInfo } from '../rules/session-info.ts';
+import type { OnPoint } from '../shelf/commit-point.ts';
+import type { ProcessMark, SessionRow } from '../shelf/rows.ts';
+import type { Shelf } from '../shelf/shelf.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { LocalDriver } from './local-driver.ts';
-import { LocalProducer } from './local-producer.ts';
+import { openProducer } from './local-producer.ts';
 import { restore } from './restore.ts';
 import { rewrite } from './rewrite.ts';
 import { Store } from './store.ts';
+import { submit } from './submit.ts';
 
 export interface LocalLogOptions {
   readonly clock?: Clock | undefined;
@@ -121,41 +121,20 @@ export class LocalLog implements Log {
   async produce(admission: Admission): Promise<Producer> {
     this.#assertOpen();
     assertAdmission(admission);
-    const own = { ...admission };
-    const { producer } = await this.#store.commits.run((shelf) => this.#reopen(shelf, own), {
-      tell: ({ added }) => added && this.#store.feeds.push(added.row, added.records),
-    });
-    return new LocalProducer(this.#store, own, producer);
+    return openProducer(this.#store, { ...admission });
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
     this.#assertOpen();
     assertSession(session);
     assertKey(key, session);
-    const { clock, commits, feeds } = this.#store;
-    const fact = { type: 'command_queued', key, command } as const;
-    const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
-    const { offset, added } = await commits.run(
-      (shelf) => {
-        const known = shelf.command(session, key);
-        if (known !== undefined) return { offset: known.offset, added: undefined };
-        const now = clock.now();
-        const row = shelf.session(session) ?? newSession(session, shelf.nextSession(), now);
-        if (row.isClosed) throw closedError(row);
-        const stored = addRecords(shelf, row, drafts, 'command', now);
-        return { offset: stored.row.through, added: stored };
-      },
-      { tell: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
-    );
-    return { offset, isRepeat: added === undefined };
+    return submit(this.#store, session, command, key);
   }
 
-  async read(
-    session: SessionId,
-    { from = 0, maxBytes = batchBytes }: ReadOptions = {},
-  ): Promise<Batch> {
+  async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
     this.#assertOpen();
-    assertMaxBytes(maxBytes, session);
+    assertReading(options, session);
+    const { from = 0, maxBytes = batchBytes } = options;
     const row = this.#known(session);
     assertOffset(row, from);
     const records = this.#store.shelf.records(session, from, maxBytes);
@@ -234,17 +213,23 @@ export class LocalLog implements Log {
     await rewrite.redact(this.#store, this.#known(session), item, reason);
   }
 
-  async delete(session: SessionId): Promise<void> {
+  async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
     this.#assertOpen();
     assertSession(session);
-    await this.#store.commits.run(
+    assertDeleting(options, session);
+    const { ifThrough } = options;
+    return this.#store.commits.run(
       (shelf) => {
+        const row = shelf.session(session);
+        if (row === undefined || (ifThrough ?? row.through) !== row.through) return false;
         const blobs = shelf.blobsOf(session);
         shelf.deleteSession(session);
         shelf.deleteUnusedBlobs(blobs);
+        return true;
       },
       {
-        tell: () => {
+        tell: (isDeleted) => {
+          if (!isDeleted) return;
           this.#store.feeds.reset(session);
           this.#store.fence(session, () => deletedError(session));
         },
@@ -264,25 +249,6 @@ export class LocalLog implements Log {
     shelf.close();
     // What could not be given back ends by itself.
     await Promise.allSettled(given);
-  }
-
-  /** The earlier try at a request leaves the stage. */
-  #reopen(shelf: ShelfWriter, admission: Admission) {
-    const { session, producer: name } = admission;
-    const row = shelf.session(session);
-    const known = shelf.producer(session, name);
-    assertAdmitted(row, known, admission);
-    const producer = opened(known);
-    shelf.putProducer(producer);
-    const { turn, attempt } = known;
-    if (row === undefined || !known.isRequest || known.epoch === 0)
-      return { producer, added: undefined };
-    const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
-    const drafts = [{ turn, attempt, fact }];
-    return {
-      producer,
-      added: addRecords(shelf, row, drafts, 'store', this.#store.clock.now()),
-    };
   }
 
   #isWaiting(row: SessionRow): boolean {

@@ -1,14 +1,37 @@
 import type { DraftRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import type { Acknowledged, Admission, Producer } from '../contract/producer.ts';
-import { assertAdmitted, isNext } from '../rules/produce.ts';
+import { assertAdmitted, isNext, opened } from '../rules/produce.ts';
 import { readableDrafts } from '../rules/readable-draft.ts';
 import type { ProducerRow } from '../shelf/rows.ts';
 import type { ShelfWriter } from '../shelf/shelf.ts';
 import { addRecords } from './add-records.ts';
 import type { Store } from './store.ts';
 
-export class LocalProducer implements Producer {
+/** Opens an admission: fences whoever opened it before, whose try at a request leaves the stage. */
+export async function openProducer(store: Store, admission: Admission): Promise<Producer> {
+  const { producer } = await store.commits.run((shelf) => reopen(store, shelf, admission), {
+    tell: ({ added }) => added && store.feeds.push(added.row, added.records),
+  });
+  return new LocalProducer(store, admission, producer);
+}
+
+function reopen({ clock }: Store, shelf: ShelfWriter, admission: Admission) {
+  const { session, producer: name } = admission;
+  const row = shelf.session(session);
+  const known = shelf.producer(session, name);
+  assertAdmitted(row, known, admission);
+  const producer = opened(known);
+  shelf.putProducer(producer);
+  const { turn, attempt } = known;
+  if (row === undefined || !known.isRequest || known.epoch === 0)
+    return { producer, added: undefined };
+  const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
+  const added = addRecords(shelf, row, [{ turn, attempt, fact }], 'store', clock.now());
+  return { producer, added };
+}
+
+class LocalProducer implements Producer {
   readonly session: SessionId;
   readonly epoch: number;
   readonly turn: number;

@@ -17,7 +17,7 @@ export function restore(
 ): Promise<SessionRow> {
   const now = store.clock.now();
   const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
-  const through = lastOffset(session, records);
+  const through = Math.max(options.through ?? 0, lastOffset(session, records));
   assertKeys(session, records);
   const copy = [...records];
   return store.commits.run((shelf) => {
@@ -44,7 +44,10 @@ export function putCopy(
 
 function lastOffset(session: SessionId, records: readonly LogRecord[]): number {
   let last = 0;
-  for (const { offset } of records) {
+  if (!Array.isArray(records)) throw notRecords(session);
+  for (const record of records as readonly LogRecord[]) {
+    const { offset, delta, fact } = record ?? {};
+    if ((delta === undefined) === (fact === undefined)) throw notRecords(session);
     if (!Number.isSafeInteger(offset) || offset <= last) throw outOfOrder(session, offset, last);
     last = offset;
   }
@@ -63,6 +66,11 @@ function assertKeys(session: SessionId, records: readonly LogRecord[]): void {
 function exists(session: SessionId): LogError {
   const message = `Cannot restore session ${session}: there is one. Choose another id, or delete it`;
   return new LogError('session_exists', message, { session });
+}
+
+function notRecords(session: SessionId): LogError {
+  const message = `Cannot restore session ${session}: a record has a delta or a fact`;
+  return new LogError('bad_records', message, { session });
 }
 
 function outOfOrder(session: SessionId, offset: number, last: number): LogError {

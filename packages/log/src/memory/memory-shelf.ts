@@ -88,6 +88,10 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     return this.#blobs.get(hash);
   }
 
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
+    return this.#blobs.get(hash)?.slice(start, end);
+  }
+
   blobsOf(session: SessionId): readonly string[] {
     return [...usedBlobs(this.#entries.get(session)?.records ?? [])];
   }

@@ -1,22 +1,31 @@
 import {
+  type BeginPart,
   emptyState,
   findItem,
   foldBatch,
   type ItemId,
   type LogRecord,
+  type Part,
   type PartId,
   type SessionId,
   type Snapshot,
+  type ToolCallId,
 } from '@millrace/core';
+import { withoutWords } from './redact-fact.ts';
 
-/** The log without the content of an item: its deltas are gone, and snapshots do not have it. */
+/**
+ * The log without the content of an item: its deltas are gone, snapshots do not have it, and facts do
+ * not repeat it.
+ */
 export function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
+  const calls = new Set(records.flatMap((record) => callsOf(record, item)));
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
     const { delta, fact } = record;
     if (delta !== undefined)
       return delta.type !== 'unknown' && parts.has(delta.partId) ? [] : record;
-    return fact?.type === 'snapshot' ? { ...record, fact: without(fact, item) } : record;
+    const left = fact.type === 'snapshot' ? without(fact, item) : withoutWords(fact, item, calls);
+    return left === fact ? record : { ...record, fact: left };
   });
 }
 
@@ -51,6 +60,21 @@ function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   const names =
     delta?.type === 'begin_part' || (delta?.type === 'commit_part' && delta.part !== undefined);
   return names && delta.itemId === item ? [delta.partId] : [];
+}
+
+/** The calls that the item made or answered. */
+function callsOf({ delta, fact }: LogRecord, item: ItemId): readonly ToolCallId[] {
+  if (fact?.type === 'snapshot')
+    return fact.items.flatMap(({ itemId, parts }) =>
+      itemId === item ? parts.flatMap(({ part }) => callOf(part)) : [],
+    );
+  if (delta?.type === 'begin_part' && delta.itemId === item) return callOf(delta);
+  const isOwn = delta?.type === 'commit_part' && delta.part !== undefined && delta.itemId === item;
+  return isOwn ? callOf(delta.part) : [];
+}
+
+function callOf(part: Part | BeginPart): readonly ToolCallId[] {
+  return part.kind === 'tool_call' || part.kind === 'tool_result' ? [part.toolCallId] : [];
 }
 
 function without(snapshot: Snapshot, item: ItemId): Snapshot {

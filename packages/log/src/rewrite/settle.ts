@@ -1,4 +1,11 @@
-import { emptyState, foldBatch, type LogRecord, type SessionId, settleTurn } from '@millrace/core';
+import {
+  emptyState,
+  foldBatch,
+  type ItemId,
+  type LogRecord,
+  type SessionId,
+  settleTurn,
+} from '@millrace/core';
 
 export interface Rewritten {
   readonly first: number;
@@ -16,8 +23,11 @@ export function settled(
   const [start] = own;
   const end = own.at(-1);
   if (start === undefined || end === undefined) return undefined;
-  // All of the log, because what is said of a turn's items need not be said in that turn.
-  const batch = { after: 0, through: records.at(-1)?.offset ?? 0, records };
+  const batch = {
+    after: 0,
+    through: records.at(-1)?.offset ?? 0,
+    records: concerning(turn, own, records),
+  };
   const { state } = foldBatch(emptyState(session), batch);
   const kept = settleTurn(own, turn, state);
   if (kept === own) return undefined;
@@ -26,4 +36,19 @@ export function settled(
   );
   const all = [...kept, ...others].sort((a, b) => a.offset - b.offset);
   return { first: start.offset, last: end.offset, records: all };
+}
+
+/** The turn's own, and what is said of its items elsewhere: that need not be said in the turn. */
+function concerning(
+  turn: number,
+  own: readonly LogRecord[],
+  records: readonly LogRecord[],
+): readonly LogRecord[] {
+  const items = new Set(
+    own.flatMap(({ fact }) => (fact?.type === 'item_started' ? fact.itemId : [])),
+  );
+  return records.filter(
+    ({ turn: its, fact }) =>
+      its === turn || (fact !== undefined && 'itemId' in fact && items.has(fact.itemId as ItemId)),
+  );
 }

@@ -21,7 +21,7 @@ export function takeLease(row: SessionRow, ask: LeaseAsk): SessionRow {
     throw heldError(row, lease, ask.now);
   const { holder, process, now, leaseMs } = ask;
   const expiresAt = now + leaseMs;
-  return { ...row, epoch: ask.nextEpoch(), changedAt: now, lease: { holder, process, expiresAt } };
+  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
 }
 
 /** Is there a holder who might still write? */

@@ -13,5 +13,6 @@ export function sessionInfo(row: SessionRow): SessionInfo {
     hasWork: hasWork(row),
     lease: lease && { holder: lease.holder, epoch, expiresAt: lease.expiresAt },
     origin,
+    ...(row.isDamaged && { isDamaged: row.isDamaged }),
   };
 }

@@ -19,6 +19,8 @@ export interface SessionRow {
   readonly openWork: readonly string[];
   readonly queuedCommands: number;
   readonly origin: Origin | undefined;
+  /** The row cannot be believed. Only lists have such ones; whatever else asks for it hears an error. */
+  readonly isDamaged?: true;
 }
 
 export interface Origin {

@@ -25,6 +25,8 @@ export interface ShelfReader {
   /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
   blob(hash: string): Uint8Array | undefined;
+  /** From one byte up to another, the end excluded. */
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined;
   /** Those that the session's records name. */
   blobsOf(session: SessionId): readonly string[];
 }

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +16,7 @@ import type { Driver, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
+import { filePath } from './file-path.ts';
 import { migrate, migrations } from './schema.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
@@ -84,6 +93,56 @@ describe('a file that cannot be opened', () => {
   test('but an empty file can: it is one that was just made', async () => {
     writeFileSync(path, '');
     await (await openLog().open(session)).append([remark('a')]);
+  });
+});
+
+describe('a path', () => {
+  test.each(['', ':memory:', 'file:log.db', 5 as never])(
+    'that is no file is refused: %s',
+    (odd) => {
+      expect(() => sqliteLog({ path: odd })).toThrow(
+        expect.objectContaining({ code: 'bad_option' }),
+      );
+    },
+  );
+
+  test('through a link is that of the file, with its journal', async () => {
+    const log = openLog();
+    await (await log.open(session)).append([remark('a')]);
+    const link = join(folder, 'link.db');
+    symlinkSync(path, link);
+    const linked = openLog({ path: link });
+    expect(await recordsOf(linked)).toHaveLength(1);
+    expect(filePath(link)).toBe(filePath(path));
+    expect(existsSync(`${link}-wal`)).toBe(false);
+  });
+
+  test('that is relative is the same whatever the current folder becomes', async () => {
+    const before = process.cwd();
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    process.chdir(folder);
+    try {
+      const log = openLog({ path: 'relative.db' });
+      await (await log.open(session)).append([remark('a')]);
+      process.chdir(other);
+      await log.backup(join(folder, 'copy.db'));
+    } finally {
+      process.chdir(before);
+    }
+    expect(await recordsOf(openLog({ path: join(folder, 'copy.db') }))).toHaveLength(1);
+  });
+});
+
+describe('an option that is misspelt', () => {
+  test.each([
+    { durability: 'full' as never },
+    { maxBytes: Number.NaN },
+    { maxBytes: '10MB' as never },
+    { busyTimeoutMs: -1 },
+  ])('is refused, and does not make the log less safe: %o', (options) => {
+    expect(() => openLog(options)).toThrow(expect.objectContaining({ code: 'bad_option' }));
+    expect(existsSync(path)).toBe(false);
   });
 });
 

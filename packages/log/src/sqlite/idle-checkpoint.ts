@@ -13,6 +13,7 @@ export class IdleCheckpoint {
   #cancel: (() => void) | undefined;
   /** Something was committed since the timer was set. */
   #isBusy = false;
+  #hasErased = false;
 
   constructor(clock: Clock, checkpoint: () => boolean) {
     this.#clock = clock;
@@ -24,8 +25,18 @@ export class IdleCheckpoint {
     if (this.#cancel === undefined) this.#setTimer();
   }
 
+  /**
+   * What was redacted or deleted is in the journal, or in the file under it, until that is emptied:
+   * now, or as soon as nobody reads, however busy it is here.
+   */
+  noteErasure(): void {
+    this.#hasErased = true;
+    if (!this.#isDone() && this.#cancel === undefined) this.#setTimer();
+  }
+
   stop(): void {
     this.#cancel?.();
+    if (this.#hasErased) this.#isDone();
   }
 
   #setTimer(): void {
@@ -35,13 +46,16 @@ export class IdleCheckpoint {
 
   #look(): void {
     this.#cancel = undefined;
-    if (this.#isBusy || !this.#isDone()) this.#setTimer();
+    const canWait = this.#isBusy && !this.#hasErased;
+    if (canWait || !this.#isDone()) this.#setTimer();
   }
 
   /** What goes wrong here goes wrong at the next commit too, where there is somebody to hear of it. */
   #isDone(): boolean {
     try {
-      return this.#checkpoint();
+      if (!this.#checkpoint()) return false;
+      this.#hasErased = false;
+      return true;
     } catch {
       return true;
     }

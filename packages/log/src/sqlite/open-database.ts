@@ -15,6 +15,21 @@ export interface DatabaseOptions {
   readonly maxBytes?: number | undefined;
 }
 
+/** What is misspelt must not make a log less safe than it was meant to be. */
+export function assertFileOptions(options: Omit<DatabaseOptions, 'path'>): void {
+  const { durability, busyTimeoutMs, maxBytes = 1 } = options;
+  const isKnown = durability === 'process' || durability === 'power';
+  if (!isKnown) throw badOption('durability', durability, "it is 'process' or 'power'");
+  const isWait = Number.isInteger(busyTimeoutMs) && busyTimeoutMs >= 0;
+  if (!isWait) throw badOption('busyTimeoutMs', busyTimeoutMs, 'it is a whole number from 0 on');
+  if (!(typeof maxBytes === 'number' && maxBytes > 0))
+    throw badOption('maxBytes', maxBytes, 'it is a number of bytes');
+}
+
+function badOption(name: string, value: unknown, rule: string): LogError {
+  return new LogError('bad_option', `Cannot take ${name} ${value} as it is: ${rule}`, { name });
+}
+
 /** After so much was written, whoever commits brings it over into the file: 4 MiB. */
 const checkpointPages = 1024;
 /** What is left of the journal when it starts anew, however long it once was. */

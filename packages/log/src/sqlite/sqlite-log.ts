@@ -1,9 +1,11 @@
-import type { Log } from '../contract/log.ts';
+import type { ItemId, SessionId } from '@millrace/core';
+import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { type Clock, systemClock } from '../local/clock.ts';
 import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
+import { filePath } from './file-path.ts';
 import { IdleCheckpoint } from './idle-checkpoint.ts';
-import type { Durability } from './open-database.ts';
+import { assertFileOptions, type Durability } from './open-database.ts';
 import { isAlive, thisProcess } from './process-mark.ts';
 import { SqliteShelf } from './sqlite-shelf.ts';
 
@@ -62,8 +64,10 @@ class FileLog extends LocalLog implements SqliteLog {
   readonly #clock: Clock;
 
   constructor(options: SqliteLogOptions) {
-    const { path, durability = 'process', busyTimeoutMs = 5000, maxBytes, ...rest } = options;
+    const { durability = 'process', busyTimeoutMs = 5000, maxBytes, ...rest } = options;
     const { clock = systemClock, onPoint } = rest;
+    assertFileOptions({ durability, busyTimeoutMs, maxBytes });
+    const path = filePath(options.path);
     const idle = new IdleCheckpoint(clock, () => shelf.checkpoint());
     const onCommit = () => idle.noteCommit();
     const file = { path, durability, busyTimeoutMs, maxBytes };
@@ -80,12 +84,23 @@ class FileLog extends LocalLog implements SqliteLog {
 
   async vacuum(): Promise<number> {
     const shelf = this.#open();
-    shelf.transact(() => shelf.deleteForgottenBlobs(this.#clock.now() - forgottenMs));
+    shelf.deleteForgottenBlobs(this.#clock.now() - forgottenMs);
     return shelf.vacuum();
   }
 
   async checkpoint(): Promise<boolean> {
     return this.#open().checkpoint();
+  }
+
+  override async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
+    await super.redact(session, item, reason);
+    this.#idle.noteErasure();
+  }
+
+  override async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
+    const isDeleted = await super.delete(session, options);
+    if (isDeleted) this.#idle.noteErasure();
+    return isDeleted;
   }
 
   override async close(): Promise<void> {

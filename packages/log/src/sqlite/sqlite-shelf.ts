@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { LogRecord, SessionId } from '@millrace/core';
+import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
+import { newSession } from '../rules/new-session.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../shelf/rows.ts';
 import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
-import { usedBlobs } from '../shelf/used-blobs.ts';
+import { BlobTable } from './blob-table.ts';
 import { ChunkTable } from './chunk-table.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';
 import { type SessionFields, sessionOf, toFields } from './session-fields.ts';
-import { blobOf, commandOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
+import { commandOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { storageError } from './storage-error.ts';
 import { checkpoint, copyDatabase, vacuum } from './upkeep.ts';
@@ -26,6 +27,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
   readonly #chunks: ChunkTable;
+  readonly #blobs: BlobTable;
   readonly #onPoint: OnPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
   /** The numbers that sessions have in this file, as of when they were last looked at. */
@@ -38,9 +40,15 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#onCommit = onCommit;
     [this.#database, this.#statements] = this.#guard(() => {
       const database = openDatabase(options);
-      return [database, prepareStatements(database)] as const;
+      try {
+        return [database, prepareStatements(database)] as const;
+      } catch (error) {
+        database.close();
+        throw error;
+      }
     });
     this.#chunks = new ChunkTable(this.#statements);
+    this.#blobs = new BlobTable(this.#statements);
   }
 
   transact<T>(work: (shelf: ShelfWriter) => T): T {
@@ -112,7 +120,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const { sessions, sessionsWithWork } = this.#statements;
     const found = hasWork ? sessionsWithWork : sessions;
     const rows = this.#guard(() => found.all(after, closed, closed, count));
-    for (const row of rows as unknown as readonly SessionFields[]) yield sessionOf(row);
+    for (const row of rows as unknown as readonly SessionFields[]) yield listed(row);
   }
 
   producer(session: SessionId, producer: string): ProducerRow | undefined {
@@ -140,17 +148,16 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   }
 
   blob(hash: string): Uint8Array | undefined {
-    return this.#guard(() => {
-      const row = this.#statements.blob.get(hash);
-      return row && blobOf(row, hash);
-    });
+    return this.#guard(() => this.#blobs.get(hash));
+  }
+
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
+    return this.#guard(() => this.#blobs.slice(hash, start, end));
   }
 
   blobsOf(session: SessionId): readonly string[] {
     this.#flush();
-    return this.#guard(() =>
-      this.#statements.usedBlobs.all(this.#key(session)).map((row) => String(row['hash'])),
-    );
+    return this.#guard(() => this.#blobs.namedBy(this.#key(session)));
   }
 
   nextEpoch(): number {
@@ -187,13 +194,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const key = this.#key(session);
     this.#chunks.append(key, records);
     this.#onPoint?.('after-insert');
-    for (const hash of usedBlobs(records)) this.#useBlob(key, hash);
-  }
-
-  #useBlob(key: number, hash: string): void {
-    this.#statements.useBlob.run(key, hash);
-    this.#statements.letGoOfBlob.run(hash);
-    this.#statements.dropHold.run(hash);
+    this.#blobs.use(key, records);
   }
 
   /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
@@ -207,16 +208,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#flush();
     const key = this.#key(session);
     const replaced = this.#chunks.replace({ session, key }, first, last, records);
-    const before = new Set(usedBlobs(replaced));
-    for (const hash of usedBlobs(records)) {
-      // What was there already was named by then: whoever holds it now did not mean this.
-      if (before.has(hash)) this.#statements.useBlob.run(key, hash);
-      else this.#useBlob(key, hash);
-    }
-    for (const hash of usedBlobs(replaced)) {
-      this.#statements.unuseBlob.run(key, hash);
-      this.#statements.dropUse.run(key, hash);
-    }
+    this.#blobs.replace(key, replaced, records);
   }
 
   deleteSession(session: SessionId): void {
@@ -227,21 +219,17 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   }
 
   putBlob(hash: string, bytes: Uint8Array, now: number): void {
-    this.#statements.putBlob.run(hash, bytes);
-    this.#statements.holdBlob.run(hash, now);
-  }
-
-  /** Those that were stored before a time, and that nobody named. */
-  deleteForgottenBlobs(before: number): void {
-    this.#guard(() => {
-      this.#statements.dropForgottenBlobs.run(before);
-      this.#statements.dropForgottenHolds.run(before);
-    });
+    this.#blobs.put(hash, bytes, now);
   }
 
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
-    for (const hash of hashes) this.#statements.dropBlob.run(hash);
+    this.#blobs.dropUnused(hashes);
+  }
+
+  /** Those that were stored before a time and that nobody named. */
+  deleteForgottenBlobs(before: number): void {
+    this.transact(() => this.#blobs.dropForgotten(before));
   }
 
   /** 0 where there is no such session: no row has that number. */
@@ -274,5 +262,15 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     } catch (error) {
       throw storageError(error, this.#path);
     }
+  }
+}
+
+/** One that is damaged does not hide the others. */
+function listed(fields: SessionFields): SessionRow {
+  try {
+    return sessionOf(fields);
+  } catch (error) {
+    if (!isMillraceError(error) || error.code !== 'corrupt') throw error;
+    return { ...newSession(String(fields.id) as SessionId, 0, 0), isDamaged: true };
   }
 }

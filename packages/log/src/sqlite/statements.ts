@@ -22,6 +22,7 @@ type StatementName =
   | 'putChunk'
   | 'dropChunk'
   | 'blob'
+  | 'blobSlice'
   | 'putBlob'
   | 'holdBlob'
   | 'letGoOfBlob'
@@ -89,6 +90,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     putChunk: say('INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)'),
     dropChunk: say('DELETE FROM chunks WHERE session = ? AND last = ?'),
     blob: say('SELECT bytes FROM blobs WHERE hash = ?'),
+    blobSlice: say('SELECT substr(bytes, ?, ?) AS bytes FROM blobs WHERE hash = ?'),
     putBlob: say('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
     holdBlob: say(
       'INSERT INTO blob_holds VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE SET count = count + 1, put_at = ?2',

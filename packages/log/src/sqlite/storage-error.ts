@@ -21,7 +21,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   ],
   [10, ['storage', 'the disk reported an error; check the disk']],
   [11, damaged],
-  [13, ['storage', 'the disk is full; make room']],
+  [13, ['storage', 'the disk is full, or maxBytes is reached; make room']],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'what is to be stored is too large; store it in several pieces']],

@@ -157,7 +157,41 @@ describe('what was taken out', () => {
     await log.checkpoint();
     expect(isAnywhere()).toBe(true);
     await takeOut(log);
-    expect(await log.checkpoint()).toBe(true);
+    expect(isAnywhere()).toBe(false);
+  });
+
+  test('is gone as soon as nobody reads, however much is written meanwhile', async () => {
+    const clock = new TestClock();
+    const log = openLog({ clock });
+    const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
+    await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN; SELECT count(*) FROM sessions');
+    await log.redact(session, itemId('i'));
+    const goOn = async () => {
+      await driver.append([remark('more')]);
+      await clock.advance(1000);
+    };
+    for (let seconds = 0; seconds < 6; seconds++) await goOn();
+    expect(isAnywhere()).toBe(true);
+    reader.exec('COMMIT');
+    reader.close();
+    for (let seconds = 0; seconds < 3; seconds++) await goOn();
+    expect(isAnywhere()).toBe(false);
+  });
+
+  test('is gone when whoever took it out has closed the log, though others have it open', async () => {
+    const other = openLog();
+    const driver = await other.open(session);
+    await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
+    await other.checkpoint();
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN; SELECT count(*) FROM sessions');
+    const log = openLog({ clock: new TestClock() });
+    await log.redact(session, itemId('i'));
+    expect(isAnywhere()).toBe(true);
+    reader.close();
+    await log.close();
     expect(isAnywhere()).toBe(false);
   });
 
@@ -251,6 +285,17 @@ describe('a backup', () => {
     await expect(log.backup(copy())).rejects.toMatchObject({ code: 'bad_option' });
     await expect(log.backup(path)).rejects.toMatchObject({ code: 'bad_option' });
     expect(readFileSync(copy(), 'utf8')).toBe('precious');
+  });
+
+  test('is made once, of several that are asked for at the same path', async () => {
+    const log = openLog();
+    await (await log.open(session)).append([remark('a')]);
+    const made = await Promise.allSettled([1, 2, 3].map(() => log.backup(copy())));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const one of made)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'bad_option' });
+    expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([]);
+    expect(await recordsOf(openLog({ path: copy() }))).toHaveLength(1);
   });
 
   test('that cannot be written is refused, and leaves nothing', async () => {

@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LogError } from '../contract/log-error.ts';
@@ -44,18 +45,28 @@ function freePages(database: DatabaseSync): number {
 /** A copy of the file as it is at one moment. It has its name only when it is whole. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw isThere(to);
-  const unfinished = `${to}.unfinished`;
-  rmSync(unfinished, { force: true });
+  // Two who copy to the same place at once have one each.
+  const unfinished = `${to}.${randomUUID()}.unfinished`;
   // A reader of its own, in another thread: the log goes on meanwhile.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
-    renameSync(unfinished, to);
-  } catch (error) {
-    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true });
-    throw error;
+    giveName(unfinished, to);
   } finally {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true });
     source.close();
+  }
+}
+
+/** Not as `rename` does it, which takes the place of what somebody put there meanwhile. */
+function giveName(unfinished: string, to: string): void {
+  try {
+    linkSync(unfinished, to);
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === 'EEXIST') throw isThere(to);
+    // Some file systems have no links.
+    renameSync(unfinished, to);
   }
 }
 

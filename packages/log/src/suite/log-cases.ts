@@ -9,6 +9,8 @@ import { followEndCases } from './cases/follow-ends.ts';
 import { forkCases } from './cases/fork.ts';
 import { leaseCases } from './cases/lease.ts';
 import { listCases } from './cases/list.ts';
+import { mistakeCases } from './cases/mistakes.ts';
+import { neighbourCases } from './cases/neighbours.ts';
 import { producerCases } from './cases/producers.ts';
 import { readCases } from './cases/read.ts';
 import { redactCases } from './cases/redact.ts';
@@ -36,6 +38,8 @@ const specs: readonly CaseSpec[] = [
   ...blobCases,
   ...listCases,
   ...closingCases,
+  ...mistakeCases,
+  ...neighbourCases,
 ];
 
 /**

@@ -1,6 +1,7 @@
 import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import { assertAdmitting } from '../rules/check-options.ts';
 import { type ReferenceStore, refusal, type Session } from './reference-store.ts';
 
 interface Terms {
@@ -35,7 +36,13 @@ export class ReferenceDriver implements Driver {
   async append(drafts: readonly DraftRecord[]): Promise<Batch> {
     const driven = this.#driven();
     this.#renew(driven);
-    this.#store.add(driven, drafts, `driver ${this.epoch}`);
+    try {
+      this.#store.add(driven, drafts, `driver ${this.epoch}`);
+    } catch (error) {
+      // Nobody knows what a later one would follow.
+      this.end(error as Error);
+      throw error;
+    }
     const { through, records } = driven;
     const after = this.#given;
     this.#given = through;
@@ -44,6 +51,7 @@ export class ReferenceDriver implements Driver {
 
   async admit(options: AdmitOptions): Promise<Admission> {
     const { session, producers } = this.#driven();
+    assertAdmitting(options, session);
     const { epoch: driverEpoch } = this;
     const isRequest = options.for === 'request';
     const call = isRequest ? { attempt: 0, toolCallId: '' } : options;
@@ -108,7 +116,7 @@ export class ReferenceDriver implements Driver {
   #renewLater(): void {
     if (this.#end !== undefined) return;
     const isEndless = this.#leaseMs === Number.POSITIVE_INFINITY;
-    this.#store.clock.after(isEndless ? 5000 : this.#leaseMs / 3, () => {
+    this.#store.clock.after(isEndless ? 5000 : Math.min(this.#leaseMs / 3, 3_600_000), () => {
       if (this.look() !== undefined) this.#renewLater();
     });
   }

@@ -9,6 +9,7 @@ import {
 } from '@millrace/core';
 import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
 import type {
+  DeleteOptions,
   Driver,
   FollowOptions,
   ForkOptions,
@@ -20,11 +21,28 @@ import type {
 } from '../contract/log.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import { Following } from '../follow/following.ts';
+import {
+  assertAdmission,
+  assertFilter,
+  assertFollowing,
+  assertForking,
+  assertKey,
+  assertOpening,
+  assertReading,
+  assertReason,
+  assertRestoring,
+  assertSession,
+} from '../rules/check-options.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import { ReferenceDriver } from './reference-driver.ts';
 import { produce } from './reference-producer.ts';
 import { after, assertOffset } from './reference-read.ts';
 import { fork, redact, restore, settle } from './reference-rewrite.ts';
 import { infoOf, openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
+
+/** Of one batch. */
+const pageBytes = 2 ** 20;
 
 /**
  * The contract in the plainest way there is, for other logs to be held against: arrays and maps, each
@@ -47,6 +65,7 @@ export class ReferenceLog implements Log {
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     const { holder = 'somebody', leaseMs = 15_000, takeOver = false, from = 0 } = options;
     const store = this.#open();
+    assertOpening(session, options);
     const known = store.sessions.get(session);
     assertOffset({ session, through: known?.through ?? 0 }, from);
     if (known?.isClosed) throw refusal('session_closed', { session });
@@ -55,7 +74,7 @@ export class ReferenceLog implements Log {
     const opened = known ?? store.make(session);
     const epoch = ++store.epochs;
     const now = store.clock.now();
-    Object.assign(opened, { changedAt: now, lease: { holder, epoch, expiresAt: now + leaseMs } });
+    Object.assign(opened, { lease: { holder, epoch, expiresAt: now + leaseMs } });
     const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from });
     this.#lookAfter(session);
     this.#drivers.push(driver);
@@ -63,27 +82,41 @@ export class ReferenceLog implements Log {
   }
 
   async produce(admission: Admission): Promise<Producer> {
-    return produce(() => this.#open(), admission);
+    this.#open();
+    assertAdmission(admission);
+    return produce(() => this.#open(), { ...admission });
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
     const store = this.#open();
+    assertSession(session);
+    assertKey(key, session);
     const known = store.sessions.get(session);
     const offset = known?.commands.get(key);
     if (offset !== undefined) return { offset, isRepeat: true };
     if (known?.isClosed) throw refusal('session_closed', { session });
-    const found = known ?? store.make(session);
     const fact = { type: 'command_queued', key, command } as const;
-    store.add(found, [{ turn: 0, attempt: 0, fact }], 'command');
+    const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+    const found = known ?? store.make(session);
+    store.add(found, drafts, 'command');
     found.commands.set(key, found.through);
     return { offset: found.through, isRepeat: false };
   }
 
-  async read(session: SessionId, { from = 0, maxBytes }: ReadOptions = {}): Promise<Batch> {
+  async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
+    this.#open();
+    assertReading(options, session);
+    const { from = 0, maxBytes = pageBytes } = options;
     return after(this.#known(session), from, maxBytes);
   }
 
-  async *follow(session: SessionId, options: FollowOptions = {}): AsyncGenerator<Batch> {
+  follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
+    assertFollowing(session, options);
+    const { signal: outer, ...rest } = options;
+    return new Following(outer, (signal) => this.#follow(session, { ...rest, signal }));
+  }
+
+  async *#follow(session: SessionId, options: FollowOptions): AsyncGenerator<Batch> {
     const { from = 0, until, signal, maxLag = Infinity } = options;
     let hadCaughtUp = false;
     let hasWaited = false;
@@ -92,26 +125,32 @@ export class ReferenceLog implements Log {
     for (let { through } = { ...after(found, from), through: from }; ; ) {
       if (signal?.aborted || this.#isClosed) return;
       if (this.#store.sessions.get(session) !== found) throw refusal('no_session', { session });
-      const batch = after(found, through);
+      const batch = after(found, through, pageBytes);
       const isIdle = ![...openWork(found.records)].some((work) => /^(run|turn) /.test(work));
       const isOver = found.isClosed || (until === 'idle' && isIdle);
-      if (hadCaughtUp && !hasWaited && batch.through - through > maxLag)
+      if (hadCaughtUp && !hasWaited && found.through - through > maxLag)
         throw refusal('lagged', { session, cursor: through });
       hadCaughtUp ||= batch.through === through;
       hasWaited = batch.through === through;
       through = batch.through;
-      if (batch.through > batch.after) yield mergeBatch(batch);
-      else if (until !== undefined && isOver) return;
+      if (batch.through > batch.after) {
+        yield mergeBatch(batch);
+        await this.#others();
+      } else if (until !== undefined && isOver) return;
       else await Promise.race([this.#store.changed, aborted]);
     }
   }
 
   async info(session: SessionId): Promise<SessionInfo | undefined> {
-    const found = this.#open().sessions.get(session);
+    const store = this.#open();
+    assertSession(session);
+    const found = store.sessions.get(session);
     return found && infoOf(found);
   }
 
   async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
+    this.#open();
+    assertFilter(filter);
     const { isWaiting, isClosed, after: last, limit } = filter;
     const isOf = (found: Session) => {
       const info = infoOf(found);
@@ -131,6 +170,8 @@ export class ReferenceLog implements Log {
   }
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
+    this.#open();
+    assertForking(options);
     return infoOf(fork(this.#store, this.#known(session), options));
   }
 
@@ -139,20 +180,28 @@ export class ReferenceLog implements Log {
     records: readonly LogRecord[],
     options: RestoreOptions = {},
   ): Promise<SessionInfo> {
-    return infoOf(restore(this.#open(), session, records, options));
+    const store = this.#open();
+    assertSession(session);
+    assertRestoring(options, session);
+    return infoOf(restore(store, session, records, options));
   }
 
   async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
-    redact(this.#store, this.#known(session), item, reason);
+    const found = this.#known(session);
+    assertReason(reason, session);
+    redact(this.#store, found, item, reason);
   }
 
-  async delete(session: SessionId): Promise<void> {
+  async delete(session: SessionId, { ifThrough }: DeleteOptions = {}): Promise<boolean> {
     const store = this.#open();
-    const records = store.sessions.get(session)?.records ?? [];
+    assertSession(session);
+    const { records = [], through } = store.sessions.get(session) ?? {};
+    if (through === undefined || (ifThrough ?? through) !== through) return false;
     store.sessions.delete(session);
     store.dropBlobs(records);
     store.tell();
     this.#lookAfter(session);
+    return true;
   }
 
   async close(): Promise<void> {
@@ -173,13 +222,20 @@ export class ReferenceLog implements Log {
     return this.#store;
   }
 
+  /** Whoever else has something to do comes to their turn. */
+  #others(): Promise<void> {
+    return new Promise((resolve) => this.#store.clock.after(0, resolve));
+  }
+
   /** Whoever drove it here finds out at once. */
   #lookAfter(session: SessionId): void {
     for (const driver of this.#drivers) if (driver.session === session) driver.look();
   }
 
   #known(session: SessionId): Session {
-    const found = this.#open().sessions.get(session);
+    const store = this.#open();
+    assertSession(session);
+    const found = store.sessions.get(session);
     if (found === undefined) throw refusal('no_session', { session });
     return found;
   }

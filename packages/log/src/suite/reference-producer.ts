@@ -1,5 +1,6 @@
 import type { DraftRecord } from '@millrace/core';
 import type { Acknowledged, Admission, Producer } from '../contract/producer.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import {
   type ProducerState,
   type ReferenceStore,
@@ -22,7 +23,7 @@ export function produce(openStore: () => ReferenceStore, admission: Admission): 
     sequence: number,
   ): Promise<Acknowledged> => {
     const isOwn = (draft: DraftRecord) => draft.turn === turn && draft.attempt === attempt;
-    if (!drafts.every(isOwn)) throw refusal('bad_records');
+    if (!readableDrafts(drafts, admission.session).every(isOwn)) throw refusal('bad_records');
     const [session, state] = admitted(openStore(), admission, epoch);
     if (!Number.isInteger(sequence) || sequence < 1 || sequence > state.sequence + 1)
       throw refusal('bad_sequence');

@@ -9,8 +9,10 @@ import {
   type PartId,
   type SessionId,
   settleTurn,
+  type ToolCallId,
 } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
+import { withoutWords } from '../rewrite/redact-fact.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
 import { openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
 
@@ -67,7 +69,7 @@ export function restore(
   store: ReferenceStore,
   session: SessionId,
   records: readonly LogRecord[],
-  { origin, ...options }: RestoreOptions,
+  { origin, through = 0, ...options }: RestoreOptions,
 ): Session {
   const keys = records.flatMap(({ fact }) => (fact?.type === 'command_queued' ? fact.key : []));
   const isInOrder = records.every(
@@ -76,7 +78,8 @@ export function restore(
   );
   if (!isInOrder || new Set(keys).size < keys.length) throw refusal('bad_records');
   if (store.sessions.has(session)) throw refusal('session_exists', { session });
-  return Object.assign(copied(store, session, records, origin), options);
+  const copy = copied(store, session, records, origin);
+  return Object.assign(copy, options, { through: Math.max(through, copy.through) });
 }
 
 /** A session of records from elsewhere, with what has to be remembered of them. */
@@ -125,13 +128,26 @@ function stateOf({ session, records, through }: Session): FoldState {
 
 function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
+  const calls = new Set(records.flatMap((record) => callsOf(record, parts)));
   const isLeft = ({ delta }: LogRecord) =>
     delta === undefined || !('partId' in delta) || !parts.has(delta.partId);
   return records.filter(isLeft).map((record): LogRecord => {
-    if (record.delta !== undefined || record.fact.type !== 'snapshot') return record;
+    if (record.delta !== undefined) return record;
+    if (record.fact.type !== 'snapshot')
+      return { ...record, fact: withoutWords(record.fact, item, calls) };
     const items = record.fact.items.filter(({ itemId }) => itemId !== item);
     return { ...record, fact: { ...record.fact, items } };
   });
+}
+
+function callsOf({ delta, fact }: LogRecord, parts: ReadonlySet<PartId>): readonly ToolCallId[] {
+  const settled = fact?.type === 'snapshot' ? fact.items.flatMap((item) => item.parts) : [];
+  const own = settled.filter(({ partId }) => parts.has(partId)).map(({ part }) => part);
+  const told = delta !== undefined && 'partId' in delta && parts.has(delta.partId) ? [delta] : [];
+  const named = told.map((one) => ('part' in one ? one.part : one));
+  return [...own, ...named].flatMap((one) =>
+    one !== undefined && 'toolCallId' in one && one.toolCallId !== undefined ? one.toolCallId : [],
+  );
 }
 
 function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {

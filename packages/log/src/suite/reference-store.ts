@@ -2,6 +2,7 @@ import { type DraftRecord, type LogRecord, recordVersion, type SessionId } from 
 import { LogError, type LogErrorCode } from '../contract/log-error.ts';
 import type { LeaseInfo, SessionInfo } from '../contract/session-info.ts';
 import type { Clock } from '../local/clock.ts';
+import { readableDrafts } from '../rules/readable-draft.ts';
 import { usedBlobs } from '../shelf/used-blobs.ts';
 
 /** All that is known of a session. */
@@ -64,7 +65,8 @@ export class ReferenceStore {
 
   add(session: Session, drafts: readonly DraftRecord[], producer: string): void {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
-    const own = drafts.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
+    const ready = readableDrafts(drafts, session.session);
+    const own = ready.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
     session.records = [...session.records, ...own];
     for (const hash of usedBlobs(own)) this.hold(hash, -1);
     session.changedAt = this.clock.now();

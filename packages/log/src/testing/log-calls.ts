@@ -18,7 +18,7 @@ export interface LogCalls {
   submit(session: string, command: JsonObject, key: string): Submitted;
   read(session: string, from: number): string;
   info(session: string): SessionInfo | null;
-  delete(session: string): null;
+  delete(session: string): boolean;
   /** From then on its batches are told; answers when it follows. */
   follow(session: string, options: Pick<FollowOptions, 'from' | 'until'>): null;
   close(): null;

@@ -49,10 +49,7 @@ const answers: Answers = {
   submit: (session, command, key) => log.submit(sessionId(session), command, key),
   read: async (session, from) => encodeBatch(await log.read(sessionId(session), { from })),
   info: async (session) => (await log.info(sessionId(session))) ?? null,
-  delete: async (session) => {
-    await log.delete(sessionId(session));
-    return null;
-  },
+  delete: (session) => log.delete(sessionId(session)),
   async follow(session, terms) {
     const batches = log.follow(sessionId(session), terms)[Symbol.asyncIterator]();
     // Asked for before the answer, so that whoever hears it knows that somebody listens.

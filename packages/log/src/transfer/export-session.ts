@@ -13,8 +13,8 @@ import { storedSession } from './stored-session.ts';
  */
 export async function* exportSession(log: Log, session: SessionId): AsyncGenerator<string> {
   const { info, records } = await storedSession(log, session);
-  yield headerOf(info, records);
-  for (const record of records) yield encodeRecord(record);
+  yield asLine(headerOf(info, records));
+  for (const record of records) yield asLine(encodeRecord(record));
 }
 
 function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
@@ -24,5 +24,13 @@ function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
     if (offset > next) holes.push([next, offset - 1]);
     next = offset + 1;
   }
-  return encodeHeader({ ...info, through: next - 1, holes });
+  // More may have come since the session was looked at; its last may have been taken out.
+  const through = Math.max(info.through, next - 1);
+  if (through >= next) holes.push([next, through]);
+  return encodeHeader({ ...info, through, holes });
+}
+
+/** Some who read lines end them at these as well. In JSON they are within texts alone. */
+function asLine(json: string): string {
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }

@@ -31,8 +31,8 @@ export async function importSession(
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
   const { session, header, records } = reader.end(last + 1);
   await assertBlobs(log, reader.blobs);
-  const { createdAt, changedAt, isClosed, origin } = header;
-  return log.restore(session, records, { createdAt, changedAt, isClosed, origin });
+  const { createdAt, changedAt, isClosed, origin, through } = header;
+  return log.restore(session, records, { createdAt, changedAt, isClosed, origin, through });
 }
 
 interface Begun {

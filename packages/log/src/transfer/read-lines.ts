@@ -48,7 +48,8 @@ export function badLine(error: unknown, line: number, what: string): unknown {
   if (!isAboutLine) return error;
   const isNewer = error.code === 'unsupported_version' || error.code === 'too_new';
   const advice = isNewer ? 'Use a later version' : 'Export it again';
-  const message = `Cannot import ${what}: line ${line}: ${error.message}. Nothing was imported. ${advice}`;
+  const left = what === 'blobs' ? 'Those before it are stored' : 'Nothing was imported';
+  const message = `Cannot import ${what}: line ${line}: ${error.message}. ${left}. ${advice}`;
   const place = { ...error.place, line };
   return new LogError(isNewer ? 'too_new' : 'bad_records', message, place, { cause: error });
 }

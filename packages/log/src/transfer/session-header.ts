@@ -46,7 +46,7 @@ function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
   return { session: sessionId(textIn(fields, 'session')), through: countIn(fields, 'through') };
 }
 
-/** In order, apart from each other, and before the last record. */
+/** In order and apart from each other. */
 function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
   if (!Array.isArray(value)) throw new BadLine('holes is not an array');
   let least = 1;
@@ -54,8 +54,8 @@ function holesOf(value: JsonValue | undefined, through: number): readonly Hole[]
     const [first, last, ...more] = Array.isArray(hole) ? hole : [];
     const isPair = Number.isSafeInteger(first) && Number.isSafeInteger(last) && more.length === 0;
     const [from, to] = [Number(first), Number(last)];
-    if (!isPair || from < least || to < from || to >= through)
-      throw new BadLine('holes are not pairs of offsets, in order and before the last record');
+    if (!isPair || from < least || to < from || to > through)
+      throw new BadLine('holes are not pairs of offsets, in order and not after the last one');
     // Right after a hole there is a record.
     least = to + 2;
     return [from, to];

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import {
   type DraftRecord,
   emptyState,
@@ -18,7 +19,15 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
-import { answer, turnStarted, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import {
+  answer,
+  answerId,
+  answerPart,
+  turnFinished,
+  turnStarted,
+  wholeItem,
+  wholeTurn,
+} from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { exportBlobs } from './export-blobs.ts';
 import { exportSession } from './export-session.ts';
@@ -200,6 +209,35 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     expect(info).toEqual(await source.info(copy));
     expect(info.origin).toEqual(forked.origin);
     await expect(target.open(copy)).rejects.toMatchObject({ code: 'session_closed' });
+  });
+
+  test('comes what reads as the end of a line to some, line by line', async () => {
+    const [from, log] = [memoryLog(), newLog()];
+    const odd = sessionId('odd\u2028id');
+    const text = 'one\u2028two\u2029three\r\nfour\u0085five';
+    await (await from.open(odd)).append(wholeItem('i', { kind: 'text', text }));
+    const file = join(folder, `lines-${kind}.jsonl`);
+    writeFileSync(file, (await all(exportSession(from, odd))).join('\n'));
+    await importSession(log, createInterface({ input: createReadStream(file) }));
+    expect(await recordsOf(log, odd)).toEqual(await recordsOf(from, odd));
+  });
+
+  test('comes a session whose last record was taken out with its last offset', async () => {
+    const [from, log] = [memoryLog(), newLog()];
+    const driver = await from.open(session);
+    const at = { turn: 1, attempt: 1 };
+    await driver.append([turnStarted(1), ...answer(1, ['a'])]);
+    await driver.append([{ ...at, fact: { type: 'attempt_superseded', reason: 'again' } }]);
+    await driver.append([turnFinished(1)]);
+    await driver.append([
+      { ...at, delta: { type: 'retract_part', partId: answerPart(1), reason: 'late' } },
+    ]);
+    await from.redact(session, answerId(1));
+    const { through = 0 } = (await from.info(session)) ?? {};
+    expect((await recordsOf(from, session)).at(-1)?.offset).toBeLessThan(through);
+    await importSession(log, await all(exportSession(from, session)), { into: copy });
+    expect((await log.info(copy))?.through).toBe(through);
+    expect((await (await log.open(copy)).append([turnStarted(2)])).through).toBe(through + 1);
   });
 
   test('comes a session without records too', async () => {

@@ -29,6 +29,22 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'blob: a large one can be had in slices, each as it is in the whole',
+    async run({ log }) {
+      const large = Uint8Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251);
+      const { hash } = await log.blobs.put(large);
+      for (const [start, end] of [
+        [0, 10],
+        [65_530, 65_540],
+        [199_990, 300_000],
+        [5, 5],
+        [9, 3],
+      ] as const)
+        assert.deepEqual(await log.blobs.slice(hash, start, end), large.slice(start, end));
+      assert.deepEqual(await log.blobs.slice(hash, 0, Number.POSITIVE_INFINITY), large);
+    },
+  },
+  {
     name: 'blob: one that is not there is nothing',
     async run({ log }) {
       assert.equal(await log.blobs.get(emptyHash), undefined);

@@ -17,6 +17,8 @@ async function withBlob(log: Log, id: typeof session, text: string): Promise<str
   return hash;
 }
 
+const bytes = Uint8Array.of(1, 2, 3, 4);
+
 export const deleteCases: readonly CaseSpec[] = [
   {
     name: 'delete: the session is gone, and the others are not',
@@ -104,6 +106,32 @@ export const deleteCases: readonly CaseSpec[] = [
       await (await log.open(other)).append(wholeItem('i', part));
       await log.delete(other);
       assert.equal(await log.blobs.get(hash), undefined);
+    },
+  },
+  {
+    name: 'delete: a blob that two stored is there for the second, whatever becomes of the first',
+    async run({ log }) {
+      const stored = [await log.blobs.put(bytes), await log.blobs.put(bytes)];
+      for (const [index, ref] of stored.entries()) {
+        const id = index === 0 ? session : other;
+        const part = { kind: 'media', mimeType: 'a/b', source: { type: 'blob', ...ref } } as const;
+        await (await log.open(id)).append(wholeItem('i', part));
+        assert.deepEqual(await log.blobs.get(ref.hash), bytes);
+        await log.delete(id);
+      }
+      assert.equal(await log.blobs.get(stored[0]?.hash ?? ''), undefined);
+    },
+  },
+  {
+    name: 'delete: can be asked for on condition that nobody added anything',
+    async run({ log }) {
+      await (await log.open(session)).append(remarks(2));
+      await log.submit(session, {}, 'came since');
+      assert.equal(await log.delete(session, { ifThrough: 2 }), false);
+      assert.equal((await log.info(session))?.through, 3);
+      assert.equal(await log.delete(session, { ifThrough: 3 }), true);
+      assert.equal(await log.info(session), undefined);
+      assert.equal(await log.delete(session), false);
     },
   },
   {

@@ -1,5 +1,12 @@
 import { type ErrorPlace, isId, type SessionId } from '@millrace/core';
-import type { FollowOptions, ForkOptions, OpenOptions, RestoreOptions } from '../contract/log.ts';
+import type {
+  DeleteOptions,
+  FollowOptions,
+  ForkOptions,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+} from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
@@ -23,6 +30,7 @@ export function assertKey(key: string, session: SessionId): void {
 }
 
 export function assertOpening(session: SessionId, options: OpenOptions): void {
+  assertObject(options, 'the options');
   assertSession(session);
   const { holder = '', leaseMs = shortestLeaseMs, takeOver = false } = options;
   assert(isText(holder), 'holder', 'it is a text', { session });
@@ -33,26 +41,26 @@ export function assertOpening(session: SessionId, options: OpenOptions): void {
 }
 
 export function assertFollowing(session: SessionId, options: FollowOptions): void {
+  assertObject(options, 'the options');
   assertSession(session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
   assert(isUntil, `until ${until}`, "it is 'idle', 'closed' or not there", { session });
-  const isSignal = signal === undefined || typeof signal.addEventListener === 'function';
-  assert(isSignal && !isController(signal), 'signal', 'it is an AbortSignal', { session });
+  const isSignal = signal === undefined || typeof signal?.addEventListener === 'function';
+  assert(isSignal, 'signal', 'it is an AbortSignal', { session });
   assert(isAmount(maxLag), `maxLag ${maxLag}`, 'it is 0 or more', { session });
 }
 
-/** Which looks the same to whoever forgets the `.signal`, but cannot be listened to. */
-function isController(signal: unknown): boolean {
-  return signal instanceof AbortController;
-}
-
-export function assertMaxBytes(maxBytes: number, session: SessionId): void {
+export function assertReading(options: ReadOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { maxBytes = 1 } = options;
   const isMost = isAmount(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it is more than 0', { session });
 }
 
-export function assertFilter({ after, limit = 0, isWaiting, isClosed }: SessionFilter): void {
+export function assertFilter(filter: SessionFilter): void {
+  assertObject(filter, 'the options');
+  const { after, limit = 0, isWaiting, isClosed } = filter;
   assert(after === undefined || isText(after), 'after', 'it is a session');
   const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
   assert(isLimit, `limit ${limit}`, 'it is a whole number from 0 on, or Infinity');
@@ -61,6 +69,7 @@ export function assertFilter({ after, limit = 0, isWaiting, isClosed }: SessionF
 }
 
 export function assertAdmitting(options: AdmitOptions, session: SessionId): void {
+  assertObject(options, 'the options');
   const { for: what, turn } = options;
   assert(what === 'request' || what === 'call', 'for', "it is 'request' or 'call'", { session });
   assert(isCount(turn), `turn ${turn}`, 'it is a whole number from 0 on', { session });
@@ -70,24 +79,40 @@ export function assertAdmitting(options: AdmitOptions, session: SessionId): void
   assert(isText(toolCallId) && isId(toolCallId), 'toolCallId', 'it is an id', { session });
 }
 
-export function assertAdmission({ session, driverEpoch, producer }: Admission): void {
+export function assertAdmission(admission: Admission): void {
+  assertObject(admission, 'the fields of an admission');
+  const { session, driverEpoch, producer } = admission;
   assertSession(session);
   const isWhole = isCount(driverEpoch) && isText(producer);
   assert(isWhole, 'an admission', 'it is what `admit` gave', { session });
 }
 
-export function assertForking({ into }: ForkOptions): void {
-  assertSession(into);
+export function assertForking(options: ForkOptions): void {
+  assertObject(options, 'the options');
+  assertSession(options.into);
 }
 
 export function assertRestoring(options: RestoreOptions, session: SessionId): void {
-  const { createdAt = 0, changedAt = 0, isClosed = false, origin } = options;
+  assertObject(options, 'the options');
+  const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
+  assert(isCount(through), `through ${through}`, 'it is an offset', { session });
   const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
   assert(areTimes, 'a time', 'it is in milliseconds since 1970', { session });
   assert(typeof isClosed === 'boolean', 'isClosed', 'it is true or false', { session });
   if (origin === undefined) return;
+  assertObject(origin, 'origin');
   assertSession(origin.session);
   assert(isCount(origin.through), 'origin', 'it has an offset', { session });
+}
+
+export function assertDeleting(options: DeleteOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { ifThrough = 0 } = options;
+  assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it is an offset', { session });
+}
+
+export function assertHash(hash: string): void {
+  assert(isText(hash), 'the hash of a blob', 'it is a text');
 }
 
 /** How far in a blob. */
@@ -103,6 +128,11 @@ export function assertBytes(bytes: Uint8Array): void {
 
 export function assertReason(reason: string | undefined, session: SessionId): void {
   assert(reason === undefined || isText(reason), 'reason', 'it is a text', { session });
+}
+
+/** Undefined is none at all; null and the like were meant to be something. */
+function assertObject(value: object | undefined, what: string): void {
+  assert(typeof value === 'object' && value !== null, what, 'they are an object');
 }
 
 function isText(value: unknown): value is string {
