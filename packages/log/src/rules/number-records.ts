@@ -9,9 +9,13 @@ export function numberRecords(
   time: number,
 ): readonly LogRecord[] {
   // To show, not to order by, and whole in every record: whatever the clock says.
-  const head = { v: recordVersion, time: Math.max(0, Math.floor(time)) || 0, producer } as const;
+  const at = Math.max(0, Math.floor(time)) || 0;
+  const first = through + 1;
+  // Written out in one piece each, because there are so many.
   return drafts.map(({ turn, attempt, delta, fact }, index): LogRecord => {
-    const place = { ...head, turn, attempt, offset: through + 1 + index };
-    return delta === undefined ? { ...place, fact } : { ...place, delta };
+    const offset = first + index;
+    return delta === undefined
+      ? { v: recordVersion, offset, time: at, turn, attempt, producer, fact }
+      : { v: recordVersion, offset, time: at, turn, attempt, producer, delta };
   });
 }

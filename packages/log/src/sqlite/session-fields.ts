@@ -72,3 +72,17 @@ function sumOf(fields: Omit<SessionFields, 'key' | 'sum'>): number {
   const said = [id, made, rewrites, through, created_at, changed_at, is_closed];
   return rowSum([...said, epoch, lease, open_work, queued_commands, origin]);
 }
+
+/** Do they differ in nothing but how long they are, when that was, and until when they are held? */
+export function isOnlyGrown(before: SessionRow, after: SessionRow): boolean {
+  return (
+    before.made === after.made &&
+    before.rewrites === after.rewrites &&
+    before.epoch === after.epoch &&
+    before.isClosed === after.isClosed &&
+    before.openWork === after.openWork &&
+    before.queuedCommands === after.queuedCommands &&
+    before.createdAt === after.createdAt &&
+    before.origin === after.origin
+  );
+}

@@ -8,7 +8,7 @@ import { BlobTable } from './blob-table.ts';
 import { ChunkTable } from './chunk-table.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';
-import { type SessionFields, sessionOf, toFields } from './session-fields.ts';
+import { isOnlyGrown, type SessionFields, sessionOf, toFields } from './session-fields.ts';
 import { commandOf, commandSum, producerOf, toProducerFields } from './small-rows.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { storageError } from './storage-error.ts';
@@ -33,6 +33,8 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   /** The numbers that sessions have in this file, as of when they were last looked at. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
+  /** The rows as they are in the file, of those that the present transaction has seen. */
+  readonly #read = new Map<SessionId, SessionRow>();
 
   constructor({ onPoint, onCommit, ...options }: SqliteShelfOptions) {
     this.#path = options.path;
@@ -58,6 +60,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
       this.#statements.begin.run();
       // Another process may have deleted sessions since, or the last transaction may have made some in vain.
       this.#keys.clear();
+      this.#read.clear();
       try {
         this.#onPoint?.('after-begin');
         this.#pending = new PendingWrites();
@@ -108,7 +111,9 @@ export class SqliteShelf implements Shelf, ShelfWriter {
       const row = this.#statements.session.get(session) as SessionFields | undefined;
       if (row === undefined) this.#keys.delete(session);
       else this.#keys.set(session, row.key);
-      return row && sessionOf(row);
+      const found = row && sessionOf(row);
+      if (found !== undefined && this.#pending !== undefined) this.#read.set(session, found);
+      return found;
     });
   }
 
@@ -170,7 +175,18 @@ export class SqliteShelf implements Shelf, ShelfWriter {
 
   putSession(row: SessionRow): void {
     if (this.#pending !== undefined) this.#pending.putRow(row);
-    else this.#statements.putSession.run(toFields(row));
+    else this.#putRow(row);
+  }
+
+  /** Most often a session only grew: then nothing is said to the index of those with work. */
+  #putRow(row: SessionRow): void {
+    const before = this.#read.get(row.session);
+    const fields = toFields(row);
+    const { through, changed_at, lease, sum } = fields;
+    if (before !== undefined && isOnlyGrown(before, row))
+      this.#statements.growSession.run(through, changed_at, lease, sum, this.#key(row.session));
+    else this.#statements.putSession.run(fields);
+    this.#read.set(row.session, row);
   }
 
   putProducer(row: ProducerRow): void {
@@ -200,7 +216,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
   #flush(): void {
     const { rows, records } = this.#pending?.take() ?? noWrites;
-    for (const row of rows) this.#statements.putSession.run(toFields(row));
+    for (const row of rows) this.#putRow(row);
     for (const [session, added] of records) this.#insert(session, added);
   }
 
@@ -216,6 +232,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const key = this.#key(session);
     for (const drop of this.#statements.dropSession) drop.run(key);
     this.#keys.delete(session);
+    this.#read.delete(session);
   }
 
   putBlob(hash: string, bytes: Uint8Array, now: number): void {

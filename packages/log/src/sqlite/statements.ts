@@ -12,6 +12,7 @@ type StatementName =
   | 'nextEpoch'
   | 'nextSession'
   | 'putSession'
+  | 'growSession'
   | 'producer'
   | 'putProducer'
   | 'command'
@@ -73,6 +74,9 @@ export function prepareStatements(database: DatabaseSync): Statements {
     nextSession: say('UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS count'),
     putSession: say(
       `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
+    ),
+    growSession: say(
+      'UPDATE sessions SET through = ?, changed_at = ?, lease = ?, sum = ? WHERE key = ?',
     ),
     producer: say('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
     putProducer: say('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
