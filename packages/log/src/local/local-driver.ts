@@ -185,7 +185,8 @@ export class LocalDriver implements Driver {
     const added = addRecords(shelf, this.#renewed(row), drafts, producer, clock.now());
     const { through } = added.row;
     this.#due = { transaction, through };
-    return { ...added, batch: { after, through, records: [...others, ...added.records] } };
+    const records = others.length === 0 ? added.records : [...others, ...added.records];
+    return { ...added, batch: { after, through, records } };
   }
 
   #renewed(row: SessionRow): SessionRow {
