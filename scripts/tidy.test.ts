@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest';
 const layers: readonly (readonly string[])[] = [
   ['@millrace/core'],
   ['@millrace/providers', '@millrace/log'],
+  ['@millrace/agent'],
+  ['@millrace/tools'],
 ];
 
 /** These also run where Node is not. */

@@ -1,3 +1,4 @@
+import { compareAgent } from './agent/compare-agent.ts';
 import { compareCore } from './compare-core.ts';
 import { contest } from './contest.ts';
 import type { Contestant } from './contestant.ts';
@@ -7,7 +8,7 @@ import { compareLog } from './log/compare-log.ts';
 import { ours } from './ours.ts';
 import { workloads } from './workloads.ts';
 
-const sections = ['core', 'ours', 'log', 'peers'];
+const sections = ['core', 'ours', 'log', 'agent', 'peers'];
 
 /** What the injected fetch alone costs everybody. */
 const floorThroughFetch: Contestant = {
@@ -34,6 +35,7 @@ async function main(chosen: readonly string[]): Promise<void> {
   console.log(`Node ${process.version}, ${process.arch}\n`);
   if (has('core')) await compareCore();
   if (has('log')) await compareLog();
+  if (has('agent')) await compareAgent();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];
   const contestants = [floorThroughFetch, ...(has('ours') ? ours : []), ...peers];

@@ -32,7 +32,7 @@ export async function* follow(
     if (batch !== undefined) {
       cursor = batch.through;
       yield batch;
-      if (++atOnce % batchesAtOnce === 0) await pause(clock);
+      if (++atOnce % batchesAtOnce === 0) await pause(clock, signal);
       continue;
     }
     hadCaughtUp = true;
@@ -44,8 +44,18 @@ export async function* follow(
   }
 }
 
-function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(0, resolve));
+/** For a moment, or until the reader leaves. */
+function pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(0, done);
+    signal?.addEventListener('abort', done);
+    if (signal?.aborted) done();
+  });
 }
 
 function lagged(session: SessionId, cursor: number, lag: number): LogError {

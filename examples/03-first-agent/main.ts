@@ -1,0 +1,35 @@
+// An agent with a tool. Run it with
+//   node --conditions=@millrace/source examples/03-first-agent/main.ts
+import { createAgent, defineTool } from '@millrace/agent';
+import { toolCallId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { z } from 'zod';
+
+const weather = defineTool({
+  name: 'weather',
+  description: 'The weather in a town, now',
+  input: z.object({ town: z.string() }),
+  effects: 'none',
+  summarize: ({ town }) => `the weather in ${town}`,
+  execute: async ({ town }) => `${town}: rain, 12 °C`,
+});
+
+// In earnest: anthropic({ model: '…' }), openaiResponses({ model: '…' }) … of '@millrace/providers'.
+const asks = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
+const provider = scriptedProvider(
+  [
+    { content: { parts: ['Let me look. ', { ...asks, arguments: '{"town":"Bath"}' }] } },
+    'Take a coat: it rains in Bath.',
+  ],
+  { pieces: 'token' },
+);
+
+const agent = createAgent({ provider, tools: [weather], instructions: 'Be brief.' });
+const run = agent.run('Do I need a coat in Bath?');
+
+for await (const event of run.events) {
+  if (event.type === 'assistant_text_delta') process.stdout.write(event.text);
+  if (event.type === 'tool_execution_started') console.log(`\n[${event.summary} …]`);
+}
+const { stop, usage } = await run.result;
+console.log(`\n(${stop.reason}; ${usage.output} tokens out)`);

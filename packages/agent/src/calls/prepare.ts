@@ -1,0 +1,59 @@
+import type { JsonValue, RejectionCode, ToolCallPart } from '@millrace/core';
+import type { PendingCall } from '../run/settings.ts';
+import type { Tool } from '../tool/tool.ts';
+import { nearestNames } from './nearest-names.ts';
+
+export type Prepared =
+  | ({ readonly ok: true } & PendingCall)
+  | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
+
+/** A call that can run, or what is wrong with it in words for the model. Nothing runs on half an input. */
+export async function prepare(
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  changed?: JsonValue,
+): Promise<Prepared> {
+  const tool = tools.get(call.name);
+  if (tool === undefined) return { ok: false, code: 'unknown', message: unknown(call.name, tools) };
+  const given = changed ?? call.input;
+  if (given === undefined || call.partial)
+    return {
+      ok: false,
+      code: 'invalid',
+      message: 'The arguments are not JSON. Make the call again.',
+    };
+  try {
+    const validated = await tool.validate(given);
+    if (!validated.ok)
+      return {
+        ok: false,
+        code: 'invalid',
+        message: `The arguments do not fit:\n${validated.problem}`,
+      };
+    const { value: input } = validated;
+    return { ok: true, call, tool, input, summary: summaryOf(tool, input) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ok: false, code: 'invalid', message: `The arguments could not be checked: ${why}` };
+  }
+}
+
+const longestSummary = 200;
+
+function summaryOf(tool: Tool, input: unknown): string {
+  try {
+    const line = tool.summarize(input).replaceAll(/\s+/g, ' ').toWellFormed();
+    return line.length > longestSummary ? `${line.slice(0, longestSummary)}…`.toWellFormed() : line;
+  } catch {
+    return tool.name;
+  }
+}
+
+function unknown(name: string, tools: ReadonlyMap<string, Tool>): string {
+  const names = [...tools.keys()];
+  const near = nearestNames(name, names);
+  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+  const all =
+    names.length > 0 ? ` There are: ${names.slice(0, 50).join(', ')}.` : ' There are none.';
+  return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
+}

@@ -1,0 +1,80 @@
+import {
+  type Attempt,
+  DeltaWriter,
+  type DraftRecord,
+  type FoldState,
+  findItem,
+  type Ids,
+  type ItemId,
+  type TextWriter,
+  type ToolCallId,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
+
+/** Where the results of an attempt's calls go: one item, its parts in the order of the calls. */
+export class ResultPlaces {
+  readonly #at: Attempt;
+  readonly #ids: Ids;
+  readonly #open = new Map<ToolCallId, TextWriter>();
+  #itemId: ItemId | undefined;
+  #writer: DeltaWriter | undefined;
+
+  /** `itemId` where there are some already. */
+  constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined) {
+    this.#at = at;
+    this.#ids = ids;
+    this.#itemId = itemId;
+  }
+
+  /** Gives each a place in this order, whatever is done first. */
+  place(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
+    const { drafts, writer } = this.#begun();
+    for (const { toolCallId, name } of calls)
+      if (!this.#open.has(toolCallId))
+        this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
+    return [...drafts, ...this.#taken()];
+  }
+
+  /** What is told meanwhile. */
+  append(id: ToolCallId, text: string): readonly DraftRecord[] {
+    const place = this.#open.get(id);
+    if (place?.isOpen) place.append(text);
+    return this.#taken();
+  }
+
+  /** The result, instead of what was told meanwhile. */
+  fill(part: ToolResultPart): readonly DraftRecord[] {
+    this.#open.get(part.toolCallId)?.replace(part);
+    return this.#taken();
+  }
+
+  /** None of them counts. */
+  retract(state: FoldState): readonly DraftRecord[] {
+    const item = this.#itemId && findItem(state, this.#itemId);
+    if (!item) return [];
+    for (const { id } of item.parts) this.#writer?.retract(id, 'discarded');
+    this.#open.clear();
+    return this.#taken();
+  }
+
+  /** Nothing more comes. */
+  finish(state: FoldState): readonly DraftRecord[] {
+    const item = this.#itemId && findItem(state, this.#itemId);
+    if (!item || item.finished !== undefined) return [];
+    return [{ ...this.#at, fact: { type: 'item_finished', itemId: item.id } }];
+  }
+
+  #begun(): { readonly drafts: readonly DraftRecord[]; readonly writer: DeltaWriter } {
+    const isNew = this.#itemId === undefined;
+    this.#itemId ??= this.#ids.item();
+    const itemId = this.#itemId;
+    this.#writer ??= new DeltaWriter({ itemId, ...this.#at, ids: this.#ids });
+    const started = { type: 'item_started', itemId, kind: 'tool' } as const;
+    return { drafts: isNew ? [{ ...this.#at, fact: started }] : [], writer: this.#writer };
+  }
+
+  #taken(): readonly DraftRecord[] {
+    return (this.#writer?.take() ?? []).map((delta) => ({ ...this.#at, delta }));
+  }
+}

@@ -1,0 +1,127 @@
+import {
+  countingIds,
+  type Item,
+  itemId,
+  sessionId,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { problemsIn } from '../testing/check-log.ts';
+import { call } from '../testing/scripts.ts';
+import { defineTool } from '../tool/define-tool.ts';
+import { coverable } from './compaction.ts';
+import { dropFailedResults, dropReasoning } from './drop-parts.ts';
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
+  execute: async ({ at }) => `${at} is there`,
+});
+const session = sessionId('s');
+const usage = { input: 900, output: 100 };
+const step = (id: string): Scripted => ({
+  content: { parts: [call(id, 'look', { at: id })] },
+  usage,
+});
+
+function agentOf(script: readonly Scripted[], summarize?: string | false) {
+  const provider = scriptedProvider(script);
+  const log = memoryLog();
+  const compaction = {
+    whenTokens: 1000,
+    keepSteps: 1,
+    ...(summarize !== undefined && { summarize }),
+  };
+  const agent = createAgent({ provider, log, tools: [look], ids: countingIds(), compaction });
+  return { agent, provider, log };
+}
+
+describe('a context that gets long', () => {
+  test('is summarised in a turn of its own; the transcript stays, and the conversation goes on', async () => {
+    const summaries = ['I was asked to look around.', 'I was asked to look around; a is there.'];
+    const script = [step('a'), summaries[0] ?? '', step('b'), summaries[1] ?? '', 'All is there.'];
+    const { agent, provider, log } = agentOf(script);
+    const { text, items, stop } = await agent.run('Look around', { session }).result;
+    expect([text, stop.reason]).toEqual(['All is there.', 'stop']);
+    const last = provider.calls.at(-1)?.request.items ?? [];
+    expect(last.map(({ kind }) => kind)).toEqual(['context', 'assistant', 'tool']);
+    expect(last[0]?.parts).toEqual([{ kind: 'text', text: summaries[1] }]);
+    // The second summary was made of the first one and of what came since.
+    const asked = provider.calls[3]?.request.items.map(({ kind }) => kind);
+    expect(asked).toEqual(['context', 'assistant', 'tool', 'user']);
+    expect(items.some(({ kind }) => kind === 'context')).toBe(true);
+    const { records } = await log.read(session);
+    expect(records.some(({ fact }) => fact?.type === 'compacted')).toBe(true);
+    expect(problemsIn(session, records)).toEqual([]);
+  });
+
+  test('is sent as it was where the summary fails, and the run goes on', async () => {
+    const fault = { type: 'error', after: 0, error: 'auth' } as const;
+    const failing = { content: { parts: ['never'] }, fault };
+    const { agent, provider, log } = agentOf([step('a'), failing, 'All is there.']);
+    const { text } = await agent.run('Look around', { session }).result;
+    expect(text).toBe('All is there.');
+    expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('Look around');
+    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+  });
+
+  test('is cut without a word where that is asked for', async () => {
+    const { agent, provider } = agentOf([step('a'), 'All is there.'], false);
+    await agent.run('Look around', { session }).result;
+    expect(provider.calls).toHaveLength(2);
+    expect(provider.calls[1]?.request.items.map(({ kind }) => kind)).toEqual(['assistant', 'tool']);
+  });
+});
+
+describe('what is covered', () => {
+  const kinds = fc.array(
+    fc.constantFrom('user', 'assistant', 'tool') as fc.Arbitrary<Item['kind']>,
+  );
+
+  test('never parts an answer from the results of its calls, and keeps what is to be kept', () => {
+    fc.assert(
+      fc.property(kinds, fc.nat(5), (all, keep) => {
+        const items = all.map((kind, at): Item => ({ id: itemId(`i${at}`), kind, parts: [] }));
+        const covered = new Set(coverable(items, keep));
+        const left = items.filter(({ id }) => !covered.has(id));
+        expect(items.slice(items.length - left.length)).toEqual(left);
+        if (covered.size > 0) expect(left[0]?.kind).not.toBe('tool');
+      }),
+    );
+  });
+});
+
+describe('a filter', () => {
+  const part = toolCallPart(toolCallId('c'), 'look', {});
+  const result = { kind: 'tool_result', toolCallId: toolCallId('c'), name: 'look' } as const;
+  const items: readonly Item[] = [
+    {
+      ...{ id: itemId('a'), kind: 'assistant' },
+      parts: [{ kind: 'reasoning', form: 'full', text: 'Hm' }, part],
+    },
+    { id: itemId('t'), kind: 'tool', parts: [{ ...result, text: 'a long story', isError: true }] },
+    {
+      ...{ id: itemId('b'), kind: 'assistant' },
+      parts: [{ kind: 'reasoning', form: 'full', text: 'Aha' }],
+    },
+  ];
+
+  test('drops old reasoning, and leaves the last answer alone', () => {
+    expect(dropReasoning()(items).map(({ parts }) => parts.map(({ kind }) => kind))).toEqual([
+      ['tool_call'],
+      ['tool_result'],
+      ['reasoning'],
+    ]);
+  });
+
+  test('drops the words of old failures, and not that they were', () => {
+    expect(dropFailedResults()(items)[1]?.parts).toEqual([
+      { ...result, text: 'It failed.', isError: true },
+    ]);
+  });
+});

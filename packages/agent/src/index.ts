@@ -1,0 +1,51 @@
+export type { Compaction } from './context/compaction.ts';
+export {
+  type ContextFilter,
+  type DropOptions,
+  dropFailedResults,
+  dropReasoning,
+} from './context/drop-parts.ts';
+export {
+  type Agent,
+  type AgentOptions,
+  type AgentRunOptions,
+  createAgent,
+} from './create-agent.ts';
+export { AgentError, type AgentErrorCode } from './errors/agent-error.ts';
+export type { Dropped } from './observers/channel-buffer.ts';
+export {
+  type ChannelEntry,
+  type ChannelObserver,
+  type ChannelOptions,
+  channelObserver,
+} from './observers/channel-observer.ts';
+export { type JsonlOptions, jsonlObserver } from './observers/jsonl-observer.ts';
+export type { Observer } from './observers/observer.ts';
+export {
+  type OpenTelemetryObserver,
+  type OpenTelemetryOptions,
+  openTelemetryObserver,
+} from './observers/otel-observer.ts';
+export { type TerminalOptions, terminalObserver } from './observers/terminal-observer.ts';
+export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
+export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
+export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run/run.ts';
+export type {
+  Approval,
+  ApprovalDecision,
+  Instructions,
+  Limits,
+  PendingCall,
+  RequestOptions,
+  RetrySettings,
+} from './run/settings.ts';
+export { type DefinedTool, defineTool, type ToolOptions } from './tool/define-tool.ts';
+export { type SubAgentOptions, subAgent } from './tool/sub-agent.ts';
+export type {
+  Execution,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolReturn,
+  Validated,
+} from './tool/tool.ts';

@@ -1,0 +1,113 @@
+import {
+  agentEvents,
+  type Batch,
+  type DraftRecord,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type OnStep,
+} from '@millrace/core';
+import type { Driver } from '@millrace/log';
+import { AgentError } from '../errors/agent-error.ts';
+import { foldLoop } from '../loop/fold-loop.ts';
+import { emptyLoop, type LoopState } from '../loop/loop-state.ts';
+import type { Observer } from '../observers/observer.ts';
+
+export interface JournalOptions {
+  readonly driver: Driver;
+  readonly observe: Observer | undefined;
+  /** Hears of each record that was committed, after all observers: the loop's own ear. */
+  readonly onRecord: (record: LogRecord) => void;
+}
+
+/** How much may be under way to the log before its writer waits. */
+const maxInFlight = 1024;
+
+/**
+ * Everything that is said goes through here: into the log, then into the fold, then to whoever
+ * listens. What others write to the session comes the same way, with the next answer of the log.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #folder: Folder;
+  #loop: LoopState = emptyLoop;
+  #inFlight = 0;
+  #last: Promise<void> = Promise.resolve();
+  /** Why nothing more can be written. */
+  #failure: Error | undefined;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#folder = new Folder(options.driver.session);
+  }
+
+  get state(): FoldState {
+    return this.#folder.state;
+  }
+
+  get loop(): LoopState {
+    return this.#loop;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** What the session was before: folded, and told to nobody. */
+  async open(): Promise<void> {
+    const batch = await this.#options.driver.append([]);
+    this.#fold(batch, () => {});
+  }
+
+  /** Resolves when it is committed and told. Rejects where it could not be stored. */
+  write(drafts: readonly DraftRecord[]): Promise<void> {
+    this.#inFlight++;
+    const written = this.#options.driver.append(drafts).then(
+      (batch) => this.#tell(batch),
+      (error: unknown) => this.#fail(error),
+    );
+    const done = written.finally(() => {
+      this.#inFlight--;
+    });
+    this.#last = done;
+    return done;
+  }
+
+  /** The same without waiting, unless too much is under way. A failure shows at the next `write` or `settled`. */
+  async stream(drafts: readonly DraftRecord[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const written = this.write(drafts);
+    written.catch(() => {});
+    if (this.#inFlight > maxInFlight) await written;
+  }
+
+  /** When all that was given so far is told. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  #fail(error: unknown): never {
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    throw this.#failure;
+  }
+
+  #tell(batch: Batch): void {
+    const { observe, onRecord } = this.#options;
+    this.#fold(batch, (before, record, after) => {
+      observe?.(record, [...agentEvents(before, record, after)]);
+      onRecord(record);
+    });
+  }
+
+  #fold(batch: Batch, onStep: OnStep): void {
+    // First, so that whoever hears of a record finds the session as it is after its batch.
+    for (const record of batch.records) this.#loop = foldLoop(this.#loop, record);
+    const folded = this.#folder.addBatch(batch, onStep);
+    if (folded.outcome === 'gap') this.#fail(unfoldable(batch, folded.gap.code));
+  }
+}
+
+function unfoldable({ after, through }: Batch, code: string): AgentError {
+  const message = `Cannot go on: the records from ${after + 1} to ${through} do not fit the session (${code})`;
+  return new AgentError('not_foldable', message, { after, through });
+}

@@ -1,0 +1,100 @@
+import type { ExecutionId, ItemId, JsonValue, RunId, Stop, ToolCallId } from '@millrace/core';
+import type { QueuedCommand } from './command.ts';
+
+/** What the loop has to know of a session, besides its items. A fold of the log, like these. */
+export interface LoopState {
+  readonly run: RunState | undefined;
+  /** The one that was started and is not finished. */
+  readonly turn: TurnState | undefined;
+  /** The number of the last one there was. */
+  readonly lastTurn: number;
+  /** How the last finished one ended. */
+  readonly lastStop: Stop | undefined;
+  /** Something was said that no request has had yet. */
+  readonly hasInput: boolean;
+  /** What the last compaction made of the session, for what a model is sent. */
+  readonly compacted: Compacted;
+  /** Tokens of the last request and its answer: about how long the next one is. */
+  readonly lastTokens: number;
+  /** Those that wait, in order. */
+  readonly commands: readonly QueuedCommand[];
+}
+
+export interface Compacted {
+  readonly covered: ReadonlySet<ItemId>;
+  /** What stands for them. */
+  readonly summary: string | undefined;
+}
+
+interface RunState {
+  readonly id: RunId;
+  /** Turns that it has started, and finished: the first may be one that another run left open. */
+  readonly turns: number;
+  readonly finishedTurns: number;
+  readonly aborted: Aborted | undefined;
+}
+
+interface Aborted {
+  readonly reason: string | undefined;
+}
+
+export interface TurnState {
+  readonly turn: number;
+  /** The last try at its request; 0 before the first. */
+  readonly attempt: number;
+  readonly isSuperseded: boolean;
+  /** What the try is written to. */
+  readonly itemId: ItemId | undefined;
+  /** Where the answers to its calls are. */
+  readonly toolItemId: ItemId | undefined;
+  /** How the response ended. */
+  readonly stop: Stop | undefined;
+  readonly calls: ReadonlyMap<ToolCallId, CallState>;
+  /** It is not part of the conversation: a summary is made. */
+  readonly isAside: boolean;
+  /** There was something that no request has had yet, before this turn. */
+  readonly hadInput: boolean;
+}
+
+/** What was decided on a call, and done. Its result is in the tool item. */
+export interface CallState {
+  readonly isAsked: boolean;
+  readonly answer: ApprovalAnswer | undefined;
+  readonly isRejected: boolean;
+  /** The last one. */
+  readonly execution: ExecutionState | undefined;
+  readonly executions: number;
+}
+
+interface ApprovalAnswer {
+  readonly decision: 'allow' | 'deny';
+  readonly reason: string | undefined;
+  readonly input: JsonValue | undefined;
+}
+
+interface ExecutionState {
+  readonly id: ExecutionId;
+  readonly name: string;
+  /** Nobody knows what became of it. */
+  readonly isLost: boolean;
+  readonly isRunning: boolean;
+}
+
+export const noCall: CallState = {
+  isAsked: false,
+  answer: undefined,
+  isRejected: false,
+  execution: undefined,
+  executions: 0,
+};
+
+export const emptyLoop: LoopState = {
+  run: undefined,
+  turn: undefined,
+  lastTurn: 0,
+  lastStop: undefined,
+  hasInput: false,
+  compacted: { covered: new Set(), summary: undefined },
+  lastTokens: 0,
+  commands: [],
+};

@@ -1,0 +1,148 @@
+import type { AgentEvent } from '@millrace/core';
+import { Fifo } from './fifo.ts';
+import { joinAppends } from './join-appends.ts';
+
+/** Stands where events are missing, because they came faster than they were read. */
+export interface Dropped {
+  readonly type: 'dropped';
+  /** How many events about content are missing. The content itself is in the log, and in `turn_finished`. */
+  readonly content: number;
+  /** How many facts are missing. */
+  readonly facts: number;
+}
+
+/** The lower, the sooner it is given up: what parts grew by, what became of them, and facts. */
+type Rank = 0 | 1 | 2;
+const ofFacts = 2;
+
+interface Entry {
+  /** Its place among all events. */
+  readonly place: number;
+  /** How many events it stands for. */
+  count: number;
+  event: AgentEvent;
+}
+
+/**
+ * Events that wait for their reader, in order and at most so many. When they are too many, neighbours
+ * that add to one part are joined; when they still are, the oldest are dropped and counted.
+ */
+export class ChannelBuffer {
+  readonly #maxEvents: number;
+  #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
+  #nextPlace = 0;
+  /** The newest, unless it was read or dropped. */
+  #newest: Entry | undefined;
+  /** It was full, and has not been empty since: all that can be joined is. */
+  #isBehind = false;
+  /** Where the first of those that are missing was, and how many are. */
+  #missing: (Omit<Dropped, 'type'> & { readonly place: number }) | undefined;
+
+  constructor(maxEvents: number) {
+    this.#maxEvents = maxEvents;
+  }
+
+  get size(): number {
+    return this.#ranks.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  add(event: AgentEvent, isFact: boolean): void {
+    const rank = isFact ? ofFacts : rankOf(event);
+    const place = this.#nextPlace++;
+    if (this.size >= this.#maxEvents) this.#fallBehind();
+    if (this.#isBehind && this.#join(event)) return;
+    if (this.size >= this.#maxEvents) {
+      const lowest = this.#ranks.findIndex(({ size }) => size > 0);
+      // All that waits is worth more than what came.
+      if (lowest > rank) return this.#note(rank, { place, count: 1, event });
+      this.#dropOldest(lowest);
+    }
+    this.#newest = { place, count: 1, event };
+    this.#ranks[rank].push(this.#newest);
+  }
+
+  /** The next one to read. */
+  take(): AgentEvent | Dropped | undefined {
+    const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
+    const missing = this.#missing;
+    if (missing !== undefined && !(oldest.first && oldest.first.place < missing.place)) {
+      this.#missing = undefined;
+      return { type: 'dropped', content: missing.content, facts: missing.facts };
+    }
+    const entry = oldest.shift();
+    if (entry === this.#newest) this.#newest = undefined;
+    if (this.size === 0) this.#isBehind = false;
+    return entry?.event;
+  }
+
+  /** Joins all that can be, once; what comes from then on is joined as it comes. */
+  #fallBehind(): void {
+    if (this.#isBehind) return;
+    this.#isBehind = true;
+    const [growth, ...others] = this.#ranks;
+    const joined = new Fifo<Entry>();
+    let last: Entry | undefined;
+    for (let entry = growth.shift(); entry !== undefined; entry = growth.shift()) {
+      if (last !== undefined && isNext(last, entry) && joinInto(last, entry.event)) {
+        if (entry === this.#newest) this.#newest = last;
+        continue;
+      }
+      last = entry;
+      joined.push(entry);
+    }
+    this.#ranks = [joined, ...others];
+  }
+
+  #join(event: AgentEvent): boolean {
+    return this.#newest !== undefined && joinInto(this.#newest, event);
+  }
+
+  #dropOldest(rank: number): void {
+    const entry = this.#ranks[rank]?.shift();
+    if (entry === undefined) return;
+    if (entry === this.#newest) this.#newest = undefined;
+    this.#note(rank, entry);
+  }
+
+  #note(rank: number, { place, count }: Entry): void {
+    const { content = 0, facts = 0 } = this.#missing ?? {};
+    this.#missing = {
+      place: Math.min(place, this.#missing?.place ?? place),
+      content: content + (rank === ofFacts ? 0 : count),
+      facts: facts + (rank === ofFacts ? count : 0),
+    };
+  }
+}
+
+function emptyRanks(): readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] {
+  return [new Fifo(), new Fifo(), new Fifo()];
+}
+
+function isBefore(a: Entry | undefined, b: Entry | undefined): boolean {
+  return a !== undefined && (b === undefined || a.place < b.place);
+}
+
+function isNext(first: Entry, second: Entry): boolean {
+  return first.place + first.count === second.place;
+}
+
+function joinInto(entry: Entry, event: AgentEvent): boolean {
+  const joined = joinAppends(entry.event, event);
+  if (joined === undefined) return false;
+  entry.event = joined;
+  entry.count++;
+  return true;
+}
+
+function rankOf({ type }: AgentEvent): Rank {
+  switch (type) {
+    case 'part_started':
+    case 'tool_call_started':
+    case 'tool_call_ready':
+    case 'part_finished':
+    case 'part_retracted':
+      return 1;
+    default:
+      return 0;
+  }
+}

@@ -1,0 +1,105 @@
+import { type AgentEvent, type LogRecord, MillraceError } from '@millrace/core';
+import { AgentError } from '../errors/agent-error.ts';
+import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
+import type { Observer } from './observer.ts';
+
+export type ChannelEntry = AgentEvent | Dropped;
+
+export interface ChannelOptions {
+  /** How many events wait for a reader that is slow. */
+  readonly maxEvents?: number | undefined;
+}
+
+/** Events on their way to one reader, who may be slow: whoever tells them never waits for it. */
+export interface ChannelObserver extends AsyncIterable<ChannelEntry> {
+  readonly observe: Observer;
+  /** Nothing more comes. The reader still gets what waits for it. */
+  close(): void;
+}
+
+const defaultMaxEvents = 1024;
+
+/**
+ * @example
+ * const channel = channelObserver({ maxEvents: 500 });
+ * const agent = createAgent({ provider, observers: [channel.observe] });
+ * for await (const event of channel) if (event.type === 'dropped') reload();
+ */
+export function channelObserver({
+  maxEvents = defaultMaxEvents,
+}: ChannelOptions = {}): ChannelObserver {
+  if (!(Number.isSafeInteger(maxEvents) && maxEvents > 0)) throw badBound(maxEvents);
+  const channel = new Channel(maxEvents);
+  return {
+    observe: (record, events) => channel.add(record, events),
+    close: () => channel.close(),
+    [Symbol.asyncIterator]: () => channel.read(),
+  };
+}
+
+type Read = IteratorResult<ChannelEntry, undefined>;
+const end: Read = { done: true, value: undefined };
+
+class Channel {
+  #buffer: ChannelBuffer;
+  /** Reads that wait for an event. */
+  readonly #waiting: ((read: Read) => void)[] = [];
+  #isTaken = false;
+  #isClosed = false;
+
+  constructor(maxEvents: number) {
+    this.#buffer = new ChannelBuffer(maxEvents);
+  }
+
+  add(record: LogRecord, events: readonly AgentEvent[]): void {
+    if (this.#isClosed) return;
+    for (const event of events) {
+      this.#buffer.add(event, record.fact !== undefined);
+      this.#serve();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const answer of this.#waiting.splice(0)) answer(end);
+  }
+
+  read(): AsyncIterator<ChannelEntry, undefined> {
+    if (this.#isTaken) throw alreadyRead();
+    this.#isTaken = true;
+    return {
+      next: () => this.#next(),
+      return: async () => {
+        this.close();
+        // Nobody will read what is left.
+        this.#buffer = new ChannelBuffer(1);
+        return end;
+      },
+    };
+  }
+
+  async #next(): Promise<Read> {
+    const value = this.#buffer.take();
+    if (value !== undefined) return { done: false, value };
+    if (this.#isClosed) return end;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Who waits gets it at once. */
+  #serve(): void {
+    const answer = this.#waiting.shift();
+    if (answer === undefined) return;
+    const value = this.#buffer.take();
+    answer(value === undefined ? end : { done: false, value });
+  }
+}
+
+function badBound(maxEvents: number): AgentError {
+  const message = `Cannot make a channel for ${maxEvents} events: maxEvents is a whole number from 1`;
+  return new AgentError('bad_option', message, { maxEvents });
+}
+
+function alreadyRead(): MillraceError {
+  const message = 'Cannot read a channel twice: it has one reader. Make a channel for each';
+  return new MillraceError('channel_taken', message);
+}

@@ -1,0 +1,54 @@
+import { decodeEvent, decodeRecord } from '@millrace/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { Story, tellAll, toldOf } from '../testing/story.ts';
+import { jsonlObserver } from './jsonl-observer.ts';
+
+const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
+
+test('lines are the records, one each, and read back as they were', () => {
+  fc.assert(
+    fc.property(logs, (records) => {
+      const lines: string[] = [];
+      tellAll(
+        jsonlObserver((line) => lines.push(line)),
+        toldOf(records),
+      );
+      expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
+      expect(lines.map((line) => decodeRecord(line))).toEqual(records);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('lines are the events, one each, if those are asked for', () => {
+  fc.assert(
+    fc.property(logs, (records) => {
+      const lines: string[] = [];
+      const told = toldOf(records);
+      tellAll(
+        jsonlObserver((line) => lines.push(line), { as: 'events' }),
+        told,
+      );
+      expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
+      expect(lines.map((line) => decodeEvent(line))).toEqual(told.flatMap(({ events }) => events));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a text with line ends of any kind stays in its line', () => {
+  const story = new Story().at(1, 1);
+  const writer = story.request();
+  const text = writer.text();
+  text.append('a\nb\r\nc\u2028d');
+  text.commit();
+  const lines: string[] = [];
+  const written = story.take(writer);
+  tellAll(
+    jsonlObserver((line) => lines.push(line)),
+    written.told,
+  );
+  expect(lines.join('').split('\n')).toHaveLength(written.records.length + 1);
+});

@@ -1,0 +1,23 @@
+import { encodeEvent, encodeRecord } from '@millrace/core';
+import type { Observer } from './observer.ts';
+
+export interface JsonlOptions {
+  /** Records fold to the session again; events are what happened, in the words of the domain. */
+  readonly as?: 'records' | 'events' | undefined;
+}
+
+/**
+ * Writes each record, or each event, as one line of JSON.
+ *
+ * @example
+ * jsonlObserver((line) => process.stdout.write(line));
+ */
+export function jsonlObserver(
+  write: (line: string) => void,
+  { as = 'records' }: JsonlOptions = {},
+): Observer {
+  if (as === 'records') return (record) => write(`${encodeRecord(record)}\n`);
+  return (_record, events) => {
+    for (const event of events) write(`${encodeEvent(event)}\n`);
+  };
+}

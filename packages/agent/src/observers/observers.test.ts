@@ -1,0 +1,216 @@
+import type { AgentEvent, LogRecord } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { Story, stop, type Told, tellAll, toldOf } from '../testing/story.ts';
+import { channelObserver } from './channel-observer.ts';
+import { jsonlObserver } from './jsonl-observer.ts';
+import type { Observer } from './observer.ts';
+import { Observers } from './observers.ts';
+import { terminalObserver } from './terminal-observer.ts';
+import { transcriptObserver } from './transcript-observer.ts';
+import { usageObserver } from './usage-observer.ts';
+
+const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
+
+/** So that nobody is slow because the machine is. */
+const still = { now: () => 0 };
+
+const oneRecord = new Story().fact({ type: 'turn_finished', stop }).told;
+const [first] = oneRecord;
+if (first === undefined) throw new Error('a story of one record has one record');
+
+function tellOnce(observers: Observers, { record, events }: Told = first as Told): void {
+  observers.tell(record, events);
+}
+
+describe('observers', () => {
+  test('registered in any order see one identical sequence, whatever the others do', () => {
+    const shipped = (): readonly Observer[] => [
+      terminalObserver({ write: () => {} }),
+      jsonlObserver(() => {}),
+      usageObserver().observe,
+      transcriptObserver().observe,
+      channelObserver({ maxEvents: 3 }).observe,
+      () => {
+        throw new Error('always');
+      },
+    ];
+    fc.assert(
+      fc.property(logs, fc.infiniteStream(fc.nat(0xffff)), (records, numbers) => {
+        const seen: Told[][] = [[], [], []];
+        const ears = seen.map(
+          (list): Observer =>
+            (record, events) =>
+              list.push({ record, events }),
+        );
+        const order = [...ears, ...shipped()]
+          .map((observer) => ({ observer, rank: numbers.next().value }))
+          .sort((a, b) => a.rank - b.rank);
+        const problems: string[] = [];
+        const observers = new Observers(
+          order.map(({ observer }) => observer),
+          {
+            freeze: true,
+            clock: still,
+            onDiagnostic: (problem) => problems.push(problem),
+          },
+        );
+        const told = toldOf(records);
+        for (const { record, events } of told) observers.tell(record, events);
+        for (const list of seen) expect(list).toEqual(told);
+        expect(problems).toEqual(
+          told.length === 0 ? [] : [expect.stringMatching(/threw: always$/)],
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('hear each record in the order they were given in', () => {
+    const heard: string[] = [];
+    const observers = new Observers([() => heard.push('a'), () => heard.push('b')]);
+    tellOnce(observers);
+    tellOnce(observers);
+    expect(heard).toEqual(['a', 'b', 'a', 'b']);
+  });
+
+  test('all hear one record before any hears the next, even if one of them makes it happen', () => {
+    const story = new Story().fact({ type: 'aborted' }, { type: 'turn_finished', stop });
+    const [one, two] = story.told;
+    if (one === undefined || two === undefined) throw new Error('the story has two records');
+    const heard: [string, number][] = [];
+    const observers: Observers = new Observers([
+      ({ offset }) => {
+        heard.push(['a', offset]);
+        if (offset === 1) tellOnce(observers, two);
+      },
+      ({ offset }) => heard.push(['b', offset]),
+    ]);
+    tellOnce(observers, one);
+    expect(heard).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['a', 2],
+      ['b', 2],
+    ]);
+  });
+});
+
+describe('one that throws', () => {
+  test('is reported once for each message, with the record, and goes on hearing', () => {
+    const messages = ['x', 'x', 'y', 'x'];
+    const reports: [string, LogRecord][] = [];
+    let heard = 0;
+    const flawed: Observer = () => {
+      throw new Error(messages[heard++]);
+    };
+    const observers = new Observers([flawed], {
+      clock: still,
+      onDiagnostic: (problem, record) => reports.push([problem, record]),
+    });
+    for (const _ of messages) tellOnce(observers);
+    expect(heard).toBe(4);
+    expect(reports).toEqual([
+      ['Observer 1 (flawed) threw: x', first.record],
+      ['Observer 1 (flawed) threw: y', first.record],
+    ]);
+  });
+
+  test('with a new message each time is not reported for ever', () => {
+    const reports: string[] = [];
+    let heard = 0;
+    const observers = new Observers(
+      [
+        () => {
+          throw new Error(`problem ${heard++}`);
+        },
+      ],
+      { clock: still, onDiagnostic: (problem) => reports.push(problem) },
+    );
+    for (let count = 0; count < 1000; count++) tellOnce(observers);
+    expect(heard).toBe(1000);
+    expect(reports).toHaveLength(101);
+    expect(reports.at(-1)).toBe('Observer 1 threw: too much to report any more');
+  });
+
+  test('in a promise is reported too, and nothing is left unhandled', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const late = async () => {
+      throw new Error('late');
+    };
+    tellOnce(new Observers([late], { clock: still, onDiagnostic: resolve }));
+    expect(await promise).toBe('Observer 1 (late) threw: late');
+  });
+
+  test('does no harm when whoever is told of it throws as well', () => {
+    const heard: number[] = [];
+    const fail = () => {
+      throw new Error('no');
+    };
+    const observers = new Observers([fail, ({ offset }) => heard.push(offset)], {
+      onDiagnostic: fail,
+    });
+    tellOnce(observers);
+    tellOnce(observers);
+    expect(heard).toEqual([1, 1]);
+  });
+});
+
+describe('one that is slow', () => {
+  test('is reported by the clock, and again only when it is twice as slow', () => {
+    let nowMs = 0;
+    const takesMs = [10, 11, 20, 22, 23, 400];
+    const reports: string[] = [];
+    const slow: Observer = () => {
+      nowMs += takesMs.shift() ?? 0;
+    };
+    const quick: Observer = () => {};
+    const observers = new Observers([quick, slow], {
+      slowMs: 10,
+      clock: { now: () => nowMs },
+      onDiagnostic: (problem) => reports.push(problem),
+    });
+    while (takesMs.length > 0) tellOnce(observers);
+    expect(reports).toEqual([
+      'Observer 2 (slow) took 11 ms for one record, and the run waited for it',
+      'Observer 2 (slow) took 23 ms for one record, and the run waited for it',
+      'Observer 2 (slow) took 400 ms for one record, and the run waited for it',
+    ]);
+  });
+
+  test('cannot be looked for with a bound that is no number', () => {
+    expect(() => new Observers([], { slowMs: Number.NaN })).toThrow(/slowMs is 0 or more/);
+  });
+});
+
+describe('frozen values', () => {
+  const story = new Story().at(1, 1);
+  const writer = story.request();
+  writer.whole({ kind: 'structured', value: { deep: { list: [1] } } });
+  story.take(writer).fact({ type: 'turn_finished', itemId: story.lastItem, stop });
+
+  const tamper: Observer = (record, events) => {
+    const values: unknown[] = [record, events, ...events];
+    const message = events.find((event) => event.type === 'turn_finished')?.message;
+    const part = message?.parts[0];
+    if (part?.kind === 'structured') values.push(Object.values(part.value as object)[0]);
+    for (const value of values) expect(Object.isFrozen(value)).toBe(true);
+    Object.assign(record, { offset: 0 });
+  };
+
+  test('make an observer that changes what it is told throw', () => {
+    const reports: string[] = [];
+    const onDiagnostic = (problem: string) => reports.push(problem);
+    const options = { freeze: true, clock: still, onDiagnostic };
+    tellAll((record, events) => new Observers([tamper], options).tell(record, events), story.told);
+    expect(reports).toHaveLength(story.records.length);
+    for (const report of reports) expect(report).toMatch(/read only property 'offset'/);
+  });
+
+  test('are an option: without it they are what the log has', () => {
+    const events: readonly AgentEvent[] = [];
+    tellOnce(new Observers([() => {}]), { record: { ...first.record }, events });
+    expect(Object.isFrozen(events)).toBe(false);
+  });
+});

@@ -1,0 +1,121 @@
+import type { AgentEvent, LogRecord } from '@millrace/core';
+import type { Clock } from '@millrace/providers';
+import { AgentError } from '../errors/agent-error.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import type { Observer } from './observer.ts';
+
+export interface ObserversOptions {
+  /** Hears of an observer that throws, once for each message, and of one that is slow. */
+  readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
+  /** One that takes longer than this for a record is reported. */
+  readonly slowMs?: number | undefined;
+  readonly clock?: Pick<Clock, 'now'> | undefined;
+  /** For tests: an observer that changes what it is told throws. */
+  readonly freeze?: boolean | undefined;
+}
+
+const defaultSlowMs = 50;
+/** Messages may have ids in them, so that each is new; after so many an observer is heard no more. */
+const maxMessages = 100;
+
+interface Listener {
+  readonly observer: Observer;
+  readonly name: string;
+  /** What it threw and was reported for. */
+  readonly messages: Set<string>;
+  /** What it is reported for only when it takes longer still. */
+  slowMs: number;
+}
+
+/**
+ * Tells several observers of each record, inline and in the order they were given in. Whatever one of
+ * them does, all hear all records, in one order.
+ */
+export class Observers {
+  readonly #listeners: readonly Listener[];
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #freezes: boolean;
+  readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
+  /** What came while observers were being told: one of them made it happen. */
+  readonly #next: { readonly record: LogRecord; readonly events: readonly AgentEvent[] }[] = [];
+  #isTelling = false;
+
+  constructor(observers: readonly Observer[], options: ObserversOptions = {}) {
+    const { slowMs = defaultSlowMs, clock = performance, freeze = false } = options;
+    if (!(slowMs >= 0)) throw badSlowMs(slowMs);
+    this.#listeners = observers.map((observer, at) => ({
+      observer,
+      name: observer.name === '' ? `Observer ${at + 1}` : `Observer ${at + 1} (${observer.name})`,
+      messages: new Set(),
+      slowMs,
+    }));
+    this.#clock = clock;
+    this.#freezes = freeze;
+    this.#onDiagnostic = options.onDiagnostic ?? (() => {});
+  }
+
+  tell(record: LogRecord, events: readonly AgentEvent[]): void {
+    if (this.#listeners.length === 0) return;
+    this.#next.push({ record, events });
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    try {
+      for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) {
+        this.#tellAll(next.record, next.events);
+      }
+    } finally {
+      this.#isTelling = false;
+    }
+  }
+
+  #tellAll(record: LogRecord, events: readonly AgentEvent[]): void {
+    if (this.#freezes) deepFreeze([record, events]);
+    let since = this.#clock.now();
+    for (const listener of this.#listeners) {
+      this.#tellOne(listener, record, events);
+      const now = this.#clock.now();
+      this.#checkPace(listener, now - since, record);
+      since = now;
+    }
+  }
+
+  #tellOne(listener: Listener, record: LogRecord, events: readonly AgentEvent[]): void {
+    try {
+      const returned: unknown = listener.observer(record, events);
+      // An async function passes for an observer; nobody else would hear that it failed.
+      if (returned instanceof Promise)
+        returned.catch((error: unknown) => this.#reportThrow(listener, error, record));
+    } catch (error) {
+      this.#reportThrow(listener, error, record);
+    }
+  }
+
+  #reportThrow({ name, messages }: Listener, error: unknown, record: LogRecord): void {
+    const message = error instanceof Error ? error.message : `a ${typeof error}`;
+    if (messages.has(message) || messages.size > maxMessages) return;
+    messages.add(message);
+    const isLast = messages.size > maxMessages;
+    this.#report(`${name} threw: ${isLast ? 'too much to report any more' : message}`, record);
+  }
+
+  #checkPace(listener: Listener, elapsedMs: number, record: LogRecord): void {
+    if (!(elapsedMs > listener.slowMs)) return;
+    // One that is always slow is not reported for each record.
+    listener.slowMs = elapsedMs * 2;
+    const took = `took ${Math.round(elapsedMs)} ms for one record`;
+    this.#report(`${listener.name} ${took}, and the run waited for it`, record);
+  }
+
+  #report(problem: string, record: LogRecord): void {
+    try {
+      this.#onDiagnostic(problem, record);
+    } catch {
+      // Nobody is left to tell, and the run is not to blame.
+    }
+  }
+}
+
+function badSlowMs(slowMs: number): AgentError {
+  const message = `Cannot report observers slower than ${slowMs} ms: slowMs is 0 or more`;
+  return new AgentError('bad_option', message, { slowMs });
+}

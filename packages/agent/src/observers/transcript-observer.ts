@@ -1,0 +1,67 @@
+import {
+  type AgentEvent,
+  emptyState,
+  Folder,
+  type FoldState,
+  type Item,
+  type LogRecord,
+  liveTranscript,
+  MillraceError,
+  type SessionId,
+  transcript,
+} from '@millrace/core';
+import type { Observer } from './observer.ts';
+
+export interface TranscriptObserver {
+  readonly observe: Observer;
+  /** The state that was reached; none before the first record. */
+  readonly state: FoldState | undefined;
+  /** The items, with what is committed of them. */
+  transcript(): readonly Item[];
+  /** The items, with what is streaming as far as it came. */
+  live(): readonly Item[];
+}
+
+/**
+ * Keeps the transcript of one session: the given one, or the first that is heard of. It has what was
+ * said since it began to listen, and all that was before if it begins from the session's state.
+ */
+export function transcriptObserver(from?: SessionId | FoldState): TranscriptObserver {
+  const session = typeof from === 'object' ? from.session : from;
+  let folder = typeof from === 'object' ? new Folder(from) : undefined;
+  /** It stays behind after a gap, and says the same each time. */
+  let problem: MillraceError | undefined;
+
+  const observe = (record: LogRecord, [event]: readonly AgentEvent[]): void => {
+    const of = folder?.state.session ?? session;
+    if (event !== undefined && of !== undefined && event.session !== of) return;
+    // A record that means nothing names no session. It only counts where it is the next one.
+    if (event === undefined && folder?.state.through !== record.offset - 1) return;
+    if (problem !== undefined) throw problem;
+    folder ??= event && new Folder(stateBefore(record, event.session));
+    const folded = folder?.add(record);
+    if (folded?.outcome !== 'gap') return;
+    problem = gapAfter(folded.state, record);
+    throw problem;
+  };
+
+  return {
+    observe,
+    get state() {
+      return folder?.state;
+    },
+    transcript: () => (folder === undefined ? [] : transcript(folder.state)),
+    live: () => (folder === undefined ? [] : liveTranscript(folder.state)),
+  };
+}
+
+function stateBefore({ offset }: LogRecord, session: SessionId): FoldState {
+  return { ...emptyState(session), through: offset - 1 };
+}
+
+function gapAfter({ session, through }: FoldState, { offset }: LogRecord): MillraceError {
+  const message =
+    `Cannot keep the transcript of session ${session}: record ${offset} does not follow what is known ` +
+    `through ${through}. Make the observer from the session's state`;
+  return new MillraceError('gap', message, { session, offset, through });
+}

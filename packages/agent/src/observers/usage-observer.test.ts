@@ -1,0 +1,64 @@
+import { executionId, noUsage, sessionId, toolCallId, totalUsage } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { foldAll } from '../../../core/src/testing/fold-all.ts';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { Story, stop, tellAll, toldOf, usage } from '../testing/story.ts';
+import { usageObserver } from './usage-observer.ts';
+
+const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' }).map(randomLog);
+
+test('what was used is what the fold of the log says', () => {
+  fc.assert(
+    fc.property(logs, (records) => {
+      const { observe, totals } = usageObserver();
+      tellAll(observe, toldOf(records));
+      expect(totals().usage).toEqual(totalUsage(foldAll(records)));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Two tries at a request, the second with a tool. */
+function runOf(session = sessionId('test')): Story {
+  const story = new Story(session).at(1).fact({ type: 'turn_started' }).at(1, 1);
+  story.request();
+  const error = { code: 'overloaded', message: 'Try later' };
+  const reported = usage(10, 1);
+  story.fact(
+    { type: 'usage_reported', usage: usage(7, 0) },
+    { type: 'usage_reported', usage: reported },
+    { type: 'retry_scheduled', error, delayMs: 5 },
+    { type: 'attempt_superseded', reason: 'overloaded' },
+  );
+  story.at(1, 2).request();
+  const call = { toolCallId: toolCallId('c'), name: 'ls', executionId: executionId('x') };
+  return story.fact(
+    { type: 'usage_reported', usage: usage(10, 2) },
+    { type: 'response_finished', itemId: story.lastItem, stop, usage: usage(10, 5) },
+    { type: 'tool_execution_started', ...call, summary: 'ls' },
+    { type: 'tool_execution_finished', ...call, isError: true, outcome: 'completed' },
+  );
+}
+
+describe('totals', () => {
+  test('count each attempt once, by the last word on it, superseded ones included', () => {
+    const { observe, totals } = usageObserver();
+    tellAll(observe, runOf().told);
+    const counts = { turns: 1, attempts: 2, executions: 1, errors: 1 };
+    expect(totals()).toEqual({ usage: usage(20, 6), ...counts });
+  });
+
+  test('add up the sessions of all runs that are heard', () => {
+    const { observe, totals } = usageObserver();
+    const [a, b] = [runOf(sessionId('a')).told, runOf(sessionId('b')).told];
+    for (const [at, told] of a.entries()) tellAll(observe, [told, ...b.slice(at, at + 1)]);
+    const counts = { turns: 2, attempts: 4, executions: 2, errors: 2 };
+    expect(totals()).toEqual({ usage: usage(40, 12), ...counts });
+  });
+
+  test('are nothing before anything happened', () => {
+    const counts = { turns: 0, attempts: 0, executions: 0, errors: 0 };
+    expect(usageObserver().totals()).toEqual({ usage: noUsage, ...counts });
+  });
+});

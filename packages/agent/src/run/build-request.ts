@@ -1,0 +1,66 @@
+import {
+  type FoldState,
+  type Item,
+  itemId,
+  type Part,
+  type Source,
+  transcript,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import type { ModelRequest } from '@millrace/providers';
+import { contextOf } from '../context/context-of.ts';
+import type { Compacted } from '../loop/loop-state.ts';
+import type { Settings } from './settings.ts';
+
+/** What a model is sent: instructions, what was said as far as it still counts, and the tools. */
+export async function buildRequest(
+  settings: Settings,
+  state: FoldState,
+  compacted: Compacted,
+): Promise<ModelRequest> {
+  const { instructions, tools, request, log, contextFilters } = settings;
+  const context = contextOf(transcript(state), compacted);
+  const said = contextFilters.reduce((items, filter) => filter(items), context);
+  const told = typeof instructions === 'function' ? await instructions(said) : instructions;
+  const items = await Promise.all(said.map((item) => withBytes(item, log.blobs)));
+  const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }));
+  return {
+    ...request,
+    items: told === undefined ? items : [systemItem(told), ...items],
+    ...(definitions.length > 0 && { tools: definitions }),
+  };
+}
+
+function systemItem(text: string): Item {
+  return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
+}
+
+/** Providers take bytes, not names of blobs. */
+export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
+  if (!item.parts.some(hasBlob)) return item;
+  return { ...item, parts: await Promise.all(item.parts.map((part) => loaded(part, blobs))) };
+}
+
+function hasBlob(part: Part): boolean {
+  if (part.kind === 'tool_result') return part.attachments?.some(hasBlob) ?? false;
+  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
+}
+
+async function loaded<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
+  if (part.kind === 'tool_result' && part.attachments !== undefined) {
+    const attachments = await Promise.all(part.attachments.map((one) => loaded(one, blobs)));
+    return { ...part, attachments };
+  }
+  if (part.kind !== 'media' && part.kind !== 'file') return part;
+  return { ...part, source: await bytesOf(part.source, blobs) };
+}
+
+async function bytesOf(source: Source, blobs: BlobStore): Promise<Source> {
+  if (source.type !== 'blob') return source;
+  const bytes = await blobs.get(source.hash);
+  return bytes === undefined ? source : { type: 'bytes', bytes };
+}

@@ -1,0 +1,57 @@
+import { type DraftRecord, findItem, itemId, transcript } from '@millrace/core';
+import { type Compaction, coverable } from '../context/compaction.ts';
+import { contextOf } from '../context/context-of.ts';
+import { withBytes } from './build-request.ts';
+import type { RunContext } from './context.ts';
+import { finished, tryRequest } from './try-request.ts';
+
+/** Has the model say what was said long ago in fewer words: a turn of its own. False where that failed. */
+export async function compact(
+  context: RunContext,
+  turn: number,
+  { keepSteps, summarize }: Compaction,
+): Promise<boolean> {
+  const { journal, settings } = context;
+  const said = contextOf(transcript(journal.state), journal.loop.compacted);
+  const itemIds = coverable(said, keepSteps);
+  const [provider] = settings.providers;
+  if (itemIds.length === 0 || provider === undefined) return false;
+  const at = { turn, attempt: 1 };
+  if (summarize === false) {
+    await journal.write([{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds } }]);
+    return true;
+  }
+  await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
+  const old = said.filter(({ id, kind }) => kind === 'context' || itemIds.includes(id));
+  const items = await Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
+  const asked = {
+    id: itemId('summarise'),
+    kind: 'user',
+    parts: [{ kind: 'text', text: summarize }],
+  } as const;
+  const request = { ...settings.request, items: [...items, asked] };
+  const tried = await tryRequest(context, { provider, request, kind: 'context', ...at });
+  const { error, stop, usage } = tried.end;
+  const reason = context.signal.aborted ? 'aborted' : 'error';
+  const failed = error && ({ reason, cause: error.kind } as const);
+  const summary = textOf(context, tried.itemId);
+  const isDone = failed === undefined && summary !== '';
+  const ended: readonly DraftRecord[] = [
+    ...(failed ? [finished(at, tried.itemId, failed, usage)] : []),
+    {
+      turn,
+      attempt: 0,
+      fact: { type: 'turn_finished', itemId: tried.itemId, stop: failed ?? stop },
+    },
+    ...(isDone
+      ? [{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds, summary } } as const]
+      : []),
+  ];
+  await journal.write(ended);
+  return isDone;
+}
+
+function textOf({ journal }: RunContext, id: Parameters<typeof findItem>[1]): string {
+  const parts = findItem(journal.state, id)?.parts ?? [];
+  return parts.map(({ part }) => (part?.kind === 'text' ? part.text : '')).join('');
+}

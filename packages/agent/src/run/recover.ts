@@ -1,0 +1,77 @@
+import {
+  attemptOf,
+  type DraftRecord,
+  type FoldState,
+  findItem,
+  type OpenPart,
+  type PartId,
+  toArray,
+} from '@millrace/core';
+import type { LoopState, TurnState } from '../loop/loop-state.ts';
+import type { Settings } from './settings.ts';
+
+/** How a response ends whose process died. */
+export const interrupted = { reason: 'aborted', cause: 'interrupted' } as const;
+
+/**
+ * What a driver writes that finds a session as a dead one left it. Afterwards nothing is open that
+ * nobody works on: a response that was cut off is kept as partial or superseded, an execution of
+ * which nobody knows what became is `lost`. Calls, approvals and commands that wait, wait on.
+ */
+export function recover(
+  state: FoldState,
+  { turn }: LoopState,
+  onInterrupted: Settings['onInterrupted'],
+): readonly DraftRecord[] {
+  const lost = turn === undefined ? [] : lostExecutions(turn);
+  if (turn === undefined || !isCut(turn)) return [...lost, ...state.open.map(closed)];
+  if (onInterrupted === 'retry') {
+    const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
+    return [...lost, { turn: turn.turn, attempt: turn.attempt, fact }];
+  }
+  return [...lost, ...state.open.map(closed), ...results(state, turn), ...unfinished(state)];
+}
+
+/** Its response has begun and not ended. */
+function isCut({ stop, itemId }: TurnState): boolean {
+  return stop === undefined && itemId !== undefined;
+}
+
+/** Text stays as far as it came. Half a call is nothing, and a result that did not come is no result. */
+function closed({ id, begin, text }: OpenPart): DraftRecord {
+  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retracted(id);
+  const length = { length: text.length, partial: true } as const;
+  return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
+}
+
+/** What ran while the model spoke does not count when it did not come to an end. */
+function results(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
+  const item = toolItemId && findItem(state, toolItemId);
+  const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
+  return parts.map(({ id }) => retracted(id));
+}
+
+function retracted(partId: PartId): DraftRecord {
+  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason: 'interrupted' } };
+}
+
+/** The tool item is finished by whoever answers the calls. */
+function unfinished({ items }: FoldState): readonly DraftRecord[] {
+  return toArray(items)
+    .filter(({ finished, kind }) => finished === undefined && kind !== 'tool')
+    .map(({ id: itemId, turn, attempt }) => ({
+      ...{ turn, attempt },
+      fact: { type: 'item_finished', itemId, stop: interrupted },
+    }));
+}
+
+function lostExecutions({ turn, attempt, calls }: TurnState): readonly DraftRecord[] {
+  return [...calls].flatMap(([toolCallId, { execution }]): readonly DraftRecord[] => {
+    if (!execution?.isRunning) return [];
+    const { id: executionId, name } = execution;
+    const about = { toolCallId, name, executionId, isError: true } as const;
+    return [
+      { turn, attempt, fact: { type: 'tool_execution_finished', ...about, outcome: 'lost' } },
+    ];
+  });
+}

@@ -1,0 +1,72 @@
+import type { Ids, Item, LogRecord, ToolCallPart } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock, ModelRequest, Provider } from '@millrace/providers';
+import type { Compaction } from '../context/compaction.ts';
+import type { ContextFilter } from '../context/drop-parts.ts';
+import type { Observer } from '../observers/observer.ts';
+import type { Tool } from '../tool/tool.ts';
+
+export type Approval = 'allow' | 'ask' | 'deny';
+
+/** What is asked of a policy, and of a person. */
+export interface PendingCall {
+  readonly call: ToolCallPart;
+  readonly tool: Tool;
+  /** As the tool will get it. */
+  readonly input: unknown;
+  readonly summary: string;
+}
+
+export type ApprovalDecision = Approval | { readonly decision: Approval; readonly reason?: string };
+
+/** All that an agent goes by, with nothing left open. */
+export interface Settings {
+  readonly name: string;
+  /** The first, then those that are tried when it fails. */
+  readonly providers: readonly Provider[];
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly instructions: Instructions;
+  readonly request: RequestOptions;
+  readonly log: Log;
+  readonly observers: readonly Observer[];
+  readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** Whether a run waits for a person, or ends as `parked` until somebody answered. */
+  readonly whileAsking: 'wait' | 'park';
+  readonly compaction: Compaction | undefined;
+  readonly contextFilters: readonly ContextFilter[];
+  readonly limits: Limits;
+  readonly retry: RetrySettings;
+  readonly onInterrupted: 'keep' | 'retry';
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
+}
+
+export type Instructions =
+  | string
+  | undefined
+  | ((transcript: readonly Item[]) => string | undefined | Promise<string | undefined>);
+
+/** What goes into every request as it is. */
+export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
+
+export interface Limits {
+  readonly maxTurns: number;
+  /** Of all attempts of a run together, in and out. */
+  readonly maxTokens: number;
+  readonly maxParallelTools: number;
+  /** So often may the same call, with the same arguments, be made in turns that follow each other. */
+  readonly maxRepeats: number;
+}
+
+export interface RetrySettings {
+  /** Tries at one request with one provider. */
+  readonly maxAttempts: number;
+  readonly baseDelayMs: number;
+  /** A provider that asks for longer is not waited for. */
+  readonly maxDelayMs: number;
+  /** How long a tool that was told to stop is waited for. */
+  readonly toolGraceMs: number;
+}

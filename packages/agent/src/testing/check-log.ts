@@ -1,0 +1,91 @@
+import {
+  emptyState,
+  fold,
+  type LogRecord,
+  type SessionId,
+  type ToolCallId,
+  transcript,
+  validate,
+} from '@millrace/core';
+
+/** What is wrong with a session's log, by the laws of the loop and by nothing else than the log. */
+export function problemsIn(session: SessionId, records: readonly LogRecord[]): readonly string[] {
+  return [
+    ...illegal(session, records),
+    ...executions(records),
+    ...results(session, records),
+    ...nesting(records),
+  ];
+}
+
+/** Every record is one that a writer may write there. */
+function illegal(session: SessionId, records: readonly LogRecord[]): readonly string[] {
+  const problems: string[] = [];
+  let state = emptyState(session);
+  for (const record of records) {
+    try {
+      validate(state, record);
+    } catch (error) {
+      problems.push(`${record.offset}: ${error instanceof Error ? error.message : error}`);
+    }
+    state = fold(state, record).state;
+  }
+  return problems;
+}
+
+/** Every execution has one start and one end, in this order. */
+function executions(records: readonly LogRecord[]): readonly string[] {
+  const open = new Map<string, number>();
+  const problems: string[] = [];
+  for (const { fact, offset } of records) {
+    if (fact?.type === 'tool_execution_started') {
+      if (open.has(fact.executionId)) problems.push(`${offset}: ${fact.executionId} starts twice`);
+      open.set(fact.executionId, 1);
+    }
+    if (fact?.type === 'tool_execution_finished') {
+      if (open.get(fact.executionId) !== 1) problems.push(`${offset}: ${fact.executionId} ends`);
+      open.set(fact.executionId, 0);
+    }
+  }
+  for (const [id, count] of open) if (count !== 0) problems.push(`${id} does not end`);
+  return problems;
+}
+
+/** Every call in the transcript has exactly one result, after it. */
+function results(session: SessionId, records: readonly LogRecord[]): readonly string[] {
+  const through = records.at(-1)?.offset ?? 0;
+  let state = emptyState(session);
+  for (const record of records) state = fold(state, record).state;
+  if (state.through !== through) return ['the log does not fold'];
+  const problems: string[] = [];
+  const waiting = new Set<ToolCallId>();
+  for (const item of transcript(state)) {
+    for (const part of item.parts) {
+      if (part.kind === 'tool_call') waiting.add(part.toolCallId);
+      if (part.kind !== 'tool_result') continue;
+      if (!waiting.delete(part.toolCallId))
+        problems.push(`${part.toolCallId} has a result too many`);
+    }
+  }
+  for (const id of waiting) problems.push(`${id} has no result`);
+  return problems;
+}
+
+/** Runs and turns begin and end, and nothing is said in a turn that is over, except to take it back. */
+function nesting(records: readonly LogRecord[]): readonly string[] {
+  const problems: string[] = [];
+  let [runs, turn] = [0, 0];
+  for (const record of records) {
+    const { fact, offset } = record;
+    if (fact?.type === 'run_started' && ++runs > 1) problems.push(`${offset}: a run in a run`);
+    if (fact?.type === 'run_finished') runs--;
+    if (fact?.type === 'turn_started') {
+      if (turn !== 0) problems.push(`${offset}: a turn in a turn`);
+      turn = record.turn;
+    } else if (record.turn !== 0 && record.turn !== turn)
+      problems.push(`${offset}: of turn ${record.turn} in turn ${turn}`);
+    if (fact?.type === 'turn_finished') turn = 0;
+  }
+  if (runs !== 0 || turn !== 0) problems.push('a run or a turn is open at the end');
+  return problems;
+}

@@ -1,0 +1,123 @@
+import {
+  type AgentEvent,
+  agentEvents,
+  countingIds,
+  DeltaWriter,
+  type Fact,
+  Folder,
+  type ItemId,
+  itemId,
+  type LogRecord,
+  recordVersion,
+  type SessionId,
+  type Stop,
+  sessionId,
+  type Usage,
+} from '@millrace/core';
+import { expect } from 'vitest';
+import type { Observer } from '../observers/observer.ts';
+
+/** A record and what it is told as: what observers get. */
+export interface Told {
+  readonly record: LogRecord;
+  readonly events: readonly AgentEvent[];
+}
+
+/** What observers are told of a whole log, which must fold. */
+export function toldOf(
+  records: readonly LogRecord[],
+  session: SessionId = sessionId('test'),
+): readonly Told[] {
+  const folder = new Folder(session);
+  const told: Told[] = [];
+  for (const record of records) {
+    const after = record.offset - 1;
+    const folded = folder.addBatch(
+      { after, through: record.offset, records: [record] },
+      (before, _record, state) => {
+        told.push({ record, events: agentEvents(before, record, state) });
+      },
+    );
+    expect(folded.outcome).toBe('applied');
+  }
+  return told;
+}
+
+export function tellAll(observer: Observer, told: readonly Told[]): void {
+  for (const { record, events } of told) observer(record, events);
+}
+
+export const stop: Stop = { reason: 'stop' };
+
+export function usage(input: number, output: number): Usage {
+  const rest = { cacheRead: 0, cacheWrite: 0, reasoning: 0, estimated: false, costs: [] };
+  return { input, output, ...rest };
+}
+
+/** A log that a test tells in its own order, numbered as a store would: a record each 100 ms. */
+export class Story {
+  readonly session: SessionId;
+  readonly records: LogRecord[] = [];
+  readonly #ids = countingIds();
+  #turn = 0;
+  #attempt = 0;
+
+  constructor(session: SessionId = sessionId('test')) {
+    this.session = session;
+  }
+
+  /** What is told from now on belongs there. */
+  at(turn: number, attempt = 0): this {
+    this.#turn = turn;
+    this.#attempt = attempt;
+    return this;
+  }
+
+  fact(...facts: readonly Fact[]): this {
+    for (const fact of facts) this.records.push({ ...this.#head(), fact });
+    return this;
+  }
+
+  /** Starts an assistant's item with its request. */
+  request(model = 'model-1'): DeltaWriter {
+    const id = this.#ids.item();
+    this.fact(
+      { type: 'item_started', itemId: id, kind: 'assistant' },
+      { type: 'response_started', itemId: id, provider: 'openai-responses', model },
+    );
+    return this.writerOf(id);
+  }
+
+  item(kind: 'user' | 'tool' | 'notification' | 'assistant'): DeltaWriter {
+    const id = this.#ids.item();
+    this.fact({ type: 'item_started', itemId: id, kind });
+    return this.writerOf(id);
+  }
+
+  writerOf(id: ItemId): DeltaWriter {
+    const at = { turn: this.#turn, attempt: this.#attempt };
+    return new DeltaWriter({ itemId: id, ...at, ids: this.#ids });
+  }
+
+  /** What the writer wrote since. */
+  take(writer: DeltaWriter): this {
+    for (const delta of writer.take()) this.records.push({ ...this.#head(), delta });
+    return this;
+  }
+
+  /** The item that was started last. */
+  get lastItem(): ItemId {
+    const started = this.records.findLast(({ fact }) => fact?.type === 'item_started')?.fact;
+    return started?.type === 'item_started' ? started.itemId : itemId('none');
+  }
+
+  get told(): readonly Told[] {
+    return toldOf(this.records, this.session);
+  }
+
+  #head() {
+    const offset = this.records.length + 1;
+    const at = { turn: this.#turn, attempt: this.#attempt };
+    return { v: recordVersion, offset, time: offset * 100, ...at, producer: 'test' } as const;
+  }
+}

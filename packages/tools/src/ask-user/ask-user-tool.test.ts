@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest';
+import { runTool } from '../testing/tool-context.ts';
+import { type Answer, askUserTool, type Question } from './ask-user-tool.ts';
+
+/** A tool whose person gives this answer, and the questions that the person saw. */
+function askedWith(answer: Answer | (() => Promise<Answer>)) {
+  const seen: Question[] = [];
+  const tool = askUserTool({
+    ask: async (question) => {
+      seen.push(question);
+      return typeof answer === 'function' ? answer() : answer;
+    },
+  });
+  return { tool, seen };
+}
+
+const database = {
+  question: 'Which database?',
+  options: [{ label: 'SQLite', description: 'A file' }, { label: 'Postgres' }],
+};
+
+test('a question changes nothing and may be asked again', () => {
+  const { tool } = askedWith('yes');
+  expect(tool).toMatchObject({ name: 'ask_user', effects: 'none', replay: 'safe' });
+  expect(tool.timeoutMs).toBeUndefined();
+  expect(tool.inputSchema).toMatchObject({ type: 'object', required: ['question'] });
+});
+
+test('the person sees the question with its options, and the model gets the answer as it is', async () => {
+  const { tool, seen } = askedWith('SQLite');
+  expect(await runTool(tool, database)).toEqual({
+    text: 'SQLite',
+    value: ['SQLite'],
+    isError: false,
+    updates: [],
+  });
+  expect(seen).toEqual([{ ...database, multiple: false }]);
+});
+
+test('a question without options has none', async () => {
+  const { tool, seen } = askedWith('Ada');
+  await runTool(tool, { question: 'Your name?' });
+  expect(seen).toEqual([{ question: 'Your name?', options: [], multiple: false }]);
+});
+
+test('several answers are told one by one', async () => {
+  const { tool, seen } = askedWith(['SQLite', 'Postgres']);
+  const { text, value } = await runTool(tool, { ...database, multiple: true });
+  expect(text).toBe('- SQLite\n- Postgres');
+  expect(value).toEqual(['SQLite', 'Postgres']);
+  expect(seen[0]?.multiple).toBe(true);
+});
+
+test.each([
+  ['undefined', undefined],
+  ['an empty text', ''],
+  ['only spaces', '  \n'],
+  ['an empty list', []],
+  ['a list of nothing', ['']],
+])('a dismissed question, told by %s, is a result that says so', async (_, answer) => {
+  const { tool } = askedWith(answer);
+  expect(await runTool(tool, database)).toEqual({
+    text: expect.stringContaining('dismissed'),
+    value: null,
+    isError: false,
+    updates: [],
+  });
+});
+
+test('what the application throws is an error result', async () => {
+  const { tool } = askedWith(() => Promise.reject(new Error('nobody is at the terminal')));
+  expect(await runTool(tool, database)).toMatchObject({
+    isError: true,
+    text: 'nobody is at the terminal',
+  });
+});
+
+test('an abort withdraws the question, even from an application that does not look at it', async () => {
+  const abort = new AbortController();
+  const signals: AbortSignal[] = [];
+  const tool = askUserTool({
+    ask: (_, signal) => {
+      signals.push(signal);
+      abort.abort(new Error('stopped by the user'));
+      return new Promise<string>(() => {});
+    },
+  });
+  const { thrown } = await runTool(tool, database, { signal: abort.signal });
+  expect(thrown).toBe(abort.signal.reason);
+  expect(signals[0]?.aborted).toBe(true);
+});
+
+test('after an abort nobody is asked', async () => {
+  const { tool, seen } = askedWith('yes');
+  const { thrown } = await runTool(tool, database, { signal: AbortSignal.abort('over') });
+  expect(thrown).toBe('over');
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  ['no question', {}, 'question'],
+  ['an empty question', { question: '' }, 'question'],
+  [
+    'two options of one label',
+    { question: 'Go?', options: [{ label: 'a' }, { label: 'a' }] },
+    'options: each label must be another one',
+  ],
+  ['an option without a label', { question: 'Go?', options: [{}] }, 'options.0.label'],
+  [
+    'too many options',
+    { question: 'Go?', options: Array.from({ length: 21 }, (_, at) => ({ label: `${at}` })) },
+    'options',
+  ],
+  ['a question that is too long', { question: 'x'.repeat(4_001) }, 'question'],
+  ['a field that is not known', { question: 'Go?', default: 'a' }, 'default'],
+])('%s is refused before anybody is asked', async (_, input, problem) => {
+  const { tool, seen } = askedWith('yes');
+  expect(await runTool(tool, input)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining(problem),
+  });
+  expect(seen).toEqual([]);
+});
+
+test('a summary is one line', () => {
+  const { tool } = askedWith('yes');
+  expect(tool.summarize({ question: 'Go?\nReally?' })).toBe('Ask: Go?');
+});
+
+test('its name can be another one', () => {
+  expect(askUserTool({ ask: async () => 'yes', name: 'ask' }).name).toBe('ask');
+});

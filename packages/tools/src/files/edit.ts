@@ -1,0 +1,86 @@
+import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { z } from 'zod';
+import type { Before, Change, Workspace } from '../workspace/workspace.ts';
+import { applyEdits, type Edit } from './apply-edits.ts';
+import { decodeText, encodeText } from './text-file.ts';
+import { unifiedDiff } from './unified-diff.ts';
+import { wholeText } from './whole-text.ts';
+
+/** The work is done in one go, while others wait: a few million characters take a moment, not more. */
+const maxFileBytes = 4_000_000;
+const maxDiffLines = 200;
+const maxDiffLength = 20_000;
+
+export interface EditInput {
+  readonly path: string;
+  readonly edits: readonly Edit[];
+}
+
+const edit = z.object({
+  old_text: wholeText('old_text')
+    .min(1)
+    .describe('The text to replace, exactly as it is in the file, indentation included'),
+  new_text: wholeText('new_text').describe('What to put in its place'),
+  replace_all: z
+    .boolean()
+    .optional()
+    .describe('Replace it everywhere. Otherwise it must be in the file once'),
+});
+
+const input = z.object({
+  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
+  edits: z
+    .array(edit)
+    .min(1)
+    .max(100)
+    .describe('Applied in order, each to what the one before left; all of them or none'),
+});
+
+const description = `Changes parts of a text file of the workspace by replacing exact texts, and shows the change as a diff.
+- old_text must be in the file once: give enough of the lines around it, or set replace_all.
+- Leave out the line numbers that read shows.
+- Several changes of one file go into one call. If one of them fails, none is made.
+- Write line breaks as \\n: the file keeps the line endings it has.`;
+
+/** Replaces exact texts in a file. */
+export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
+  return defineTool({
+    name: 'edit',
+    description,
+    input,
+    summarize: ({ path, edits }) =>
+      `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
+    execute: ({ path, edits }, { signal }) =>
+      workspace.change(path, (before) => change(before, edits), {
+        maxBytes: maxFileBytes,
+        signal,
+      }),
+  });
+}
+
+function change({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
+  const failed = (problem: string) => {
+    const text = `Cannot edit ${place.shown}, and nothing was changed. ${problem}`;
+    return { result: { output: { text, isError: true } } };
+  };
+  const file = decodeText(bytes);
+  if (file === undefined) return failed('It is not UTF-8 text, and would not be kept as it is');
+  const applied = applyEdits(file, edits);
+  if (!applied.ok) return failed(applied.problem);
+  const diff = unifiedDiff(file.text, applied.file.text, maxDiffLines);
+  if (diff.text === '') return failed('Together, the edits leave it as it was');
+  const { added, removed } = diff;
+  const { replacements } = applied;
+  const text = `Edited ${place.shown}: ${lines(added)} added, ${lines(removed)} removed\n${clip(diff.text)}`;
+  const value = { path: place.shown, replacements, added, removed };
+  return { bytes: encodeText(applied.file), result: { output: { text, value } } };
+}
+
+function lines(count: number): string {
+  return count === 1 ? '1 line' : `${count} lines`;
+}
+
+/** A line may be as long as the file. */
+function clip(diff: string): string {
+  return diff.length > maxDiffLength ? `${diff.slice(0, maxDiffLength)}…` : diff;
+}

@@ -1,0 +1,74 @@
+/** What the first bytes of a file say that it is. */
+export type FileKind =
+  | { readonly type: 'text' }
+  | { readonly type: 'image'; readonly mimeType: string }
+  | { readonly type: 'binary'; readonly kind: string };
+
+/** So many bytes from the start are enough to tell. */
+export const sampleLength = 8192;
+
+interface Mark {
+  readonly at?: number;
+  /** As Latin-1. */
+  readonly bytes: string;
+}
+
+/** Pictures that models can see. */
+const images: readonly (readonly [mimeType: string, first: Mark, ...others: Mark[]])[] = [
+  ['image/png', { bytes: '\x89PNG\r\n\x1a\n' }],
+  ['image/jpeg', { bytes: '\xff\xd8\xff' }],
+  ['image/gif', { bytes: 'GIF87a' }],
+  ['image/gif', { bytes: 'GIF89a' }],
+  ['image/webp', { bytes: 'RIFF' }, { at: 8, bytes: 'WEBP' }],
+];
+
+/** The rest, to name it. */
+const binaries: readonly (readonly [kind: string, first: Mark, ...others: Mark[]])[] = [
+  ['a PDF document', { bytes: '%PDF-' }],
+  ['a ZIP archive', { bytes: 'PK\x03\x04' }],
+  ['gzip data', { bytes: '\x1f\x8b' }],
+  ['bzip2 data', { bytes: 'BZh' }, { at: 4, bytes: '1AY&SY' }],
+  ['xz data', { bytes: '\xfd7zXZ\x00' }],
+  ['Zstandard data', { bytes: '\x28\xb5\x2f\xfd' }],
+  ['a 7z archive', { bytes: '7z\xbc\xaf\x27\x1c' }],
+  ['a tar archive', { at: 257, bytes: 'ustar' }],
+  ['an ELF program or library', { bytes: '\x7fELF' }],
+  ['a Mach-O program or library', { bytes: '\xcf\xfa\xed\xfe' }],
+  ['a WebAssembly module', { bytes: '\x00asm' }],
+  ['an SQLite database', { bytes: 'SQLite format 3\x00' }],
+  ['UTF-16 text', { bytes: '\xff\xfe' }],
+  ['UTF-16 text', { bytes: '\xfe\xff' }],
+  ['an MP4 or similar film', { at: 4, bytes: 'ftyp' }],
+  ['WAV sound', { bytes: 'RIFF' }, { at: 8, bytes: 'WAVE' }],
+  ['Ogg sound', { bytes: 'OggS' }],
+  ['a WOFF font', { bytes: 'wOFF' }],
+  ['a WOFF2 font', { bytes: 'wOF2' }],
+];
+
+export function fileKind(sample: Uint8Array): FileKind {
+  // One string for all comparisons; Latin-1 keeps each byte as one character.
+  const start = Buffer.from(sample.subarray(0, 512)).toString('latin1');
+  const has = (marks: readonly Mark[]) =>
+    marks.every(({ at = 0, bytes }) => start.startsWith(bytes, at));
+  const image = images.find(([, ...marks]) => has(marks));
+  if (image !== undefined) return { type: 'image', mimeType: image[0] };
+  const named = binaries.find(([, ...marks]) => has(marks));
+  if (named !== undefined && (sample.includes(0) || isCertain(named[1]))) {
+    return { type: 'binary', kind: named[0] };
+  }
+  if (sample.includes(0)) return { type: 'binary', kind: 'binary data' };
+  if (!isMostlyUtf8(sample))
+    return { type: 'binary', kind: 'binary data, or text that is not UTF-8' };
+  return { type: 'text' };
+}
+
+/** A mark of plain letters may begin a text as well. */
+function isCertain({ bytes }: Mark): boolean {
+  return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
+}
+
+/** A stray byte does not make a text unreadable, and the end of the sample may cut a character. */
+function isMostlyUtf8(sample: Uint8Array): boolean {
+  const bad = new TextDecoder().decode(sample).match(/\ufffd/g)?.length ?? 0;
+  return bad <= 1 + sample.length / 10;
+}

@@ -1,0 +1,77 @@
+import { type DefinedTool, defineTool } from '@millrace/agent';
+import { z } from 'zod';
+import type { Entry, Listing } from '../workspace/list-folder.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { byteCount } from './byte-count.ts';
+
+/** A folder may have a million entries: so many are read to be sorted, and so many shown. */
+const maxRead = 10_000;
+const maxShown = 500;
+
+export interface LsInput {
+  readonly path?: string | undefined;
+}
+
+const input = z.object({
+  path: z
+    .string()
+    .optional()
+    .describe('The folder: relative to the workspace, or absolute inside it. Default: its root'),
+});
+
+const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
+- It does not go into folders; use glob to find files anywhere.`;
+
+/** Lists a folder. */
+export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
+  return defineTool({
+    name: 'ls',
+    description,
+    input,
+    effects: 'none',
+    replay: 'safe',
+    summarize: ({ path = '.' }) => `List ${path}`,
+    execute: async ({ path = '.' }) => {
+      const { segments, shown } = await workspace.resolve(path);
+      // Thousands of objects with meaningless names: git itself tells what they hold.
+      if (segments.includes('.git'))
+        return `${shown} is git's own: it is not listed. Ask git instead`;
+      return asText(await workspace.list(path, maxRead));
+    },
+  });
+}
+
+function asText({ place, entries, isCut }: Listing): string {
+  if (entries.length === 0) return `${place.shown} is empty`;
+  const sorted = entries.toSorted(byKindAndName);
+  const lines = sorted.slice(0, maxShown).map(asLine);
+  const rest = entries.length - lines.length;
+  if (rest > 0)
+    lines.push(`(${isCut ? 'At least ' : ''}${rest} more. Use glob to find some of them)`);
+  return lines.join('\n');
+}
+
+function byKindAndName(a: Entry, b: Entry): number {
+  const folders = Number(b.kind === 'folder') - Number(a.kind === 'folder');
+  return folders !== 0 ? folders : a.name < b.name ? -1 : 1;
+}
+
+function asLine({ name, kind, size, target = '' }: Entry): string {
+  const shown = plain(name);
+  switch (kind) {
+    case 'folder':
+      return `${shown}/`;
+    case 'link':
+      return `${shown} -> ${plain(target)}`;
+    case 'file':
+      return `${shown}  ${byteCount(size)}`;
+    case 'other':
+      return `${shown}  (not a regular file)`;
+  }
+}
+
+/** A name may have any character: one with a line break must not look like two. */
+function plain(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
+  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name;
+}

@@ -1,0 +1,108 @@
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
+import { z } from 'zod';
+import { readContent } from '../workspace/file-content.ts';
+import type { OpenFile } from '../workspace/open-file.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { byteCount } from './byte-count.ts';
+import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
+import { readLines } from './read-lines.ts';
+
+const maxImageBytes = 5_000_000;
+const defaultLines = 2000;
+
+export interface ReadInput {
+  readonly path: string;
+  readonly offset?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+const input = z.object({
+  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
+  offset: z.int().min(1).optional().describe('The line to start at, counted from 1. Default: 1'),
+  limit: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe(`How many lines to read. Default: ${defaultLines}`),
+});
+
+const description = `Reads a file of the workspace.
+- Text comes as numbered lines: the number, a tab, the line. The numbers are not part of the file.
+- A long file comes in pieces: read on with offset. Very long lines are clipped, with a note.
+- Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.
+- It reads files only; use ls for folders.`;
+
+/** Reads text by lines, and shows images. */
+export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
+  return defineTool({
+    name: 'read',
+    description,
+    input,
+    effects: 'none',
+    replay: 'safe',
+    // Above what `readLines` gives at most, so that it is never clipped without a word on how to go on.
+    maxOutputLength: 120_000,
+    summarize: ({ path, offset }) =>
+      `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,
+    execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
+      const file = await workspace.open(path);
+      try {
+        return await readOpen(file, offset, limit, context);
+      } finally {
+        await file.handle.close();
+      }
+    },
+  });
+}
+
+async function readOpen(
+  file: OpenFile,
+  first: number,
+  count: number,
+  { signal }: ToolContext,
+): Promise<ToolOutput | string> {
+  const sample = new Uint8Array(sampleLength);
+  const { bytesRead } = await file.handle.read(sample, 0, sample.length, 0);
+  if (bytesRead === 0) return `${file.place.shown} is empty: it has 0 bytes`;
+  const kind = fileKind(sample.subarray(0, bytesRead));
+  switch (kind.type) {
+    case 'text':
+      return readLines(file, { first, count, signal });
+    case 'image':
+      return showImage(file, kind.mimeType);
+    case 'binary':
+      return refuse(file, kind);
+  }
+}
+
+async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> {
+  const { place, stats } = file;
+  const what = `${place.shown} is an image (${mimeType}, ${byteCount(stats.size)})`;
+  if (stats.size > maxImageBytes) {
+    const way = 'Make a smaller copy and read that';
+    return failed(
+      `${what}, and only those of at most ${byteCount(maxImageBytes)} can be shown. ${way}`,
+    );
+  }
+  const { bytes } = await readContent(file, maxImageBytes);
+  return {
+    output: {
+      text: what,
+      attachments: [{ kind: 'media', mimeType, source: { type: 'bytes', bytes } }],
+    },
+  };
+}
+
+function refuse(
+  { place, stats }: OpenFile,
+  { kind }: Extract<FileKind, { readonly type: 'binary' }>,
+): ToolOutput {
+  return failed(
+    `Cannot show ${place.shown} as text: it is ${kind} (${byteCount(stats.size)}). Use a program that knows it`,
+  );
+}
+
+function failed(text: string): ToolOutput {
+  return { output: { text, isError: true } };
+}

@@ -1,0 +1,85 @@
+/** A text with `\n` alone between its lines, and what it takes to write it back as it was. */
+export interface TextFile {
+  readonly text: string;
+  readonly hasByteOrderMark: boolean;
+  /** For each `\n` of the text, whether it is `\r\n` in the file. */
+  readonly isCrlf: readonly boolean[];
+}
+
+const mark = '\ufeff';
+
+/** Nothing where the bytes are not UTF-8: written back, they would not be the same. */
+export function decodeText(bytes: Uint8Array): TextFile | undefined {
+  try {
+    const raw = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const hasByteOrderMark = raw.startsWith(mark);
+    const body = hasByteOrderMark ? raw.slice(mark.length) : raw;
+    const isCrlf = Array.from(body.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n');
+    return { text: withoutCrlf(body), hasByteOrderMark, isCrlf };
+  } catch {
+    return undefined;
+  }
+}
+
+export function encodeText({ text, hasByteOrderMark, isCrlf }: TextFile): Uint8Array {
+  let line = 0;
+  const body = text.replace(/\n/g, () => (isCrlf[line++] === true ? '\r\n' : '\n'));
+  return new TextEncoder().encode(hasByteOrderMark ? mark + body : body);
+}
+
+export function withoutCrlf(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}
+
+/**
+ * The file with `old` replaced at each of these places, which do not overlap. What old and new have in
+ * common at their ends is left alone, so that lines keep the endings they have; new lines get those that
+ * most have.
+ */
+export function replaceAt(
+  file: TextFile,
+  starts: readonly number[],
+  old: string,
+  replacement: string,
+): TextFile {
+  const head = commonStart(old, replacement);
+  const tail = commonEnd(old.slice(head), replacement.slice(head));
+  const inserted = replacement.slice(head, replacement.length - tail);
+  const removed = countLines(old.slice(head, old.length - tail));
+  const newEndings = Array<boolean>(countLines(inserted)).fill(isMostlyCrlf(file));
+  const texts: string[] = [];
+  const endings: (readonly boolean[])[] = [];
+  let [at, line] = [0, 0];
+  for (const start of starts) {
+    const kept = file.text.slice(at, start + head);
+    const keptLines = countLines(kept);
+    texts.push(kept, inserted);
+    endings.push(file.isCrlf.slice(line, line + keptLines), newEndings);
+    at = start + old.length - tail;
+    line += keptLines + removed;
+  }
+  const text = [...texts, file.text.slice(at)].join('');
+  return { ...file, text, isCrlf: [...endings, file.isCrlf.slice(line)].flat() };
+}
+
+function isMostlyCrlf({ isCrlf }: TextFile): boolean {
+  return isCrlf.filter(Boolean).length * 2 > isCrlf.length;
+}
+
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return count;
+}
+
+function commonStart(a: string, b: string): number {
+  let length = 0;
+  while (length < Math.min(a.length, b.length) && a[length] === b[length]) length++;
+  return length;
+}
+
+function commonEnd(a: string, b: string): number {
+  let length = 0;
+  while (length < Math.min(a.length, b.length) && a.at(-1 - length) === b.at(-1 - length)) length++;
+  return length;
+}

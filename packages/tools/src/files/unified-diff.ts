@@ -1,0 +1,71 @@
+import { type LineChange, lineChanges } from './line-changes.ts';
+
+export interface Diff {
+  readonly text: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+const contextLines = 3;
+
+/** What changed between two texts, as `diff -u` tells it, without the names; cut where it gets long. */
+export function unifiedDiff(before: string, after: string, maxLines: number): Diff {
+  const [a, b] = [linesOf(before), linesOf(after)];
+  const changes = lineChanges(a, b);
+  const lines = hunksOf(changes).flatMap((hunk) => hunkLines(hunk, a, b));
+  const rest = lines.length - maxLines;
+  const shown = rest > 0 ? [...lines.slice(0, maxLines), `… (${rest} more lines of diff)`] : lines;
+  return {
+    text: shown.join('\n'),
+    added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
+    removed: changes.reduce((sum, { from, to }) => sum + to - from, 0),
+  };
+}
+
+/** A last line that does not end is another line than one that does. */
+function linesOf(text: string): readonly string[] {
+  const lines = text.split('\n');
+  const last = lines.pop() ?? '';
+  return last === '' ? lines : [...lines, `${last}\n\\ No newline at end of file`];
+}
+
+/** Changes so near to each other that their contexts touch are one hunk. */
+function hunksOf(changes: readonly LineChange[]): readonly (readonly LineChange[])[] {
+  const hunks: LineChange[][] = [];
+  for (const change of changes) {
+    const hunk = hunks.at(-1);
+    const before = hunk?.at(-1);
+    const isNear = before !== undefined && change.from - before.to <= 2 * contextLines;
+    if (hunk !== undefined && isNear) hunk.push(change);
+    else hunks.push([change]);
+  }
+  return hunks;
+}
+
+function hunkLines(
+  hunk: readonly LineChange[],
+  a: readonly string[],
+  b: readonly string[],
+): readonly string[] {
+  const lines: string[] = [];
+  const [first, last] = [hunk[0], hunk.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const start = Math.max(0, first.from - contextLines);
+  const end = Math.min(a.length, last.to + contextLines);
+  let at = start;
+  for (const { from, to, newFrom, newTo } of hunk) {
+    for (const line of a.slice(at, from)) lines.push(` ${line}`);
+    for (const line of a.slice(from, to)) lines.push(`-${line}`);
+    for (const line of b.slice(newFrom, newTo)) lines.push(`+${line}`);
+    at = to;
+  }
+  for (const line of a.slice(at, end)) lines.push(` ${line}`);
+  const newStart = first.newFrom - (first.from - start);
+  const newEnd = last.newTo + (end - last.to);
+  return [`@@ -${range(start, end)} +${range(newStart, newEnd)} @@`, ...lines];
+}
+
+/** Counted from 1; of no lines, the one before them. */
+function range(from: number, to: number): string {
+  return to === from ? `${from},0` : `${from + 1},${to - from}`;
+}

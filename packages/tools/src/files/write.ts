@@ -1,0 +1,39 @@
+import { type DefinedTool, defineTool } from '@millrace/agent';
+import { z } from 'zod';
+import type { Workspace } from '../workspace/workspace.ts';
+import { wholeText } from './whole-text.ts';
+
+export interface WriteInput {
+  readonly path: string;
+  readonly content: string;
+}
+
+const input = z.object({
+  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
+  content: wholeText('content').describe('The whole new content of the file'),
+});
+
+const description = `Writes a whole file of the workspace: makes it, with the folders it needs, or replaces what it held.
+- To change a part of a file, use edit.
+- The content is written exactly as given, whole or not at all. The rights of a file that is replaced are kept.`;
+
+/** Makes or replaces a file. */
+export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput> {
+  return defineTool({
+    name: 'write',
+    description,
+    input,
+    summarize: ({ path, content }) => `Write ${path} (${lineCount(content)})`,
+    execute: async ({ path, content }, { signal }) => {
+      const bytes = new TextEncoder().encode(content);
+      const { place, isNew } = await workspace.write(path, bytes, { signal });
+      return `${isNew ? 'Made' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;
+    },
+  });
+}
+
+function lineCount(text: string): string {
+  const ended = text.split('\n').length - 1;
+  const lines = text === '' || text.endsWith('\n') ? ended : ended + 1;
+  return lines === 1 ? '1 line' : `${lines} lines`;
+}

@@ -1,0 +1,38 @@
+export {
+  type Answer,
+  type AskUserInput,
+  type AskUserOptions,
+  askUserTool,
+  type Question,
+} from './ask-user/ask-user-tool.ts';
+export type { Edit } from './files/apply-edits.ts';
+export { type EditInput, editTool } from './files/edit.ts';
+export { type LsInput, lsTool } from './files/ls.ts';
+export { type ReadInput, readTool } from './files/read.ts';
+export { type WriteInput, writeTool } from './files/write.ts';
+export type { PolicyCall } from './permissions/decide.ts';
+export {
+  type PermissionPolicy,
+  type PolicyData,
+  permissionPolicy,
+} from './permissions/permission-policy.ts';
+export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
+export type { Ruling } from './permissions/ruling.ts';
+export { type GlobInput, globTool } from './search/glob-tool.ts';
+export { type GrepInput, grepTool } from './search/grep-tool.ts';
+export type { SearchToolOptions } from './search/search-options.ts';
+export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
+export type { FileContent, Version } from './workspace/file-content.ts';
+export type { Entry, Listing } from './workspace/list-folder.ts';
+export type { OpenFile } from './workspace/open-file.ts';
+export type { Place } from './workspace/resolve-path.ts';
+export {
+  type Before,
+  type Change,
+  type ChangeOptions,
+  createWorkspace,
+  type Workspace,
+  type WorkspaceOptions,
+} from './workspace/workspace.ts';
+export { WorkspaceError, type WorkspaceErrorCode } from './workspace/workspace-error.ts';
+export type { WriteOptions, Written } from './workspace/write-file.ts';

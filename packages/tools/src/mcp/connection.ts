@@ -1,0 +1,151 @@
+import type { JsonObject } from '@millrace/core';
+import {
+  type CallToolResult,
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Tool as RemoteTool,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
+import { type CallResult, callResult } from './call-result.ts';
+import { ConnectError } from './connect-error.ts';
+import type { McpSettings } from './mcp-options.ts';
+import type { McpServer } from './mcp-server.ts';
+import { type Wire, wireTo } from './wire.ts';
+
+/** A server that was found and greeted. */
+export interface Connection {
+  readonly instructions: string | undefined;
+  /** Whether it takes calls. */
+  isOpen(): boolean;
+  /** Whether it is closed, by whomever; its process may be yet to end. */
+  isOver(): boolean;
+  lastWords(): string;
+  listTools(signal: AbortSignal): Promise<readonly RemoteTool[]>;
+  callTool(tool: RemoteTool, input: JsonObject, options: RequestOptions): Promise<CallResult>;
+  /** It takes no more calls, and is closed when those that run are over. */
+  retire(): void;
+  close(): Promise<void>;
+}
+
+interface Opening {
+  /** Gives up. */
+  readonly signal: AbortSignal;
+  readonly onListChanged: (connection: Connection) => void;
+}
+
+/** Throws a `ConnectError`, whose words are not fit for others yet. */
+export async function openConnection(
+  server: McpServer,
+  settings: McpSettings,
+  opening: Opening,
+): Promise<Connection> {
+  if (!settings.negotiate) return connect(server, settings, 'legacy', opening);
+  try {
+    return await connect(server, settings, 'auto', opening);
+  } catch (error) {
+    if (!isUndecided(error) || opening.signal.aborted) throw error;
+    return connect(server, settings, 'legacy', opening);
+  }
+}
+
+/** A server that knew nothing to say when it was asked for its revision: it may be an old one. */
+function isUndecided(error: unknown): boolean {
+  const { cause } = error as ConnectError;
+  return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
+}
+
+async function connect(
+  server: McpServer,
+  settings: McpSettings,
+  mode: 'legacy' | 'auto',
+  { signal, onListChanged }: Opening,
+): Promise<Connection> {
+  const wire = wireTo(server, settings);
+  const client = new Client(
+    { name: 'millrace', version: '0.0.0' },
+    {
+      versionNegotiation: { mode },
+      inputRequired: { autoFulfill: false },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 100, onChanged: () => onListChanged(connection) },
+      },
+    },
+  );
+  client.fallbackRequestHandler = refuse;
+  const connection = connectionOf(client, wire, settings);
+  try {
+    await client.connect(wire.transport, { signal, timeout: settings.connectTimeoutMs });
+    return connection;
+  } catch (error) {
+    await wire.end();
+    throw noConnection(error, wire);
+  }
+}
+
+function noConnection(error: unknown, wire: Wire): ConnectError {
+  return new ConnectError(error, wire.lastWords());
+}
+
+/** Elicitation, sampling, roots: we offered none of them, and who asks all the same is told. */
+function refuse({ method }: { readonly method: string }): Promise<never> {
+  const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
+  return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
+}
+
+function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connection {
+  let calls = 0;
+  let isRetired = false;
+  const endIfIdle = () => {
+    if (isRetired && calls === 0) void wire.end();
+  };
+  return {
+    get instructions() {
+      return client.getInstructions();
+    },
+    isOpen: () => !isRetired && client.transport !== undefined,
+    isOver: () => client.transport === undefined,
+    lastWords: () => wire.lastWords(),
+    listTools: async (signal) => {
+      if (client.getServerCapabilities()?.tools === undefined) return [];
+      const options = { signal, timeout: settings.connectTimeoutMs };
+      const { tools } = await client.listTools(undefined, { ...options, cacheMode: 'refresh' });
+      return tools;
+    },
+    callTool: async (tool, input, options) => {
+      calls++;
+      try {
+        return await call(client, tool, input, options);
+      } finally {
+        calls--;
+        endIfIdle();
+      }
+    },
+    retire: () => {
+      isRetired = true;
+      endIfIdle();
+    },
+    close: () => wire.end(),
+  };
+}
+
+/**
+ * By our own schema where we may: the client's refuses a result with one part that it does not know.
+ * Output schemas are not held against the result, because what the tool did is done.
+ */
+async function call(
+  client: Client,
+  { name, inputSchema }: RemoteTool,
+  input: JsonObject,
+  options: RequestOptions,
+): Promise<CallResult> {
+  const params = { name, arguments: input };
+  if (client.getProtocolEra() !== 'modern') {
+    return client.request({ method: 'tools/call', params }, callResult, options);
+  }
+  const toolDefinition = { name, inputSchema };
+  const result: CallToolResult = await client.callTool(params, { ...options, toolDefinition });
+  return callResult.parse(result);
+}

@@ -1,0 +1,54 @@
+import { AgentError } from '@millrace/agent';
+
+/** An MCP server, and the way to it. */
+export type McpServer = McpStdioServer | McpHttpServer;
+
+/** A program that is started, and spoken with by its standard input and output. */
+export interface McpStdioServer {
+  /** Tools are named after it: `<name>_<tool>`. */
+  readonly name: string;
+  readonly stdio: {
+    readonly command: string;
+    readonly args?: readonly string[] | undefined;
+    /** Beside these it gets PATH, HOME and the like, and nothing else of ours. */
+    readonly env?: Readonly<Record<string, string>> | undefined;
+    readonly cwd?: string | undefined;
+  };
+  readonly http?: undefined;
+}
+
+/** A server at an address, by Streamable HTTP. */
+export interface McpHttpServer {
+  readonly name: string;
+  readonly http: {
+    readonly url: string | URL;
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly fetch?: typeof fetch | undefined;
+  };
+  readonly stdio?: undefined;
+}
+
+/** Refuses what cannot work before anything is started. */
+export function checkServer(server: McpServer): void {
+  const { name, stdio, http } = server;
+  if (name === '') throw badServer(name, 'it has no name');
+  if ((stdio === undefined) === (http === undefined)) {
+    throw badServer(name, 'it has either stdio or http');
+  }
+  if (stdio?.command === '') throw badServer(name, 'its command is empty');
+  if (http !== undefined) checkUrl(name, String(http.url));
+}
+
+function checkUrl(name: string, url: string): void {
+  const parsed = URL.parse(url);
+  if (parsed === null) throw badServer(name, 'its url is not one');
+  if (!/^https?:$/.test(parsed.protocol)) throw badServer(name, 'its url is not of http or https');
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw badServer(name, 'its url has a password in it. Put it into headers.authorization');
+  }
+}
+
+function badServer(name: string, why: string): AgentError {
+  const message = `Cannot use MCP server ${JSON.stringify(name.slice(0, 100))}: ${why}`;
+  return new AgentError('bad_option', message, { server: name });
+}

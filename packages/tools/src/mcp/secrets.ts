@@ -1,0 +1,35 @@
+import type { McpServer } from './mcp-server.ts';
+
+/** Puts a mark where a text has a secret in it. */
+export type Redact = (text: string) => string;
+
+const mark = '[secret]';
+// Shorter ones are words, as `true` is, and errors without them could not be read.
+const shortest = { header: 4, variable: 8 };
+
+/** For what is told of a server: no value of its headers, its address's query or its environment is in it. */
+export function redactorOf({ http, stdio }: McpServer): Redact {
+  const secrets =
+    http === undefined
+      ? Object.values(stdio.env ?? {}).filter((value) => value.length >= shortest.variable)
+      : [...Object.values(http.headers ?? {}).flatMap(withPieces), ...queryOf(http.url)].filter(
+          (value) => value.length >= shortest.header,
+        );
+  // The longest first: one may be part of another.
+  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return (text) => forms.reduce((told, form) => told.replaceAll(form, mark), text);
+}
+
+/** `Bearer abc` is a secret, and `abc` alone is as well. */
+function withPieces(value: string): readonly string[] {
+  return [value, ...value.split(/\s+/).slice(1)];
+}
+
+function queryOf(url: string | URL): readonly string[] {
+  return [...new URL(url).searchParams.values()];
+}
+
+/** As it is, as it is in JSON, and as it is in an address. */
+function formsOf(secret: string): readonly string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())];
+}

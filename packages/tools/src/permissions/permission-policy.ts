@@ -1,0 +1,109 @@
+import { isAbsolute } from 'node:path';
+import { AgentError } from '@millrace/agent';
+import { commandOf, decide, type PolicyCall, pathOf } from './decide.ts';
+import { placePath } from './match-path.ts';
+import { type Decision, type PermissionRule, readyRule } from './permission-rule.ts';
+import type { Ruling } from './ruling.ts';
+import { kindOf, type ToolKind } from './tool-kinds.ts';
+
+/** All that a policy is made of. It can be stored as JSON, and made again from it. */
+export interface PolicyData {
+  /** The real path of the workspace. */
+  readonly root: string;
+  readonly rules?: readonly PermissionRule[] | undefined;
+  /** What was decided in this session. They come after the rules. */
+  readonly remembered?: readonly PermissionRule[] | undefined;
+  /** What tools do that are not known here. Those of which nothing is known need a rule to be allowed. */
+  readonly kinds?: Readonly<Record<string, ToolKind>> | undefined;
+  /** Search tools get `exclude: policy.deniedPaths(name)`, and need not be asked for on that account. */
+  readonly searchesSkipDenied?: boolean | undefined;
+}
+
+/**
+ * Which calls may be made. A rule that denies wins, wherever it is; of the others that fit, the last
+ * decides, and what is remembered comes after the rules. Where none fits: to read inside the root is
+ * allowed, and all else is to be asked for.
+ *
+ * A command line is allowed where each command in it is and there is no more to it than commands. With a
+ * redirection, a substitution and the like it is asked for, unless its tool as a whole or that very line
+ * is allowed. To deny commands is a reminder and no fence, since one program can start another; to allow
+ * few of them is. What a command does with files is not known here: paths are about tools that take one.
+ */
+export interface PermissionPolicy extends PolicyData {
+  readonly rules: readonly PermissionRule[];
+  readonly remembered: readonly PermissionRule[];
+  decide(call: PolicyCall): Ruling;
+  /** The same policy with one rule more, for this session. `ruleFor` gives the narrowest for a call. */
+  remember(rule: PermissionRule): PermissionPolicy;
+  /** A rule for the path or the command of a call and no other, or for its tool where it has neither. */
+  ruleFor(call: PolicyCall, decision: Decision): PermissionRule;
+  /** What a tool may not see, for the `exclude` of search tools. */
+  deniedPaths(tool: string): readonly string[];
+}
+
+const maxRemembered = 1000;
+
+/**
+ * @example
+ * const policy = permissionPolicy({
+ *   root: workspace.root,
+ *   rules: [
+ *     { tool: 'bash', command: 'git status', decision: 'allow' },
+ *     { path: '.env', decision: 'deny' },
+ *   ],
+ * });
+ * policy.decide({ tool: 'bash', input: { command: 'git status && rm -rf /' } }).decision; // 'ask'
+ */
+export function permissionPolicy(data: PolicyData): PermissionPolicy {
+  const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
+  if (!isAbsolute(root)) throw refused(`a policy for ${root}`, 'its root is not an absolute path');
+  if (remembered.length > maxRemembered) {
+    throw refused('a further decision', `${maxRemembered} are remembered already`);
+  }
+  const ready = [
+    ...rules.map((rule) => readyRule(rule, false)),
+    ...remembered.map((rule) => readyRule(rule, true)),
+  ];
+  const rulesOf = (tool: string) => ready.filter(({ fitsTool }) => fitsTool(tool));
+  return {
+    ...data,
+    rules,
+    remembered,
+    decide(call) {
+      const at = { root, kind: kindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
+      return decide(call, rulesOf(call.tool), at);
+    },
+    remember: (rule) => permissionPolicy({ ...data, remembered: added(remembered, rule) }),
+    ruleFor: (call, decision) => narrowest(call, decision, kindOf(call.tool, kinds), root),
+    deniedPaths: (tool) =>
+      rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
+        decision === 'deny' && path !== undefined ? [path] : [],
+      ),
+  };
+}
+
+/** At the end, where it counts most, and once. */
+function added(rules: readonly PermissionRule[], rule: PermissionRule): readonly PermissionRule[] {
+  const text = JSON.stringify(rule);
+  return [...rules.filter((each) => JSON.stringify(each) !== text), rule];
+}
+
+function narrowest(
+  call: PolicyCall,
+  decision: Decision,
+  kind: ToolKind,
+  root: string,
+): PermissionRule {
+  const { tool } = call;
+  const command = kind === 'run' ? commandOf(call) : undefined;
+  if (command !== undefined) return { tool, command, exact: true, decision };
+  const takesPath = kind === 'read' || kind === 'search' || kind === 'write';
+  const path = takesPath ? pathOf(call) : undefined;
+  if (path !== undefined) return { tool, path: placePath(root, path).shown, exact: true, decision };
+  if (takesPath || kind === 'run') throw refused(`a decision on ${tool}`, 'its input is unclear');
+  return { tool, decision };
+}
+
+function refused(what: string, why: string): AgentError {
+  return new AgentError('bad_option', `Cannot take ${what}: ${why}`);
+}

@@ -1,0 +1,192 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { permissionPolicy } from './permission-policy.ts';
+import { splitCommand } from './split-command.ts';
+
+// Whatever line the policy allows is run by real shells, to which every program is one that writes down
+// how it was called.
+
+const prefixes = ['git', 'npm test', 'ls'];
+const policy = permissionPolicy({
+  root: '/workspace',
+  rules: prefixes.map((command) => ({ tool: 'bash', command, decision: 'allow' })),
+});
+const isAllowed = (command: string) =>
+  policy.decide({ tool: 'bash', input: { command } }).decision === 'allow';
+
+const programs = ['git', 'npm', 'ls', 'rm', 'evil', 'curl', 'status', 'test', 'a', '-rf', '{', '!'];
+const recorder = `#!/bin/sh\nprintf '%s\\001' "\${0##*/}" "$@" END >> "$CALLS"\n`;
+
+/** Runs a line and gives the calls that it made, and how many commands the shell says it ran. */
+function run(shell: string, command: string, folder: string) {
+  const [bin, cwd, calls] = ['bin', 'cwd', 'calls'].map((name) => join(folder, name));
+  const env = {
+    PATH: bin ?? '',
+    CALLS: calls ?? '',
+    HOME: '/home-of-nobody',
+    LC_ALL: 'C.UTF-8',
+  };
+  const { stderr } = spawnSync(shell, ['-x', '-c', '--', command], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    // With a socket as its input bash thinks that it was called from afar, and reads the user's settings.
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const text = existsSync(env.CALLS) ? readFileSync(env.CALLS, 'utf8') : '';
+  rmSync(env.CALLS, { force: true });
+  return {
+    calls: text
+      .split('END\u0001')
+      .slice(0, -1)
+      .map((call) => call.split('\u0001').slice(0, -1)),
+    // Counted by their marks: commands of a pipe speak at the same time, and lines mix.
+    traced: stderr.match(/\++ /g)?.length ?? 0,
+    made: readdirSync(cwd ?? ''),
+    stderr,
+  };
+}
+
+const nasty = [
+  ...['$HOME', '$(evil)', '`evil`', '"$(evil)"', '"`evil`"', '$' + '{x:-evil}', "$'\\n'", '$((1))'],
+  ...['>', '> out', '>> out', '< in', '2>&1', '&> out', '<<E\nevil\nE\n', '<(evil)', '|&'],
+  ...['(', ')', '()', '(evil)', '{', '}', '{ evil; }', '!', '[[', ']]', '((', '))'],
+  ...['if', 'then', 'fi', 'while', 'do', 'done', 'time', 'function git', 'coproc', 'case'],
+  ...[
+    'A=b',
+    'PATH=.',
+    'eval',
+    'exec',
+    'command',
+    'builtin',
+    '.',
+    'source',
+    'alias git=evil',
+    'cd /',
+  ],
+  ...[
+    "'",
+    '"',
+    '\\',
+    '\\\n',
+    '\\\\',
+    "\\'",
+    '\\"',
+    '#',
+    '# evil',
+    "'#'",
+    '\n#\n',
+    '\r',
+    '\u000b',
+    '\u00a0',
+  ],
+  ...['*', '?', '[a]', '~', '{git,evil}', '{a,b}', '\\*', '"*"', '%1', '^', '\u2028', '\u0085'],
+];
+const plain = [
+  'git',
+  'npm',
+  'test',
+  'ls',
+  'status',
+  '-s',
+  'rm',
+  'evil',
+  '/',
+  'ü',
+  'a#b',
+  'a=b',
+  '--x=y',
+];
+const quoted = [
+  "'; evil'",
+  '"a b"',
+  "'$(evil)'",
+  "''",
+  '"|"',
+  "'a\nb'",
+  '"\\""',
+  '"\\\\"',
+  'a\\ b',
+  'a\\;',
+  "it\\'s",
+];
+const separators = [
+  ';',
+  '&',
+  '&&',
+  '||',
+  '|',
+  '\n',
+  ' ; ',
+  ' & ',
+  ' && ',
+  ' || ',
+  ' | ',
+  ' \n ',
+  ';;',
+  ';&',
+];
+
+const argument = fc.oneof(fc.constantFrom(...plain), fc.constantFrom(...quoted));
+const space = fc.constantFrom('', ' ');
+const spaced = fc.tuple(space, fc.constantFrom(...nasty), space).map((pieces) => pieces.join(''));
+const program = fc.constantFrom(...prefixes, ...prefixes, "'git'", 'g"i"t', 'n\\pm test');
+/** A command that is allowed, as it is or with something odd in front or at its end. */
+const command = fc
+  .tuple(program, fc.array(argument, { maxLength: 3 }), fc.nat(20), spaced)
+  .map(([name, rest, where, odd]) => {
+    const text = [name, ...rest].join(' ');
+    if (where === 0) return odd + text;
+    return where === 1 ? text + odd : text;
+  });
+const line = fc
+  .tuple(command, fc.array(fc.tuple(fc.constantFrom(...separators), command), { maxLength: 3 }))
+  .map(([first, rest]) => first + rest.map(([separator, next]) => separator + next).join(''));
+/** With something odd put in anywhere. */
+const mutated = fc.tuple(line, fc.nat(), spaced).map(([text, at, odd]) => {
+  const index = at % (text.length + 1);
+  return text.slice(0, index) + odd + text.slice(index);
+});
+const soup = fc
+  .tuple(
+    space,
+    fc.array(fc.oneof(spaced, argument, fc.constantFrom(...separators)), { maxLength: 8 }),
+  )
+  .map(([glue, tokens]) => `git ${tokens.join(glue)}`);
+
+test.each(['bash', 'sh'])('%s runs of a line that is allowed only what is allowed', (shell) => {
+  const folder = temporaryFolder();
+  for (const name of ['bin', 'cwd']) mkdirSync(join(folder, name));
+  for (const name of programs) writeFileSync(join(folder, 'bin', name), recorder, { mode: 0o755 });
+  const path = execFileSync('sh', ['-c', `command -v ${shell}`], { encoding: 'utf8' }).trim();
+  let [allowed, joined] = [0, 0];
+  fc.assert(
+    fc.property(fc.oneof(line, mutated, mutated, soup), (text) => {
+      if (!isAllowed(text)) return;
+      const { calls, traced, made, stderr } = run(path, text, folder);
+      const { parts } = splitCommand(text);
+      const isPlain = parts.flat().every((word) => word.isPlain);
+      const expected = parts.map((part) => JSON.stringify(part.map(({ text }) => text)));
+      for (const call of calls) {
+        expect(prefixes.some((prefix) => `${call.join(' ')} `.startsWith(`${prefix} `))).toBe(true);
+        if (isPlain) expect(expected).toContain(JSON.stringify(call));
+      }
+      // Builtins leave no record, but the shell says that it ran them.
+      expect(traced, stderr).toBe(calls.length);
+      expect(calls.length, stderr).toBeLessThanOrEqual(parts.length);
+      if (isPlain && !text.includes('||') && !/syntax error|unexpected/i.test(stderr)) {
+        expect(calls.length, stderr).toBe(parts.length);
+      }
+      expect(made).toEqual([]);
+      allowed++;
+      if (parts.length > 1) joined++;
+    }),
+  );
+  // Otherwise the above would say nothing.
+  expect(allowed).toBeGreaterThan(100);
+  expect(joined).toBeGreaterThan(50);
+});

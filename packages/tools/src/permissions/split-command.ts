@@ -1,0 +1,177 @@
+import { leadingSyntax } from './shell-syntax.ts';
+
+/** A word of a command, without its quotes. */
+export interface Word {
+  readonly text: string;
+  /** The shell takes it as it is; otherwise it may make something else of it, as of `*` or `~`. */
+  readonly isPlain: boolean;
+}
+
+export interface SplitCommand {
+  /** The words of each simple command. Where there is an obstacle these are a guess, of use for a no alone. */
+  readonly parts: readonly (readonly Word[])[];
+  /** What makes the guess one: the first thing that is more than words, quotes, and `; & && | ||` or a line end. */
+  readonly obstacle: string | undefined;
+}
+
+const maxLength = 10_000;
+
+/**
+ * Splits a command line as a POSIX shell or bash would. It knows little and says so: for all that it
+ * does not know there is an obstacle, and never a wrong split without one.
+ */
+export function splitCommand(command: string): SplitCommand {
+  if (command.length > maxLength) return { parts: [], obstacle: 'its length' };
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find
+  const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f]/.test(command);
+  const splitter = new Splitter(command);
+  splitter.run();
+  return {
+    parts: splitter.parts,
+    obstacle: hasControls ? 'a control character' : splitter.obstacle,
+  };
+}
+
+class Splitter {
+  readonly parts: (readonly Word[])[] = [];
+  obstacle: string | undefined;
+  readonly #text: string;
+  #at = 0;
+  #words: Word[] = [];
+  #word: string | undefined;
+  #isPlain = true;
+  /** The next word is where a redirection leads, and no argument. */
+  #isTarget = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  run(): void {
+    while (this.#at < this.#text.length) this.#step(this.#next());
+    this.#endPart();
+  }
+
+  #next(): string {
+    return this.#text[this.#at++] ?? '';
+  }
+
+  #takes(text: string): boolean {
+    const isNext = this.#text.startsWith(text, this.#at);
+    if (isNext) this.#at += text.length;
+    return isNext;
+  }
+
+  #step(char: string): void {
+    switch (char) {
+      case ' ':
+      case '\t':
+        return this.#endWord();
+      case '\n':
+        return this.#endPart();
+      case ';':
+        return this.#separate();
+      case '&':
+        if (this.#takes('>')) return this.#redirect();
+        this.#takes('&');
+        return this.#separate();
+      case '|':
+        if (this.#takes('&')) this.#block('a redirection');
+        else this.#takes('|');
+        return this.#separate();
+      case '<':
+      case '>':
+        return this.#redirect();
+      case '(':
+      case ')':
+        this.#block('parentheses');
+        return this.#endPart();
+      case '`':
+        this.#block('a substitution');
+        return this.#endPart();
+      case '$':
+        this.#block('a substitution');
+        return this.#add(char, false);
+      case "'":
+        return this.#quoted();
+      case '"':
+        return this.#doubleQuoted();
+      case '\\':
+        return this.#escaped();
+      case '#':
+        return this.#word === undefined ? this.#comment() : this.#add(char);
+      default:
+        return this.#add(char, !/[*?[\]{}~!^]/.test(char));
+    }
+  }
+
+  #add(text: string, isPlain = true): void {
+    this.#word = (this.#word ?? '') + text;
+    this.#isPlain &&= isPlain;
+  }
+
+  #block(what: string): void {
+    this.obstacle ??= what;
+  }
+
+  #quoted(): void {
+    const end = this.#text.indexOf("'", this.#at);
+    if (end === -1) this.#block('a quote without its end');
+    const until = end === -1 ? this.#text.length : end;
+    this.#add(this.#text.slice(this.#at, until));
+    this.#at = until + 1;
+  }
+
+  #doubleQuoted(): void {
+    this.#add('');
+    while (this.#at < this.#text.length) {
+      const char = this.#next();
+      if (char === '"') return;
+      if (char === '$' || char === '`') this.#block('a substitution');
+      if (char !== '\\') this.#add(char);
+      else if (this.#takes('\n')) this.#block('a line that goes on');
+      else this.#add(/["\\$`]/.test(this.#text[this.#at] ?? '') ? this.#next() : char);
+    }
+    this.#block('a quote without its end');
+  }
+
+  #escaped(): void {
+    if (this.#at === this.#text.length) this.#block('a backslash at the end');
+    else if (this.#takes('\n')) this.#block('a line that goes on');
+    else this.#add(this.#next());
+  }
+
+  #comment(): void {
+    this.#block('a comment');
+    const end = this.#text.indexOf('\n', this.#at);
+    this.#at = end === -1 ? this.#text.length : end;
+  }
+
+  #redirect(): void {
+    this.#block('a redirection');
+    this.#endWord();
+    this.#isTarget = true;
+  }
+
+  #separate(): void {
+    this.#endWord();
+    if (this.#words.length === 0) this.#block('a separator without a command before it');
+    this.#endPart();
+  }
+
+  #endWord(): void {
+    const [text, isPlain, isTarget] = [this.#word, this.#isPlain, this.#isTarget];
+    if (text === undefined) return;
+    [this.#word, this.#isPlain, this.#isTarget] = [undefined, true, false];
+    if (!isTarget) this.#words.push({ text, isPlain });
+  }
+
+  #endPart(): void {
+    this.#endWord();
+    const syntax = leadingSyntax(this.#words.map(({ text }) => text));
+    if (syntax > 0) this.#block('the syntax of the shell');
+    const words = this.#words.slice(syntax);
+    [this.#words, this.#isTarget] = [[], false];
+    if (words.length > 0) this.parts.push(words);
+  }
+}

@@ -1,0 +1,61 @@
+import type { FileHandle } from 'node:fs/promises';
+
+export interface FileLine {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+}
+
+const chunkBytes = 131_072;
+const newline = 0x0a;
+/** What is beyond, in one line, is not looked at. */
+const maxLineBytes = 1_048_576;
+
+/** The lines of a file, in portions. Ends with `binary` at the first NUL, which text does not have. */
+export async function* fileLines(
+  file: FileHandle,
+): AsyncGenerator<readonly FileLine[], 'binary' | 'text'> {
+  let pending: Buffer = Buffer.alloc(0);
+  let isPassing = false;
+  let number = 1;
+  for await (const read of chunksOf(file)) {
+    if (read.includes(0)) return 'binary';
+    const next = isPassing ? read.indexOf(newline) : 0;
+    if (next === -1) continue;
+    const bytes = read.subarray(next);
+    const end = bytes.lastIndexOf(newline);
+    pending = Buffer.concat([pending, end === -1 ? bytes : bytes.subarray(0, end)]);
+    // A line that is too long is kept up to its bound, and the rest of it passed over.
+    isPassing = end === -1 && pending.length >= maxLineBytes;
+    if (end === -1) continue;
+    const lines = linesOf(pending, number);
+    number += lines.length;
+    pending = bytes.subarray(end + 1);
+    yield lines;
+  }
+  if (pending.length > 0) yield linesOf(pending, number);
+  return 'text';
+}
+
+async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
+  const { size } = await file.stat();
+  for (let position = 0; ; ) {
+    // One byte more than there is, so that a small file ends with its first read.
+    const most = Math.min(chunkBytes, Math.max(size - position, 0) + 1);
+    const chunk = Buffer.allocUnsafe(most);
+    const { bytesRead } = await file.read(chunk, 0, most, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield chunk.subarray(0, bytesRead);
+    if (position === size && bytesRead < most) return;
+  }
+}
+
+function linesOf(bytes: Buffer, first: number): readonly FileLine[] {
+  const text = bytes.toString('utf8');
+  const lines = (first === 1 ? text.replace(/^\uFEFF/, '') : text).split('\n');
+  return lines.map((line, index) => ({
+    number: first + index,
+    text: line.endsWith('\r') ? line.slice(0, -1) : line,
+  }));
+}

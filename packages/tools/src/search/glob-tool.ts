@@ -1,0 +1,53 @@
+import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { z } from 'zod';
+import { describeGlob } from './describe-glob.ts';
+import { type SearchToolOptions, searchSettings } from './search-options.ts';
+import type { GlobWork } from './search-request.ts';
+import { startSearch } from './start-search.ts';
+
+const schema = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe('"*.ts" by name at any depth, "src/**/*.{ts,tsx}" below path'),
+  path: z.string().default('.').describe('The folder to look in: the workspace if not said'),
+  order: z.enum(['modified', 'name']).default('modified').describe('Newest first, or by name'),
+  limit: z.int().min(1).max(2000).default(200).describe('At most so many files'),
+});
+
+export interface GlobInput {
+  readonly pattern: string;
+  readonly path: string;
+  readonly order: GlobWork['order'];
+  readonly limit: number;
+}
+
+const description = `Finds files of the workspace by their names.
+What .gitignore names is left out, and so are links; hidden files are not.`;
+
+/** Finds files by a glob. */
+export function globTool(options: SearchToolOptions): DefinedTool<'glob', GlobInput> {
+  const settings = searchSettings(options);
+  const execute = async (given: GlobInput, signal: AbortSignal): Promise<ToolOutput> => {
+    const { pattern: glob, path, order, limit } = given;
+    if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelow(glob);
+    const work = { kind: 'glob', order, limit } as const;
+    return describeGlob(await startSearch({ path, glob, work }, settings, signal), settings);
+  };
+  return defineTool({
+    name: 'glob',
+    description,
+    input: schema,
+    effects: 'none',
+    replay: 'safe',
+    maxOutputLength: settings.maxOutputLength,
+    summarize: ({ pattern, path }) => `Find files ${pattern} in ${path}`,
+    execute: (given, { signal }) => execute(given, signal),
+  });
+}
+
+function notBelow(glob: string): Error {
+  const state = 'a pattern is relative to path, and does not begin with / or have .. in it';
+  return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
+}

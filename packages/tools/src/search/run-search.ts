@@ -1,0 +1,64 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../shell/clock.ts';
+import { newCell, readCell } from './progress-cell.ts';
+import type { Found, SearchReport, SearchRequest, WorkerMessage } from './search-request.ts';
+import type { WorkerInput } from './search-worker.ts';
+
+export interface RunSearchOptions {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Then it ends with what it has. */
+  readonly timeoutMs: number;
+}
+
+export interface SearchResult {
+  readonly found: readonly Found[];
+  /** Nothing where the thread had to be ended by force. */
+  readonly report: SearchReport | undefined;
+  /** The file that was looked at last. */
+  readonly lastPath: string;
+}
+
+/** How long a thread that was told to stop may take. One that is in the midst of a match never hears it. */
+const graceMs = 1000;
+/** A search that needs more fails, rather than the process it is part of. */
+const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
+// Beside this file, and of its kind: source when run from source, built when built.
+const program = new URL(
+  import.meta.url.endsWith('.ts') ? './search-worker.ts' : './search-worker.js',
+  import.meta.url,
+);
+
+/** Searches in a thread of its own, so that no pattern can hold up the process. */
+export async function runSearch(
+  request: SearchRequest,
+  { signal, clock, timeoutMs }: RunSearchOptions,
+): Promise<SearchResult> {
+  signal.throwIfAborted();
+  const cell = newCell();
+  const workerData: WorkerInput = { request, cell };
+  const worker = new Worker(program, { workerData, resourceLimits, execArgv: [], env: {} });
+  const found: Found[] = [];
+  const ended = Promise.withResolvers<SearchReport | undefined>();
+  worker.on('message', (message: WorkerMessage) => {
+    if (message.type === 'found') found.push(...message.found);
+    else if (message.type === 'done') ended.resolve(message.report);
+    else ended.reject(new Error(message.message));
+  });
+  worker.once('error', (error) => ended.reject(error));
+  worker.once('exit', () => ended.reject(new Error('The search ended without a result')));
+  const onAbort = () => ended.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  const cancels = [
+    clock.after(timeoutMs, () => worker.postMessage('stop')),
+    clock.after(timeoutMs + graceMs, () => ended.resolve(undefined)),
+  ];
+  try {
+    const report = await ended.promise;
+    return { found, report, lastPath: readCell(cell) };
+  } finally {
+    for (const cancel of cancels) cancel();
+    signal.removeEventListener('abort', onAbort);
+    await worker.terminate();
+  }
+}

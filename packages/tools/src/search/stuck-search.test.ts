@@ -1,0 +1,74 @@
+import { beforeEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { runTool } from '../testing/tool-context.ts';
+import { writeTree } from '../testing/write-tree.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { globTool } from './glob-tool.ts';
+import { grepTool } from './grep-tool.ts';
+
+// Each of these would run for longer than the sun will.
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+});
+
+const workspace = () => createWorkspace({ root });
+
+test('an expression that never ends is ended, and what was found before is told', async () => {
+  writeTree(root, { a: 'aab', b: `${'a'.repeat(5000)}!`, c: 'aab' });
+  // A thread may be slow to start: it is given more time until it has come to the second file.
+  for (let timeoutMs = 250; ; timeoutMs *= 2) {
+    const { text, value } = await runTool(grepTool({ workspace: workspace(), timeoutMs }), {
+      pattern: '^(a+)+b',
+    });
+    expect(value).toMatchObject({ isComplete: false });
+    if (!text.startsWith('a\n')) continue;
+    expect(text).toMatch(/^a\n1:aab\n\nThe search was stuck in b and was ended after \d+ ms/);
+    return;
+  }
+});
+
+test('a glob that never ends is ended, as an error', async () => {
+  writeTree(root, { ['a'.repeat(240)]: '' });
+  const pattern = `${'*a'.repeat(40)}b`;
+  for (let timeoutMs = 250; ; timeoutMs *= 2) {
+    const tool = globTool({ workspace: workspace(), timeoutMs });
+    const { text, value, isError } = await runTool(tool, { pattern });
+    expect(value).toMatchObject({ isComplete: false });
+    if (!isError) continue;
+    expect(text).toMatch(/The search was stuck and was ended/);
+    return;
+  }
+});
+
+test('a search that would not end is ended by its signal', async () => {
+  writeTree(root, { b: `${'a'.repeat(5000)}!` });
+  const stop = new AbortController();
+  const tool = grepTool({ workspace: workspace(), timeoutMs: 2 ** 30 });
+  const running = runTool(tool, { pattern: '^(a+)+b' }, { signal: stop.signal });
+  setImmediate(() => stop.abort(new Error('enough')));
+  expect(await running).toMatchObject({ isError: true, text: 'enough' });
+});
+
+test('a search that has no time left ends with what it has', async () => {
+  writeTree(root, Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`d${at}/f`, 'x'])));
+  const due: (() => void)[] = [];
+  const clock = {
+    now: () => 0,
+    after: (_ms: number, run: () => void) => {
+      due.push(run);
+      return () => {};
+    },
+  };
+  const running = runTool(grepTool({ workspace: workspace(), clock }), {
+    pattern: 'x',
+    limit: 2000,
+  });
+  while (due.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  // The first is the one that asks; the second, which does not ask, never comes.
+  due[0]?.();
+  const { text, value } = await running;
+  expect(value).toMatchObject({ isComplete: false });
+  expect(text).toMatch(/Time was up after 30000 ms/);
+});

@@ -1,0 +1,181 @@
+import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryLog } from '@millrace/log';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { runTool } from '../testing/tool-context.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { type BashToolOptions, bashTool } from './bash-tool.ts';
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+});
+
+const tool = (options: Partial<BashToolOptions> = {}) =>
+  bashTool({ workspace: createWorkspace({ root }), ...options });
+const bash = (command: string, options: Partial<BashToolOptions> = {}) =>
+  runTool(tool(options), { command });
+
+test('bash has effects, is not run twice, and shows people the command itself', () => {
+  expect(tool()).toMatchObject({ name: 'bash', effects: 'external', replay: 'never' });
+  const summary = tool().summarize({ command: 'rm -rf x', description: 'Tidies up' });
+  expect(summary).toBe('rm -rf x  # Tidies up');
+});
+
+describe('a command', () => {
+  test('runs in the root, and gives what it prints', async () => {
+    const { text, isError, value } = await bash('pwd; touch made');
+    expect(text).toBe(root);
+    expect(isError).toBe(false);
+    expect(value).toEqual({
+      exitCode: 0,
+      signal: null,
+      timedOut: false,
+      aborted: false,
+      outputLength: root.length + 1,
+      droppedBytes: 0,
+    });
+    expect(readdirSync(root)).toEqual(['made']);
+  });
+
+  test('that fails is an error, with its exit code', async () => {
+    const ran = await bash('echo why; exit 3');
+    expect(ran).toMatchObject({
+      text: 'why\n[Exit code 3]',
+      isError: true,
+      value: { exitCode: 3 },
+    });
+    const killed = await bash('kill -KILL $$');
+    expect(killed).toMatchObject({ isError: true, value: { exitCode: null, signal: 'SIGKILL' } });
+    expect(killed.text).toBe('It printed nothing.\n[It was ended by SIGKILL]');
+  });
+
+  test('prints to stdout and stderr in one order, also by name', async () => {
+    const lines = [
+      'echo 1',
+      'echo 2 >&2',
+      'echo 3 > /dev/stderr',
+      'echo 4 > /dev/stdout',
+      'echo 5',
+    ];
+    const { text, updates } = await bash(lines.join('\n'));
+    expect(text).toBe('1\n2\n3\n4\n5');
+    expect(updates.join('')).toBe('1\n2\n3\n4\n5\n');
+  });
+
+  test('has no input to wait for', async () => {
+    expect((await bash('cat; read x; echo "$?"')).text).toBe('1');
+  });
+
+  test('may begin with a dash', async () => {
+    expect(await bash('-c "echo no"')).toMatchObject({ value: { exitCode: 127 } });
+  });
+
+  test('gets no secrets of ours, unless they are allowed', async () => {
+    process.env['MILLRACE_TEST_TOKEN'] = 'hush';
+    process.env['MILLRACE_TEST_WORD'] = 'word';
+    const command = 'echo "$MILLRACE_TEST_TOKEN,$MILLRACE_TEST_WORD,$SET"';
+    try {
+      expect((await bash(command)).text).toBe(',word,');
+      const env = { allow: ['MILLRACE_TEST_TOKEN'], set: { SET: 'x' } };
+      expect((await bash(command, { env })).text).toBe('hush,word,x');
+    } finally {
+      delete process.env['MILLRACE_TEST_TOKEN'];
+      delete process.env['MILLRACE_TEST_WORD'];
+    }
+  });
+
+  test('can be run by another shell', async () => {
+    expect((await bash('echo "$0"', { shell: 'sh' })).text).toBe('sh');
+  });
+
+  test('leaves no file and no handle behind', async () => {
+    const before = process.env['TMPDIR'];
+    const folder = join(root, 'tmp');
+    mkdirSync(folder);
+    process.env['TMPDIR'] = folder;
+    const handles = () => readdirSync('/proc/self/fd').length;
+    try {
+      await bash('head -c 2000000 /dev/zero');
+      const open = handles();
+      for (let round = 0; round < 5; round++) await bash('head -c 2000000 /dev/zero');
+      expect(handles()).toBeLessThanOrEqual(open);
+      expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    }
+  });
+});
+
+describe('what cannot be run', () => {
+  test.each([
+    ['nothing', { command: '' }, /command/],
+    ['a NUL', { command: 'echo \0' }, /NUL/],
+    ['more time than there is', { command: 'x', timeout_ms: 10 ** 9 }, /timeout_ms/],
+  ])('is refused before it starts: %s', async (_, input, problem) => {
+    expect(await runTool(tool(), input)).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(problem),
+    });
+  });
+
+  test('says why: no shell, no folder', async () => {
+    const without = await bash('x', { shell: 'no-such-shell' });
+    expect(without.text).toMatch(/^Cannot start no-such-shell: .*ENOENT.*Nothing was run$/);
+    const workspace = createWorkspace({ root: join(root) });
+    rmdirSync(root);
+    const nowhere = await runTool(bashTool({ workspace }), { command: 'x' });
+    expect(nowhere.text).toMatch(/the folder .* does not exist/);
+    mkdirSync(root);
+  });
+});
+
+describe('what a command prints', () => {
+  test('is clipped in its middle where it is too long, and kept whole as a blob', async () => {
+    const { blobs } = memoryLog();
+    const { text, value, attachments } = await runTool(
+      tool({ maxOutputLength: 5000 }),
+      { command: 'seq 1 20000' },
+      { blobs },
+    );
+    const whole = Array.from({ length: 20_000 }, (_, at) => `${at + 1}\n`).join('');
+    expect(text.length).toBeLessThanOrEqual(5000);
+    expect(text).toMatch(
+      /^1\n2\n3\n.*\n\[… \d+ characters are left out here …\]\n.*20000\n\[The whole output is blob/s,
+    );
+    const { hash, length } = (value as { wholeOutput: { hash: string; length: number } })
+      .wholeOutput;
+    expect(text).toContain(hash);
+    expect(length).toBe(whole.length);
+    expect(attachments).toMatchObject([{ kind: 'file', source: { type: 'blob', hash, length } }]);
+    expect(new TextDecoder().decode(await blobs.get(hash))).toBe(whole);
+  });
+
+  test('is told as a result also where it cannot be kept', async () => {
+    const put = () => Promise.reject(new Error('full'));
+    const blobs = { ...memoryLog().blobs, put };
+    const { text, isError } = await runTool(tool(), { command: 'seq 1 20000' }, { blobs });
+    expect(isError).toBe(false);
+    expect(text).toMatch(/20000\n\[The whole output could not be kept\]$/);
+  });
+
+  test('does not grow our memory, were it a gigabyte', async () => {
+    const { rss: before } = process.memoryUsage();
+    let most = 0;
+    const update = () => {
+      most = Math.max(most, process.memoryUsage().rss - before);
+    };
+    const command = 'head -c 1000000000 /dev/zero | tr "\\0" x';
+    const { value, updates } = await runTool(tool({ maxKeptBytes: 1e6 }), { command }, { update });
+    expect(value).toMatchObject({
+      outputLength: 1e9,
+      droppedBytes: 1e9 - 1e6,
+      wholeOutput: { length: 1e6 },
+    });
+    expect(updates.length).toBeGreaterThan(0);
+    expect(updates.join('').length).toBeLessThan(300_000);
+    expect(most).toBeLessThan(4e8);
+  });
+});

@@ -1,0 +1,114 @@
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
+import { z } from 'zod';
+import { type Clock, systemClock } from './clock.ts';
+import { commandOutput } from './command-output.ts';
+import { describeCommand } from './describe-command.ts';
+import { runCommand } from './run-command.ts';
+import { type ShellEnv, safeEnv } from './safe-env.ts';
+
+export interface BashToolOptions {
+  /** Where commands start. They may go anywhere from there: what they may do is for a permission policy to say. */
+  readonly workspace: { readonly root: string };
+  /** For commands that do not say. 2 minutes unless told. */
+  readonly timeoutMs?: number | undefined;
+  /** The most that a command may ask for. 10 minutes unless told. */
+  readonly maxTimeoutMs?: number | undefined;
+  /** From SIGTERM to SIGKILL. 2 s unless told. */
+  readonly graceMs?: number | undefined;
+  /** Of what the model gets, in characters. 30,000 unless told. */
+  readonly maxOutputLength?: number | undefined;
+  /** Of what is kept as a blob where the model does not get all. 16 MiB unless told. */
+  readonly maxKeptBytes?: number | undefined;
+  /** What a command gets of the environment: all but what looks like a secret, unless told. */
+  readonly env?: ShellEnv | undefined;
+  /** One that takes `-c`. `bash` unless told. */
+  readonly shell?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface BashInput {
+  readonly command: string;
+  readonly timeout_ms?: number | undefined;
+  readonly description?: string | undefined;
+}
+
+type Settings = {
+  readonly [Key in Exclude<keyof BashToolOptions, 'env'>]-?: NonNullable<BashToolOptions[Key]>;
+} & Pick<BashToolOptions, 'env'>;
+
+/** Runs commands in the workspace. Resolves only when all that a command started is gone. */
+export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInput> {
+  const settings = settingsOf(options);
+  return defineTool({
+    name: 'bash',
+    description: `Runs a command with ${settings.shell} in the workspace, without a terminal or input, and gives what it prints.
+Each call is a new shell: a cd or a variable does not last. Processes left in the background are stopped.`,
+    input: schemaOf(settings),
+    effects: 'external',
+    replay: 'never',
+    maxOutputLength: settings.maxOutputLength,
+    // The command itself comes first: what a model says about it may be wrong.
+    summarize: ({ command, description }) =>
+      description === undefined ? command : `${command}  # ${description}`,
+    execute: (input, context) => execute(input, context, settings),
+  });
+}
+
+/** What the notes on a result need of its length. */
+const roomForNotes = 1000;
+
+async function execute(
+  { command, timeout_ms: timeoutMs }: BashInput,
+  { signal, update, blobs }: ToolContext,
+  settings: Settings,
+): Promise<ToolOutput> {
+  const { workspace, shell, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
+  const limitMs = timeoutMs ?? settings.timeoutMs;
+  const maxLength = Math.max(maxOutputLength - roomForNotes, Math.floor(maxOutputLength / 2));
+  const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
+  signal.throwIfAborted();
+  try {
+    const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
+    const env = safeEnv(process.env, settings.env);
+    const end = await runCommand(command, { ...run, env, onOutput: output.add });
+    const printed = await output.end();
+    const { whole } = printed;
+    // That it ran has to be told also where its output cannot be kept.
+    const blob = whole && (await blobs.put(whole).catch(() => undefined));
+    return describeCommand(end, printed, blob, limitMs);
+  } finally {
+    await output.close();
+  }
+}
+
+function schemaOf({ timeoutMs, maxTimeoutMs }: Settings) {
+  return z.object({
+    command: z
+      .string()
+      .min(1)
+      .max(100_000)
+      .refine((text) => !text.includes('\0'), 'It has a NUL character'),
+    timeout_ms: z
+      .int()
+      .min(1)
+      .max(maxTimeoutMs)
+      .optional()
+      .describe(`After so long it is stopped. ${timeoutMs} if not said`),
+    description: z.string().max(200).optional().describe('What it does, in a few words for people'),
+  });
+}
+
+function settingsOf(options: BashToolOptions): Settings {
+  const { timeoutMs = 120_000 } = options;
+  return {
+    workspace: options.workspace,
+    timeoutMs,
+    maxTimeoutMs: Math.max(options.maxTimeoutMs ?? 600_000, timeoutMs),
+    graceMs: options.graceMs ?? 2000,
+    maxOutputLength: options.maxOutputLength ?? 30_000,
+    maxKeptBytes: options.maxKeptBytes ?? 16_777_216,
+    env: options.env,
+    shell: options.shell ?? 'bash',
+    clock: options.clock ?? systemClock,
+  };
+}

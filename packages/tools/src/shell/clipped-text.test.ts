@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { clippedText } from './clipped-text.ts';
+
+const note = (leftOut: number) => `[${leftOut}]`;
+
+test('a text that fits is shown whole, and of any other the two ends, however it comes', () => {
+  const piece = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\n', '😀'), maxLength: 30 });
+  fc.assert(
+    fc.property(fc.array(piece), fc.integer({ min: 2, max: 100 }), (pieces, maxLength) => {
+      const text = pieces.join('');
+      const clipped = clippedText(maxLength);
+      for (const each of pieces) clipped.add(each);
+      const shown = clipped.show(note);
+      expect(clipped.length()).toBe(text.length);
+      expect(clipped.isClipped()).toBe(text.length > maxLength);
+      if (text.length <= maxLength) {
+        expect(shown).toBe(text);
+        return;
+      }
+      const [head = '', tail = ''] = shown.split(/\[\d+\]/);
+      expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
+      expect(head.length + tail.length).toBeLessThanOrEqual(maxLength);
+      // At most one half of a character is lost at either cut, and one for an odd length.
+      expect(head.length + tail.length).toBeGreaterThanOrEqual(maxLength - 3);
+      expect(shown.isWellFormed()).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { startingRules } from '../search/starting-rules.ts';
+import { newReport, type WalkReport, walkFiles } from '../search/walk-files.ts';
+import { folderOpener } from '../workspace/folder.ts';
+
+interface ListOptions {
+  readonly maxEntries?: number;
+  readonly maxDepth?: number;
+  /** Files after which it is told to stop. */
+  readonly stopAfter?: number;
+}
+
+/** All files that a walk gives, by their paths from the root. */
+export async function listFiles(
+  root: string,
+  segments: readonly string[],
+  { maxEntries = 10_000, maxDepth = 50, stopAfter = Number.POSITIVE_INFINITY }: ListOptions = {},
+): Promise<{ readonly paths: readonly string[]; readonly report: WalkReport }> {
+  const start = join(root, ...segments);
+  const { rules, path: rulesPath } = await startingRules(root, start);
+  const stop = new AbortController();
+  const options = { rules, rulesPath, maxEntries, maxDepth, signal: stop.signal };
+  const folder = await folderOpener(start)();
+  const report = newReport();
+  const paths: string[] = [];
+  for await (const { path } of walkFiles(folder, options, report)) {
+    paths.push([...segments, path].join('/'));
+    if (paths.length >= stopAfter) stop.abort();
+  }
+  await folder.close();
+  return { paths, report };
+}
+
+// As a program: for a process of another user.
+const [, program, root] = process.argv;
+if (program === import.meta.filename && root !== undefined) {
+  console.log(JSON.stringify(await listFiles(root, [])));
+}

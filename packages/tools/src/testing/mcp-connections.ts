@@ -1,0 +1,45 @@
+import { fileURLToPath } from 'node:url';
+import type { Tool, ToolContext } from '@millrace/agent';
+import type { JsonValue } from '@millrace/core';
+import { connectMcp, type McpOptions, type McpServer, type McpTools } from '../mcp/index.ts';
+import { type Ran, runTool } from './tool-context.ts';
+
+const program = fileURLToPath(new URL('./mcp-server-in-process.ts', import.meta.url));
+
+/** The test server in a process of its own, which behaves as its flags say. */
+export function stdioServer(
+  flags: readonly string[] = [],
+  env?: Readonly<Record<string, string>>,
+): McpServer {
+  return { name: 'test', stdio: { command: process.execPath, args: [program, ...flags], env } };
+}
+
+/** Connections of a test, all closed when it is over. */
+export class McpConnections {
+  readonly #open: McpTools[] = [];
+
+  async connect(server: McpServer, options?: McpOptions): Promise<McpTools> {
+    const connected = await connectMcp(server, options);
+    this.#open.push(connected);
+    return connected;
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all(this.#open.splice(0).map((server) => server.close()));
+  }
+}
+
+export function toolOf({ tools }: McpTools, name: string): Tool {
+  const tool = tools.find((one) => one.name === `test_${name}`);
+  if (tool === undefined) throw new Error(`There is no tool test_${name}`);
+  return tool;
+}
+
+export function call(
+  server: McpTools,
+  name: string,
+  input: JsonValue = {},
+  given: Partial<ToolContext> = {},
+): Promise<Ran> {
+  return runTool(toolOf(server, name), input, given);
+}

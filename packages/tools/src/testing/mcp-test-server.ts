@@ -1,0 +1,63 @@
+import { Server, type Tool } from '@modelcontextprotocol/server';
+import { type TestToolContext, testTools } from './mcp-test-tools.ts';
+
+export interface TestServerOptions {
+  readonly note?: TestToolContext['note'];
+  /** Tools that do nothing, beside the others. */
+  readonly extra?: readonly string[];
+  readonly pageSize?: number;
+  /** Never stops to give pages. */
+  readonly isEndless?: boolean;
+}
+
+/** Which tools there are, for all connections of one server. */
+export class TestList {
+  readonly #extra: readonly string[];
+  #isChanged = false;
+
+  constructor(extra: readonly string[] = []) {
+    this.#extra = extra;
+  }
+
+  change(): void {
+    this.#isChanged = !this.#isChanged;
+  }
+
+  get tools(): readonly Tool[] {
+    const names = [...Object.keys(testTools), ...this.#extra, ...(this.#isChanged ? ['new'] : [])];
+    return names.map((name) => ({
+      name,
+      inputSchema: {
+        type: 'object',
+        ...(name === 'verbose' ? { title: 'x'.repeat(200_000) } : {}),
+      },
+      ...testTools[name]?.definition,
+    }));
+  }
+}
+
+/** A real server of the SDK, with tools for each thing that can happen in a call. */
+export function testServer(list: TestList, options: TestServerOptions = {}): Server {
+  const { note = () => {}, pageSize = 1_000, isEndless = false } = options;
+  const server = new Server(
+    { name: 'test', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } }, instructions: 'Be gentle.' },
+  );
+  server.setRequestHandler('tools/list', ({ params }) => {
+    const from = Number(params?.cursor ?? 0);
+    const next = from + pageSize;
+    const hasMore = isEndless || next < list.tools.length;
+    const page = isEndless ? list.tools.slice(0, 1) : list.tools.slice(from, next);
+    return { tools: [...page], ...(hasMore ? { nextCursor: String(next) } : {}) };
+  });
+  server.setRequestHandler('tools/call', async ({ params }, call) => {
+    const tool = testTools[params.name];
+    if (tool === undefined) throw new Error(`no tool ${params.name}`);
+    const changeList = async () => {
+      list.change();
+      await server.sendToolListChanged();
+    };
+    return tool.run(params.arguments ?? {}, { call, note, changeList });
+  });
+  return server;
+}

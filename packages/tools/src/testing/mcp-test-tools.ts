@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
+
+/** What the tools of the test server may use. */
+export interface TestToolContext {
+  readonly call: ServerContext;
+  /** Tells the test something that is no part of any answer. */
+  note(word: string): void;
+  /** The list has one tool more from now on, or one less. */
+  changeList(): Promise<void>;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+interface TestTool {
+  readonly definition?: Partial<Tool>;
+  run(given: Arguments, context: TestToolContext): Promise<CallToolResult> | CallToolResult;
+}
+
+const said = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
+const never = new Promise<never>(() => {});
+/** The smallest picture there is. */
+export const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+
+function progress(context: TestToolContext, done: number, total?: number, message?: string) {
+  const progressToken = context.call.mcpReq._meta?.progressToken ?? 'none';
+  const params = { progressToken, progress: done, total, message };
+  return context.call.mcpReq.notify({ method: 'notifications/progress', params });
+}
+
+export const testTools: Readonly<Record<string, TestTool>> = {
+  echo: {
+    definition: {
+      description: 'Says it again',
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+    },
+    run: ({ text }) => said(String(text)),
+  },
+  read: {
+    definition: { title: 'Read it', annotations: { readOnlyHint: true } },
+    run: () => said('read'),
+  },
+  set: { definition: { annotations: { idempotentHint: true } }, run: () => said('set') },
+  add: {
+    // Says what it does not hold, as some servers do.
+    definition: { outputSchema: { type: 'object', properties: { sum: { type: 'string' } } } },
+    run: ({ a, b }) => ({ content: [], structuredContent: { sum: Number(a) + Number(b) } }),
+  },
+  fail: { run: () => ({ ...said('no such row'), isError: true }) },
+  fail_mutely: { run: () => ({ content: [], isError: true }) },
+  throw: {
+    run: ({ words = 'thrown' }) => {
+      throw new Error(String(words));
+    },
+  },
+  count: {
+    run: async ({ to, silent }, context) => {
+      for (let at = 1; at <= Number(to); at++) {
+        await progress(context, at, Number(to), silent === true ? undefined : `step ${at}`);
+      }
+      return said('counted');
+    },
+  },
+  wait: {
+    run: async (_, context) => {
+      const { signal } = context.call.mcpReq;
+      signal.addEventListener('abort', () => context.note('cancelled'));
+      await progress(context, 0, undefined, 'waiting');
+      return never;
+    },
+  },
+  drip: {
+    run: async (_, context) => {
+      context.call.mcpReq.signal.addEventListener('abort', () => context.note('cancelled'));
+      for (let at = 1; !context.call.mcpReq.signal.aborted; at++) {
+        await progress(context, at);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return never;
+    },
+  },
+  mute: { run: () => never },
+  die: {
+    run: ({ words }) => {
+      if (words !== undefined) process.stderr.write(`${words}\n`);
+      process.kill(process.pid, 'SIGKILL');
+      return never;
+    },
+  },
+  exit: {
+    run: ({ words }) => {
+      process.stderr.write(`${words}\n`, () => process.exit(3));
+      return never;
+    },
+  },
+  pid: { run: () => said(String(process.pid)) },
+  child: {
+    run: () => said(String(spawn('sleep', ['1000'], { stdio: 'inherit' }).pid)),
+  },
+  environment: { run: () => said(JSON.stringify(process.env)) },
+  folder: { run: () => said(process.cwd()) },
+  huge: { run: ({ length }) => said('x'.repeat(Number(length))) },
+  huge_value: {
+    run: ({ length }) => ({ ...said('see'), structuredContent: { x: 'x'.repeat(Number(length)) } }),
+  },
+  pictures: {
+    run: ({ count = 1 }) => ({
+      content: Array.from({ length: Number(count) }, () => ({
+        type: 'image' as const,
+        data: pixel,
+        mimeType: 'image/gif',
+      })),
+    }),
+  },
+  everything: {
+    run: () => ({
+      content: [
+        { type: 'text', text: 'first' },
+        { type: 'image', data: pixel, mimeType: 'image/gif' },
+        { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+        { type: 'resource', resource: { uri: 'note://a/b.txt', text: 'inline' } },
+        {
+          type: 'resource',
+          resource: {
+            uri: 'file:///x/report.pdf?v=1',
+            blob: 'JVBERg==',
+            mimeType: 'application/pdf',
+          },
+        },
+        { type: 'resource_link', uri: 'file:///x/y.csv', name: 'y', mimeType: 'text/csv' },
+        { type: 'text', text: 'last' },
+      ],
+    }),
+  },
+  // The server's own checks let no such thing out: what it writes is changed on its way.
+  strange: { run: () => said('<strange>') },
+  ask_back: {
+    run: async ({ method }, { call }) => {
+      const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } };
+      const request = { method: String(method), params };
+      const failed = (error: unknown) => said(String(error));
+      const schema = {
+        '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+      } as const;
+      return call.mcpReq
+        .send(request, schema)
+        .then((answer) => said(JSON.stringify(answer)), failed);
+    },
+  },
+  change: {
+    run: async (_, context) => {
+      await context.changeList();
+      return said('changed');
+    },
+  },
+};

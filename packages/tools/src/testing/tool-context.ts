@@ -1,0 +1,70 @@
+import type { Execution, Tool, ToolContext, ToolOutput, ToolReturn } from '@millrace/agent';
+import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+
+/** A context as the loop would give it, with blobs of its own. Say what is to be otherwise. */
+function toolContext(given: Partial<ToolContext> = {}): ToolContext {
+  return {
+    signal: new AbortController().signal,
+    session: sessionId('session'),
+    runId: runId('run'),
+    turn: 1,
+    toolCallId: toolCallId('call'),
+    executionId: executionId('execution'),
+    child: undefined,
+    blobs: memoryLog().blobs,
+    update: () => {},
+    ...given,
+  };
+}
+
+/** What came of a call: its result in full, with what the tool told meanwhile. */
+export type Ran = Omit<ToolOutput['output'], 'isError'> & {
+  readonly isError: boolean;
+  /** By `update()` and by yielding, in order. */
+  readonly updates: readonly string[];
+  /** What was thrown. The model gets its message as the text. */
+  readonly thrown?: unknown;
+};
+
+/** Validates and runs a call to its end, as the loop does: what is thrown or invalid is a result too. */
+export async function runTool(
+  tool: Tool,
+  input: JsonValue,
+  given: Partial<ToolContext> = {},
+): Promise<Ran> {
+  const updates: string[] = [];
+  const update = (text: string) => {
+    updates.push(text);
+    given.update?.(text);
+  };
+  const validated = await tool.validate(input);
+  if (!validated.ok) return { text: validated.problem, isError: true, updates };
+  try {
+    const execution = tool.execute(validated.value, toolContext({ ...given, update }));
+    return { ...outputOf(await drain(execution, update)), updates };
+  } catch (thrown) {
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    return { text, isError: true, updates, thrown };
+  }
+}
+
+async function drain(execution: Execution, update: (text: string) => void): Promise<ToolReturn> {
+  if (!(Symbol.asyncIterator in execution)) return execution;
+  for (;;) {
+    const { done, value } = await execution.next();
+    if (done === true) return value;
+    update(value);
+  }
+}
+
+function outputOf(returned: ToolReturn): Omit<Ran, 'updates'> {
+  if (returned === undefined) return { text: '', isError: false };
+  if (typeof returned === 'string') return { text: returned, isError: false };
+  if (isOutput(returned)) return { ...returned.output, isError: returned.output.isError ?? false };
+  return { text: JSON.stringify(returned), value: returned, isError: false };
+}
+
+function isOutput(returned: JsonValue | ToolOutput): returned is ToolOutput {
+  return typeof returned === 'object' && returned !== null && 'output' in returned;
+}

@@ -1,0 +1,68 @@
+import type { Stats } from 'node:fs';
+import { lstat, opendir, readlink } from 'node:fs/promises';
+import { enterFolder, type OpenRoot } from './enter-folder.ts';
+import type { Folder } from './folder.ts';
+import type { Place } from './resolve-path.ts';
+import { refusedBySystem } from './workspace-error.ts';
+
+export interface Entry {
+  readonly name: string;
+  readonly kind: 'folder' | 'file' | 'link' | 'other';
+  /** Of a file. */
+  readonly size: number;
+  /** Of a link: where it says it leads. */
+  readonly target?: string;
+}
+
+export interface Listing {
+  readonly place: Place;
+  /** As the system gives them. */
+  readonly entries: readonly Entry[];
+  /** There are more than were asked for. */
+  readonly isCut: boolean;
+}
+
+export async function listFolder(
+  openRoot: OpenRoot,
+  place: Place,
+  maxEntries: number,
+): Promise<Listing> {
+  const folder = await enterFolder(openRoot, place, place.segments.length);
+  try {
+    const names = await namesOf(folder, maxEntries + 1);
+    const entries: Entry[] = [];
+    for (const name of names.slice(0, maxEntries)) {
+      const entry = await entryOf(folder, name);
+      if (entry !== undefined) entries.push(entry);
+    }
+    return { place, entries, isCut: names.length > maxEntries };
+  } catch (error) {
+    throw refusedBySystem(place.given, error);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function namesOf(folder: Folder, max: number): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(folder.at())) {
+    names.push(name);
+    if (names.length >= max) break;
+  }
+  return names;
+}
+
+/** Nothing for what is gone since it was named. */
+async function entryOf(folder: Folder, name: string): Promise<Entry | undefined> {
+  const stats = await lstat(folder.at(name)).catch(() => undefined);
+  if (stats === undefined) return undefined;
+  const kind = kindOf(stats);
+  const target = kind === 'link' ? await readlink(folder.at(name)).catch(() => '?') : undefined;
+  return { name, kind, size: stats.size, ...(target === undefined ? {} : { target }) };
+}
+
+function kindOf(stats: Stats): Entry['kind'] {
+  if (stats.isDirectory()) return 'folder';
+  if (stats.isFile()) return 'file';
+  return stats.isSymbolicLink() ? 'link' : 'other';
+}

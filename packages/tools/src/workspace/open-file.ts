@@ -1,0 +1,66 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { enterFolder, type OpenRoot } from './enter-folder.ts';
+import type { Folder } from './folder.ts';
+import { nameAt, type Place } from './resolve-path.ts';
+import { becameLink, whyNot } from './why-not.ts';
+import { WorkspaceError } from './workspace-error.ts';
+
+/** A regular file of the workspace, open for reading. Whoever opened it closes it. */
+export interface OpenFile {
+  readonly place: Place;
+  readonly handle: FileHandle;
+  readonly stats: Stats;
+}
+
+// Without O_NONBLOCK, to open a FIFO waits until somebody writes into it.
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFile> {
+  const last = place.segments.length - 1;
+  if (last < 0) throw isFolder(place);
+  const folder = await enterFolder(openRoot, place, last);
+  try {
+    return await openIn(folder, place);
+  } catch (error) {
+    throw await whyNot(place, last, folder, error);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The file of a place, in the folder that it is in. */
+export async function openIn(folder: Folder, place: Place): Promise<OpenFile> {
+  const name = nameAt(place, place.segments.length - 1);
+  // Looked at before it is opened, because to open a device may do something by itself.
+  checkKind(place, await lstat(folder.at(name)));
+  const handle = await open(folder.at(name), readFlags);
+  try {
+    await folder.check(name, handle);
+    const stats = await handle.stat();
+    checkKind(place, stats);
+    return { place, handle, stats };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Fails for everything but a regular file. */
+export function checkKind(place: Place, stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isSymbolicLink()) throw becameLink(place);
+  if (stats.isDirectory()) throw isFolder(place);
+  const state = `it is ${kindOf(stats)}, not a regular file`;
+  throw new WorkspaceError('not_regular', place.given, state);
+}
+
+export function isFolder({ given }: Place): WorkspaceError {
+  return new WorkspaceError('folder', given, 'it is a folder. Name a file in it');
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isFIFO()) return 'a FIFO';
+  if (stats.isSocket()) return 'a socket';
+  return stats.isBlockDevice() || stats.isCharacterDevice() ? 'a device' : 'something else';
+}

@@ -1,0 +1,82 @@
+import { readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { codeOf, refusedBySystem, WorkspaceError } from './workspace-error.ts';
+
+/** Where a path leads, as it was when asked. Whoever opens it walks `segments` and follows no link. */
+export interface Place {
+  /** As it was given. */
+  readonly given: string;
+  /** Its real path. */
+  readonly real: string;
+  /** The real path from the root on: none for the root itself. */
+  readonly segments: readonly string[];
+  /** The real path as one would type it in the root, with `/` and with `.` for the root. */
+  readonly shown: string;
+  readonly exists: boolean;
+}
+
+export function nameAt({ segments }: Place, index: number): string {
+  return segments[index] ?? '.';
+}
+
+const maxPathLength = 4096;
+const maxLinks = 40;
+
+/** Where a path of a model leads. `root` is a real path; what the path leads to need not exist. */
+export async function resolvePath(root: string, given: string): Promise<Place> {
+  if (given === '') throw new WorkspaceError('bad_path', given, 'the path is empty');
+  if (given.includes('\0')) throw new WorkspaceError('bad_path', given, 'it has a NUL character');
+  if (given.length > maxPathLength) {
+    throw new WorkspaceError('bad_path', given, `it is longer than ${maxPathLength} characters`);
+  }
+  const lexical = resolve(root, given);
+  const { real, exists } = await realOf(given, lexical, 0);
+  const inside = relative(root, real);
+  if (isOutside(inside)) throw outside(root, given, isOutside(relative(root, lexical)));
+  const segments = inside === '' ? [] : inside.split(sep);
+  return { given, real, segments, shown: segments.join('/') || '.', exists };
+}
+
+function isOutside(inside: string): boolean {
+  return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+}
+
+interface Real {
+  readonly real: string;
+  readonly exists: boolean;
+}
+
+/** The real path of what exists, and of the rest that of its nearest parent that does. */
+async function realOf(given: string, path: string, links: number): Promise<Real> {
+  const real = await realIfThere(given, path);
+  if (real !== undefined) return { real, exists: true };
+  const parent = dirname(path);
+  if (parent === path) return { real: path, exists: false };
+  const { real: realParent } = await realOf(given, parent, links);
+  const here = join(realParent, basename(path));
+  const target = await readlink(here).catch(() => undefined);
+  if (target === undefined) return { real: here, exists: false };
+  // A link to what does not exist leads there all the same: a file written to it would be made there.
+  if (links >= maxLinks) throw circle(given);
+  return realOf(given, resolve(realParent, target), links + 1);
+}
+
+/** What may not be looked at counts as absent here: the parent says whether it is inside at all. */
+async function realIfThere(given: string, path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error))) return undefined;
+    throw refusedBySystem(given, error);
+  }
+}
+
+function circle(given: string): WorkspaceError {
+  return new WorkspaceError('bad_path', given, 'its symbolic links lead in a circle');
+}
+
+function outside(root: string, given: string, isPlain: boolean): WorkspaceError {
+  const how = isPlain ? 'it is' : 'a symbolic link leads it';
+  const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
+  return new WorkspaceError('outside', given, state);
+}

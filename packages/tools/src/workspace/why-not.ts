@@ -1,0 +1,77 @@
+import { lstat, opendir } from 'node:fs/promises';
+import type { Folder } from './folder.ts';
+import { nearestNames } from './nearest-names.ts';
+import { nameAt, type Place } from './resolve-path.ts';
+import { codeOf, refusedBySystem, WorkspaceError } from './workspace-error.ts';
+
+/** How many names of a folder are looked through for those that somebody may have meant. */
+const maxNamesRead = 2000;
+
+/** Why a segment of a place cannot be gone through or opened, for who asked for the place. */
+export async function whyNot(
+  place: Place,
+  index: number,
+  parent: Folder,
+  error: unknown,
+): Promise<unknown> {
+  switch (codeOf(error)) {
+    case 'ENOENT':
+      return place.exists ? vanished(place) : await notFound(place, index, parent);
+    case 'ESTALE':
+      return becameLink(place, error);
+    case 'ENOTDIR':
+    case 'ELOOP': {
+      const there = await lstat(parent.at(nameAt(place, index))).catch(() => undefined);
+      // Links were resolved before: one that is there now was not there then.
+      if (there === undefined || there.isSymbolicLink()) return becameLink(place, error);
+      return notFolder(place, index);
+    }
+    default:
+      return refusedBySystem(place.given, error);
+  }
+}
+
+export function vanished({ given }: Place): WorkspaceError {
+  const state = 'it was there a moment ago and is gone. Another process removed or moved it';
+  return new WorkspaceError('vanished', given, state);
+}
+
+export function becameLink({ given }: Place, cause?: unknown): WorkspaceError {
+  const state =
+    'something on its path was replaced by another process while it was opened. Look at it again first';
+  return new WorkspaceError('changed', given, state, { cause });
+}
+
+function notFolder(place: Place, index: number): WorkspaceError {
+  const upTo = place.segments.slice(0, index + 1).join('/');
+  return new WorkspaceError('not_a_folder', place.given, `${upTo} is a file, not a folder`);
+}
+
+async function notFound(place: Place, index: number, parent: Folder): Promise<WorkspaceError> {
+  const before = place.segments.slice(0, index).map((name) => `${name}/`);
+  const nearest = nearestNames(nameAt(place, index), await namesIn(parent));
+  const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
+  const missing = `${before.join('')}${nameAt(place, index)}`;
+  const isWhole = index === place.segments.length - 1;
+  const state = [
+    isWhole ? 'it does not exist.' : `the folder ${missing} does not exist.`,
+    meant === ''
+      ? `In ${before.join('') || './'} is nothing of a similar name.`
+      : `Near: ${meant}.`,
+    place.given.startsWith('~') ? '"~" is not expanded: give a path inside the workspace.' : '',
+  ];
+  return new WorkspaceError('not_found', place.given, state.filter(Boolean).join(' '));
+}
+
+async function namesIn(folder: Folder): Promise<readonly string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder.at())) {
+      names.push(name);
+      if (names.length >= maxNamesRead) break;
+    }
+  } catch {
+    // It may be looked into by nobody, or be gone: then there are no names to tell.
+  }
+  return names;
+}
