@@ -88,6 +88,8 @@ export class LiveRun implements Run {
     if (this.#over.signal.aborted) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
     await log.submit(this.session, toJson(command), ids.execution());
+    // Here one need not wait until somebody listens.
+    this.#fetch();
   }
 
   async #run(): Promise<RunResult> {
@@ -114,6 +116,7 @@ export class LiveRun implements Run {
     const context = { settings, journal, session, before, signal: this.#stop.signal };
     const loop = new RunDriver(context, () => this.#stop.abort());
     this.#hear = (record) => loop.hear(record);
+    this.#fetch = () => void journal.write([]).catch(() => {});
     this.#begun.resolve(before);
     const leave = this.#heedSignal();
     const listening = this.#listen(journal);
@@ -123,12 +126,14 @@ export class LiveRun implements Run {
       return resultOf(before, journal.state, stop, given);
     } finally {
       leave();
+      this.#fetch = () => {};
       this.#over.abort();
       await listening;
     }
   }
 
   #hear: (record: LogRecord) => void = () => {};
+  #fetch: () => void = () => {};
 
   #journalOf(driver: Driver): Journal {
     const { observers, onDiagnostic, clock } = this.#settings;

@@ -51,6 +51,14 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     at: 'approval_asked',
     act: (run) => run.approve(toolCallId('c1'), { by: 'ada' }),
   },
+  compaction: {
+    script: [
+      { content: { parts: [write('c1', 'one')] }, usage: { input: 90, output: 10 } },
+      'I was asked to begin.',
+      'Done.',
+    ],
+    options: { compaction: { whenTokens: 100, keepSteps: 1, summarize: 'Summarise.' } },
+  },
   steering: {
     script: [answer(write('c1', 'one')), 'I turn left.'],
     at: 'turn_started',

@@ -102,9 +102,9 @@ describe('grep', () => {
     const { text } = await grep({ pattern: 'x', mode: 'files' }, { exclude });
     // The third is a glob as well, which fits the fourth file.
     expect(text).toBe('Nothing matches.');
-    expect((await grep({ pattern: 'x', mode: 'files' }, { exclude: exclude.slice(0, 2) })).text).toBe(
-      'app/[id]/x.ts\napp/i/x.ts\nprivate/x',
-    );
+    expect(
+      (await grep({ pattern: 'x', mode: 'files' }, { exclude: exclude.slice(0, 2) })).text,
+    ).toBe('app/[id]/x.ts\napp/i/x.ts\nprivate/x');
   });
 
   test('passes over binary files, and says so where that may be why nothing was found', async () => {

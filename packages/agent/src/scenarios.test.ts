@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { type AgentEvent, countingIds, encodeEvent, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, test } from 'vitest';
+import { createAgent } from './create-agent.ts';
+import type { Run } from './run/run.ts';
+import { play, VirtualClock } from './testing/play.ts';
+import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
+
+/** All that is told of a scenario, as lines. */
+async function told(scenario: Scenario): Promise<readonly string[]> {
+  const clock = new VirtualClock();
+  const events: AgentEvent[] = [];
+  let run: Run | undefined;
+  const act = actor(scenario, () => run as Run);
+  const agent = createAgent({
+    ...scenario.options,
+    clock,
+    log: memoryLog({ clock }),
+    ids: countingIds(),
+    random: () => 1,
+    tools: scenarioTools('/dev/null'),
+    provider: scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 }),
+    observers: [
+      (record, said) => {
+        events.push(...said);
+        act(record);
+      },
+    ],
+  });
+  run = agent.run('Begin', { session: sessionId('s') });
+  await play(clock, run.result);
+  return events.map((event) => encodeEvent(event));
+}
+
+/** As they were when somebody last read them: a change of any of them is a change of what users see. */
+function recorded(name: string): readonly string[] {
+  const file = new URL(`../fixtures/scenarios/${name.replaceAll(' ', '-')}.jsonl`, import.meta.url);
+  return readFileSync(file, 'utf8').trimEnd().split('\n');
+}
+
+test.each(Object.entries(scenarios))(
+  '%s is told as it was recorded, byte by byte',
+  async (name, scenario) => {
+    expect(await told(scenario)).toEqual(recorded(name));
+  },
+);
