@@ -18,10 +18,13 @@ export {
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
 export type { Ruling } from './permissions/ruling.ts';
+export type { ToolKind } from './permissions/tool-kinds.ts';
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
+export type { Clock } from './shell/clock.ts';
+export type { ShellEnv } from './shell/safe-env.ts';
 export type { FileContent, Version } from './workspace/file-content.ts';
 export type { Entry, Listing } from './workspace/list-folder.ts';
 export type { OpenFile } from './workspace/open-file.ts';

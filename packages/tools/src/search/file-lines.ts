@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises';
+import { fstatSync, readSync } from 'node:fs';
 
 export interface FileLine {
   /** From 1. */
@@ -11,14 +11,15 @@ const newline = 0x0a;
 /** What is beyond, in one line, is not looked at. */
 const maxLineBytes = 1_048_576;
 
-/** The lines of a file, in portions. Ends with `binary` at the first NUL, which text does not have. */
-export async function* fileLines(
-  file: FileHandle,
-): AsyncGenerator<readonly FileLine[], 'binary' | 'text'> {
+/**
+ * The lines of an open file, in portions. Ends with `binary` at the first NUL, which text does not have.
+ * Reads without giving way, which is several times as fast for small files: for a thread of its own.
+ */
+export function* fileLines(fd: number): Generator<readonly FileLine[], 'binary' | 'text'> {
   let pending: Buffer = Buffer.alloc(0);
   let isPassing = false;
   let number = 1;
-  for await (const read of chunksOf(file)) {
+  for (const read of chunksOf(fd)) {
     if (read.includes(0)) return 'binary';
     const next = isPassing ? read.indexOf(newline) : 0;
     if (next === -1) continue;
@@ -37,13 +38,13 @@ export async function* fileLines(
   return 'text';
 }
 
-async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
-  const { size } = await file.stat();
+function* chunksOf(fd: number): Generator<Buffer> {
+  const { size } = fstatSync(fd);
   for (let position = 0; ; ) {
     // One byte more than there is, so that a small file ends with its first read.
     const most = Math.min(chunkBytes, Math.max(size - position, 0) + 1);
     const chunk = Buffer.allocUnsafe(most);
-    const { bytesRead } = await file.read(chunk, 0, most, position);
+    const bytesRead = readSync(fd, chunk, 0, most, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield chunk.subarray(0, bytesRead);

@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { contextWindow, type ShownLine } from './context-window.ts';
 import { fileLines } from './file-lines.ts';
 
@@ -18,16 +18,20 @@ export interface FileMatches {
   readonly isBinary: boolean;
 }
 
-/** The lines of a file that match, with some around them. */
+/** Portions of a large file, some 100 KB each, after which others get their turn. */
+const portionsAtOnce = 100;
+
+/** The lines of an open file that match, with some around them. */
 export async function grepFile(
-  file: FileHandle,
+  fd: number,
   { regex, contextLines, maxMatches, maxLength }: GrepFileOptions,
 ): Promise<FileMatches> {
   const window = contextWindow(contextLines, maxLength);
   let matches = 0;
-  const portions = fileLines(file);
-  for (;;) {
-    const { done, value } = await portions.next();
+  const portions = fileLines(fd);
+  for (let count = 1; ; count++) {
+    if (count % portionsAtOnce === 0) await setImmediate();
+    const { done, value } = portions.next();
     if (done) return { matches, lines: window.shown, isBinary: value === 'binary' };
     for (const { number, text } of value) {
       const isLast = matches === maxMatches;

@@ -47,7 +47,7 @@ async function grepWalked(
   const handle = await openWalked(file);
   try {
     return await (handle &&
-      grepFile(handle, {
+      grepFile(handle.fd, {
         regex: new RegExp(pattern.source, pattern.flags),
         contextLines,
         maxMatches: { content: limit, files: 1, count: Number.POSITIVE_INFINITY }[mode],

@@ -23,11 +23,11 @@ export interface SearchResult {
 const graceMs = 1000;
 /** A search that needs more fails, rather than the process it is part of. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// Beside this file, and of its kind: source when run from source, built when built.
-const program = new URL(
-  import.meta.url.endsWith('.ts') ? './search-worker.ts' : './search-worker.js',
-  import.meta.url,
-);
+// Beside this file, and of its kind: source when run from source, built when built. Then so are the
+// packages that it uses, whatever the process itself was started with.
+const isSource = import.meta.url.endsWith('.ts');
+const program = new URL(isSource ? './search-worker.ts' : './search-worker.js', import.meta.url);
+const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
 /** Searches in a thread of its own, so that no pattern can hold up the process. */
 export async function runSearch(
@@ -37,7 +37,7 @@ export async function runSearch(
   signal.throwIfAborted();
   const cell = newCell();
   const workerData: WorkerInput = { request, cell };
-  const worker = new Worker(program, { workerData, resourceLimits, execArgv: [], env: {} });
+  const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: {} });
   const found: Found[] = [];
   const ended = Promise.withResolvers<SearchReport | undefined>();
   worker.on('message', (message: WorkerMessage) => {

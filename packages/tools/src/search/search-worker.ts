@@ -4,8 +4,7 @@ import { performGrep } from './perform-grep.ts';
 import { type ProgressCell, writeCell } from './progress-cell.ts';
 import type { SearchReport, SearchRequest, WorkerMessage } from './search-request.ts';
 
-// Runs in a thread of its own, which can be ended whatever it is doing. It imports no other package of
-// ours, and so starts the same from source and when built.
+// Runs in a thread of its own, which can be ended whatever it is doing.
 
 export interface WorkerInput {
   readonly request: SearchRequest;

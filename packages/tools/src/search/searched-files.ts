@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, fstatSync } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathMatcher, placePath } from '../permissions/match-path.ts';
@@ -75,7 +75,7 @@ export async function openWalked({ folder, name }: WalkedFile): Promise<FileHand
   if (handle === undefined) return undefined;
   try {
     await folder.check(name, handle);
-    if ((await handle.stat()).isFile()) return handle;
+    if (fstatSync(handle.fd).isFile()) return handle;
   } catch {
     // It was moved while it was opened.
   }

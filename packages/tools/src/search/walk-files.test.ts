@@ -80,7 +80,8 @@ describe('a walk', () => {
     const program = fileURLToPath(new URL('../testing/list-files.ts', import.meta.url));
     const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
     const options = { ...nobody, encoding: 'utf8' } as const;
-    const { stdout, stderr } = spawnSync(process.execPath, [program, root], options);
+    const flags = ['--conditions=@millrace/source'];
+    const { stdout, stderr } = spawnSync(process.execPath, [...flags, program, root], options);
     chmodSync(join(root, 'closed'), 0o755);
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toMatchObject({ paths: ['open'], report: { unreadable: 1 } });

@@ -66,7 +66,6 @@ async function execute(
   const limitMs = timeoutMs ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - roomForNotes, Math.floor(maxOutputLength / 2));
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
-  signal.throwIfAborted();
   try {
     const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
     const env = safeEnv(process.env, settings.env);

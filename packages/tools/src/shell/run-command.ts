@@ -50,8 +50,9 @@ export async function runCommand(command: string, options: CommandOptions): Prom
 }
 
 function start(command: string, writer: number, options: CommandOptions): ChildProcess {
-  const { shell, cwd, env } = options;
+  const { shell, cwd, env, signal } = options;
   try {
+    signal.throwIfAborted();
     // Detached: it leads a session, and a group, of its own.
     const stdio = { stdio: ['ignore', writer, writer] as ('ignore' | number)[], detached: true };
     return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
