@@ -17,7 +17,8 @@ import { LogError } from '../contract/log-error.ts';
 import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { filePath } from './file-path.ts';
-import { migrate, migrations } from './schema.ts';
+import { openDatabase } from './open-database.ts';
+import { answerOf, migrate, migrations } from './schema.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');
@@ -132,6 +133,16 @@ describe('a path', () => {
     }
     expect(await recordsOf(openLog({ path: join(folder, 'copy.db') }))).toHaveLength(1);
   });
+});
+
+test.each([
+  ['process', 1],
+  ['power', 2],
+] as const)('durability %s is what SQLite calls %i', (durability, level) => {
+  const database = openDatabase({ path, durability, busyTimeoutMs: 0 });
+  expect(answerOf(database, 'PRAGMA synchronous')).toBe(level);
+  expect(answerOf(database, 'PRAGMA journal_mode')).toBe('wal');
+  database.close();
 });
 
 describe('an option that is misspelt', () => {

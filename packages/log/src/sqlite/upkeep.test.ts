@@ -160,6 +160,33 @@ describe('what was taken out', () => {
     expect(isAnywhere()).toBe(false);
   });
 
+  test('leaves no row of a deleted session in any table', async () => {
+    const log = openLog();
+    const driver = await log.open(session);
+    const { hash, length } = await log.blobs.put(Uint8Array.of(1));
+    const source = { type: 'blob', hash, length } as const;
+    await driver.append(wholeItem('i', { kind: 'media', mimeType: 'a/b', source }));
+    await log.submit(session, {}, secret);
+    await log.produce(await driver.admit({ for: 'request', turn: 1 }));
+    await log.delete(session);
+    const database = new DatabaseSync(path, { readOnly: true });
+    const tables = [
+      'sessions',
+      'chunks',
+      'producers',
+      'commands',
+      'blobs',
+      'blob_uses',
+      'blob_holds',
+    ];
+    const counts = tables.map((name) =>
+      database.prepare(`SELECT count(*) AS n FROM ${name}`).get(),
+    );
+    database.close();
+    expect(counts.map((row) => row?.['n'])).toEqual(tables.map(() => 0));
+    expect(isAnywhere()).toBe(false);
+  });
+
   test('is gone as soon as nobody reads, however much is written meanwhile', async () => {
     const clock = new TestClock();
     const log = openLog({ clock });
@@ -227,7 +254,10 @@ describe('what was taken out', () => {
     const { hash, length } = await put(named);
     const source = { type: 'blob', hash, length } as const;
     const part = { kind: 'media', mimeType: 'a/b', source } as const;
-    await (await log.open(session)).append(wholeItem('i', part));
+    const driver = await log.open(session);
+    await driver.append(wholeItem('i', part));
+    // One that went on holding it would renew its lease all day.
+    await driver.release();
     await put(named);
     const left = await put(forgotten);
     await clock.advance(25 * 3_600_000);

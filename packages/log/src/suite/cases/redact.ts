@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   type DraftRecord,
+  executionId,
   type Fact,
   itemId,
   partId,
@@ -211,46 +212,58 @@ export const redactCases: readonly CaseSpec[] = [
       assert.equal((await log.info(session))?.isClosed, true);
     },
   },
-  {
-    name: 'redact: facts do not repeat what was in the item, and say all else that they said',
-    async run({ log }) {
-      const [item, id, at] = [itemId('calls'), toolCallId('c'), { turn: 1, attempt: 1 }];
-      const input = { query: secret };
-      const part = toolCallPart(id, 'search', input);
-      const facts: readonly Fact[] = [
-        { type: 'approval_asked', toolCallId: id, name: 'search', reason: secret },
-        { type: 'approval_answered', toolCallId: id, name: 'search', decision: 'allow', input },
-        {
-          type: 'tool_call_rejected',
-          toolCallId: id,
-          name: 'search',
-          code: 'denied',
-          message: secret,
-        },
-        { type: 'compacted', itemIds: [item], summary: secret },
-      ];
-      const others = facts.slice(0, 3).map((one) => ({ ...one, toolCallId: toolCallId('other') }));
-      const driver = await log.open(session);
-      await log.submit(session, { type: 'message', itemId: item, text: secret }, 'k');
-      await driver.append([
-        turnStarted(1),
-        { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
-        { ...at, delta: { type: 'commit_part', partId: partId(1, 1, 'p'), itemId: item, part } },
-        { ...at, fact: { type: 'item_finished', itemId: item } },
-        ...[...facts, ...others].map((one): DraftRecord => ({ ...at, fact: one })),
-        turnFinished(1),
-      ]);
-      await log.redact(session, item);
-      const lines = (await readAll(log, session)).map(({ fact }) => JSON.stringify(fact));
-      const own = lines.filter((line) => line?.includes(secret) && !line.includes('"other"'));
-      assert.deepEqual(own, []);
-      assert.equal(
-        lines.filter((line) => line?.includes('"other"') && line.includes(secret)).length,
-        3,
-      );
-      assert.ok(lines.includes(JSON.stringify({ type: 'compacted', itemIds: [item] })));
-    },
-  },
+  ...[false, true].map(
+    (isSettled): CaseSpec => ({
+      name: `redact: facts do not repeat what was in the item, and say all else that they said${isSettled ? ', of a settled turn too' : ''}`,
+      async run({ log }) {
+        const [item, id, at] = [itemId('calls'), toolCallId('c'), { turn: 1, attempt: 1 }];
+        const input = { query: secret };
+        const part = toolCallPart(id, 'search', input);
+        const facts: readonly Fact[] = [
+          { type: 'approval_asked', toolCallId: id, name: 'search', reason: secret },
+          { type: 'approval_answered', toolCallId: id, name: 'search', decision: 'allow', input },
+          {
+            type: 'tool_execution_started',
+            toolCallId: id,
+            name: 'search',
+            executionId: executionId('x'),
+            summary: secret,
+          },
+          {
+            type: 'tool_call_rejected',
+            toolCallId: id,
+            name: 'search',
+            code: 'denied',
+            message: secret,
+          },
+          { type: 'compacted', itemIds: [item], summary: secret },
+        ];
+        const others = facts
+          .slice(0, 4)
+          .map((one) => ({ ...one, toolCallId: toolCallId('other') }));
+        const driver = await log.open(session);
+        await log.submit(session, { type: 'message', itemId: item, text: secret }, 'k');
+        await driver.append([
+          turnStarted(1),
+          { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
+          { ...at, delta: { type: 'commit_part', partId: partId(1, 1, 'p'), itemId: item, part } },
+          { ...at, fact: { type: 'item_finished', itemId: item } },
+          ...[...facts, ...others].map((one): DraftRecord => ({ ...at, fact: one })),
+          turnFinished(1),
+        ]);
+        if (isSettled) assert.equal(await log.settle(session, 1), true);
+        await log.redact(session, item);
+        const lines = (await readAll(log, session)).map(({ fact }) => JSON.stringify(fact));
+        const own = lines.filter((line) => line?.includes(secret) && !line.includes('"other"'));
+        assert.deepEqual(own, []);
+        assert.equal(
+          lines.filter((line) => line?.includes('"other"') && line.includes(secret)).length,
+          4,
+        );
+        assert.ok(lines.includes(JSON.stringify({ type: 'compacted', itemIds: [item] })));
+      },
+    }),
+  ),
   {
     name: 'redact: a blob that only the item named goes with it',
     async run({ log }) {

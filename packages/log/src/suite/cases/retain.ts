@@ -62,6 +62,29 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'retain: leaves what somebody wrote to after it was looked at',
+    async run({ log, clock }) {
+      await (await log.open(old)).release();
+      await clock.advance(1000);
+      // Somebody is faster than the deletion, and after the look.
+      const delayed = new Proxy(log, {
+        get(target, name) {
+          if (name === 'list')
+            return async (...args: Parameters<Log['list']>) => {
+              const found = await target.list(...args);
+              await target.submit(old, {}, 'just now');
+              return found;
+            };
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const { deletedSessions } = await retain(delayed, { changedBefore: clock.now() });
+      assert.equal(deletedSessions, 0);
+      assert.equal((await log.info(old))?.through, 1);
+    },
+  },
+  {
     name: 'retain: goes through however many sessions there are',
     async run({ log, clock }) {
       const ids = Array.from({ length: 250 }, (_, index) => sessionId(`session ${index}`));

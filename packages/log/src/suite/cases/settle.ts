@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { type DraftRecord, type FoldState, itemId, sessionId } from '@millrace/core';
+import {
+  type DraftRecord,
+  type FoldState,
+  itemId,
+  type Part,
+  partId,
+  sessionId,
+  toolCallId,
+} from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
 import type { CaseSpec } from '../case-spec.ts';
 import {
@@ -180,6 +188,49 @@ export const settleCases: readonly CaseSpec[] = [
         assert.deepEqual(said(one.folder.state), await foldOf(log, session));
         await one.leave();
       }
+    },
+  },
+  {
+    name: 'settle: keeps the blobs that the snapshot names, attachments too, and lets go of the others',
+    async run({ log }) {
+      const put = async (text: string) => log.blobs.put(new TextEncoder().encode(text));
+      const [picture, paper, gone] = [await put('picture'), await put('paper'), await put('gone')];
+      const media = (ref: typeof picture) =>
+        ({ kind: 'media', mimeType: 'a/b', source: { type: 'blob', ...ref } }) as const;
+      const result = { kind: 'tool_result', toolCallId: toolCallId('c'), name: 'look' } as const;
+      const whole = (attempt: number, name: string, part: Part): DraftRecord => ({
+        ...{ turn: 1, attempt },
+        delta: {
+          type: 'commit_part',
+          partId: partId(1, attempt, name),
+          itemId: item(attempt),
+          part,
+        },
+      });
+      const item = (attempt: number) => itemId(`item ${attempt}`);
+      const started = (attempt: number): DraftRecord => ({
+        ...{ turn: 1, attempt },
+        fact: { type: 'item_started', itemId: item(attempt), kind: 'assistant' },
+      });
+      const driver = await log.open(session);
+      await driver.append([
+        turnStarted(1),
+        started(1),
+        whole(1, 'gone', media(gone)),
+        { turn: 1, attempt: 1, fact: { type: 'attempt_superseded', reason: 'again' } },
+        started(2),
+        whole(2, 'picture', media(picture)),
+        whole(2, 'result', { ...result, text: '', isError: false, attachments: [media(paper)] }),
+        { turn: 1, attempt: 2, fact: { type: 'item_finished', itemId: item(2) } },
+        turnFinished(1),
+      ]);
+      assert.equal(await log.settle(session, 1), true);
+      assert.notEqual(await log.blobs.get(picture.hash), undefined);
+      assert.notEqual(await log.blobs.get(paper.hash), undefined);
+      assert.equal(await log.blobs.get(gone.hash), undefined);
+      await log.delete(session);
+      assert.equal(await log.blobs.get(picture.hash), undefined);
+      assert.equal(await log.blobs.get(paper.hash), undefined);
     },
   },
   {
