@@ -160,6 +160,18 @@ describe('several processes that want to drive one session', () => {
     expect(notesOf(batch)).toEqual(['before', 'after']);
   });
 
+  test('one that was killed leaves its session among those that wait, whatever its lease says', async () => {
+    const first = await start();
+    const { driver } = await first.call('open', 's', { leaseMs: 60_000 });
+    await first.append(driver, [{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
+    const log = sqliteLog({ path });
+    expect(await log.list({ isWaiting: true })).toEqual([]);
+    first.kill('SIGKILL');
+    await first.exit;
+    expect(await log.list({ isWaiting: true })).toMatchObject([{ session: 's', hasWork: true }]);
+    await log.close();
+  });
+
   test('one that was paused is followed when its lease is over, and is fenced when it wakes', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', { holder: 'first', leaseMs: 300 });

@@ -159,6 +159,15 @@ export const followCases: readonly CaseSpec[] = [
         all.filter((record) => !isAppend(record)),
       );
       assert.ok(merged.length < all.length);
+      // No merged append has what was said before the fact as well as what was said after it.
+      const fact = all.find((record) => record.fact?.type === 'handed_off')?.offset ?? 0;
+      const lengthOf = (records: readonly LogRecord[], isBefore: boolean) =>
+        records
+          .filter((record) => isAppend(record) && record.offset < fact === isBefore)
+          .map(({ delta }) => (delta?.type === 'append_text' ? delta.chunk : ''))
+          .join('').length;
+      for (const isBefore of [true, false])
+        assert.equal(lengthOf(merged, isBefore), lengthOf(all, isBefore));
       assert.deepEqual(
         said(follower.folder.state),
         folded(session, [{ after: 0, through: all.length, records: all }]),
