@@ -255,6 +255,31 @@ describe('a file that another program holds', () => {
   });
 });
 
+describe('a lease that cannot be renewed because another program holds the file', () => {
+  test.each([
+    ['for a moment is kept', 3000, undefined],
+    ['until it is over is lost', 9000, 'storage'],
+  ])('%s', async (_what, ms, code) => {
+    const clock = new TestClock();
+    const log = openLog({ clock });
+    const driver = await log.open(session, { leaseMs: 9000 });
+    let lost: unknown;
+    void driver.lost.then((error) => {
+      lost = error;
+    });
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    await clock.advance(ms);
+    other.exec('COMMIT');
+    other.close();
+    await clock.advance(3000);
+    expect((lost as LogError | undefined)?.code).toBe(code);
+    const appended = await driver.append([remark('after')]).catch((error: unknown) => error);
+    if (code === undefined) expect(appended).toMatchObject({ through: 1 });
+    else expect(appended).toBe(lost);
+  });
+});
+
 describe('a store that fails in the middle of a run', () => {
   async function drain(batches: AsyncIterable<Batch>, into: LogRecord[]): Promise<void> {
     for await (const { records } of batches) into.push(...records);
