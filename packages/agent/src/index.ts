@@ -1,3 +1,4 @@
+export { type Clock, systemClock } from '@millrace/providers';
 export type { Compaction } from './context/compaction.ts';
 export {
   type ContextFilter,

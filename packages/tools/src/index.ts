@@ -23,7 +23,6 @@ export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
-export type { Clock } from './shell/clock.ts';
 export type { ShellEnv } from './shell/safe-env.ts';
 export type { FileContent, Version } from './workspace/file-content.ts';
 export type { Entry, Listing } from './workspace/list-folder.ts';

@@ -3,6 +3,7 @@ import { type Compaction, coverable } from '../context/compaction.ts';
 import { contextOf } from '../context/context-of.ts';
 import { withBytes } from './build-request.ts';
 import type { RunContext } from './context.ts';
+import { textOf } from './text-of.ts';
 import { finished, tryRequest } from './try-request.ts';
 
 /** Has the model say what was said long ago in fewer words: a turn of its own. False where that failed. */
@@ -34,7 +35,8 @@ export async function compact(
   const { error, stop, usage } = tried.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
   const failed = error && ({ reason, cause: error.kind } as const);
-  const summary = textOf(context, tried.itemId);
+  const written = findItem(journal.state, tried.itemId)?.parts ?? [];
+  const summary = textOf(written.map(({ part }) => part));
   const isDone = failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
     ...(failed ? [finished(at, tried.itemId, failed, usage)] : []),
@@ -49,9 +51,4 @@ export async function compact(
   ];
   await journal.write(ended);
   return isDone;
-}
-
-function textOf({ journal }: RunContext, id: Parameters<typeof findItem>[1]): string {
-  const parts = findItem(journal.state, id)?.parts ?? [];
-  return parts.map(({ part }) => (part?.kind === 'text' ? part.text : '')).join('');
 }

@@ -108,7 +108,8 @@ export class LiveRun implements Run {
   }
 
   async #drive(driver: Driver): Promise<RunResult> {
-    const { settings, journal } = { settings: this.#settings, journal: this.#journalOf(driver) };
+    const settings = this.#settings;
+    const journal = this.#journalOf(driver);
     await journal.open();
     const before = journal.state;
     this.#through = before.through;

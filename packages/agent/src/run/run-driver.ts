@@ -118,7 +118,9 @@ export class RunDriver {
   #situation() {
     const { loop } = this.#context.journal;
     const unanswered = this.#unanswered(loop.turn);
-    return { loop, unanswered, limit: this.#limit(), isLong: this.#isLong() };
+    // Only between turns is anything stopped for it, and to tell means to read the transcript.
+    const limit = loop.turn === undefined ? this.#limit() : undefined;
+    return { loop, unanswered, limit, isLong: this.#isLong() };
   }
 
   #isLong(): boolean {

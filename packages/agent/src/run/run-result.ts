@@ -10,6 +10,7 @@ import {
   transcript,
 } from '@millrace/core';
 import type { RunResult } from './run.ts';
+import { textOf } from './text-of.ts';
 import { usageSince } from './usage-since.ts';
 
 /** What a run came to, from the session as it found it and as it left it. */
@@ -22,7 +23,7 @@ export function resultOf(
   const known = new Set([...toArray(before.items), ...given].map(({ id }) => id));
   const items = transcript(after).filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
-  const text = (last?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const text = textOf(last?.parts ?? []);
   return { session: after.session, stop, text, items, usage: usageSince(after, before) };
 }
 

@@ -1,4 +1,4 @@
-import type { DraftRecord, ItemId, Stop, Usage } from '@millrace/core';
+import { type DraftRecord, type ItemId, noUsage, type Stop, type Usage } from '@millrace/core';
 import {
   type ModelRequest,
   type Provider,
@@ -66,6 +66,5 @@ export function finished(
 function endless({ id }: Provider): ResponseEnd {
   const message = 'Cannot use the answer: its stream ended without an end';
   const error = new ProviderError('protocol_error', message, { provider: id });
-  const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costs: [] };
-  return { stop: { reason: 'error' }, usage: { ...usage, estimated: true }, error };
+  return { stop: { reason: 'error' }, usage: { ...noUsage, estimated: true }, error };
 }

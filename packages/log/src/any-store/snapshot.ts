@@ -1,6 +1,7 @@
-import { type Batch, Folder, type FoldState, type LogRecord, type SessionId } from '@millrace/core';
+import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import { isInside } from '../rewrite/fork.ts';
 import { knownSession, pages } from './pages.ts';
 
 export interface SnapshotOptions {
@@ -26,16 +27,12 @@ export async function snapshot(
   if (!isThere) throw badOffset(session, through, `it has 0 to ${info.through}`);
   const folder = new Folder(session);
   for await (const page of pages(log, { session, through })) {
-    if (page.records.some((record) => isSettledAround(record, through)))
+    if (isInside(page.records, through))
       throw badOffset(session, through, 'the turn around it was settled. Ask for its end');
     const { outcome } = folder.addBatch(upTo(page, through));
     if (outcome === 'gap') throw unfoldable(session, folder.state.through);
   }
   return folder.state;
-}
-
-function isSettledAround({ fact }: LogRecord, offset: number): boolean {
-  return fact?.type === 'snapshot' && fact.covers[0] <= offset && offset < fact.covers[1];
 }
 
 function upTo(page: Batch, through: number): Batch {

@@ -1,5 +1,6 @@
 import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
 import { assertBytes, assertHash, assertSlice } from '../rules/check-options.ts';
+import { blobHash } from '../shelf/blob-hash.ts';
 import type { Store } from './store.ts';
 
 export class LocalBlobs implements BlobStore {
@@ -12,7 +13,7 @@ export class LocalBlobs implements BlobStore {
   async put(bytes: Uint8Array): Promise<BlobRef> {
     assertBytes(bytes);
     const copy = new Uint8Array(bytes);
-    const hash = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', copy)));
+    const hash = await blobHash(copy);
     const { commits, clock } = this.#store;
     await commits.run((shelf) => shelf.putBlob(hash, copy, clock.now()));
     return { hash, length: copy.length };
@@ -31,8 +32,4 @@ export class LocalBlobs implements BlobStore {
     assertSlice(start, end);
     return this.#store.shelf.blobSlice(hash, start, end);
   }
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

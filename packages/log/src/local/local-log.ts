@@ -31,7 +31,7 @@ import {
   assertRestoring,
   assertSession,
 } from '../rules/check-options.ts';
-import { deletedError, fencedError, isHeld, takeLease } from '../rules/lease.ts';
+import { deletedError, fencedError, isHeld, takeLease, unknownSession } from '../rules/lease.ts';
 import { newSession } from '../rules/new-session.ts';
 import { hasWork } from '../rules/open-work.ts';
 import { sessionInfo } from '../rules/session-info.ts';
@@ -268,10 +268,6 @@ export class LocalLog implements Log {
   #assertOpen(): void {
     this.#store.commits.assertOpen();
   }
-}
-
-function unknownSession(session: SessionId): LogError {
-  return new LogError('no_session', `Cannot find session ${session}`, { session });
 }
 
 function closedLog(): LogError {

@@ -4,6 +4,7 @@ import { LogError } from '../contract/log-error.ts';
 import { consumeQueued, isInside, isKept } from '../rewrite/fork.ts';
 import { standingOf, withoutItem } from '../rewrite/redact.ts';
 import { settled } from '../rewrite/settle.ts';
+import { unknownSession } from '../rules/lease.ts';
 import { newSession } from '../rules/new-session.ts';
 import { numberRecords } from '../rules/number-records.ts';
 import { readableDrafts } from '../rules/readable-draft.ts';
@@ -100,8 +101,8 @@ function allOf(store: Store, shelf: ShelfWriter, row: SessionRow): readonly LogR
 /** As it is in the transaction: it may have been deleted since it was asked for. */
 function known(shelf: ShelfWriter, session: SessionId): SessionRow {
   const row = shelf.session(session);
-  if (row !== undefined) return row;
-  throw new LogError('no_session', `Cannot find session ${session}`, { session });
+  if (row === undefined) throw unknownSession(session);
+  return row;
 }
 
 function exists(session: SessionId): LogError {

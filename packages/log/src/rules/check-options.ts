@@ -10,6 +10,7 @@ import type {
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
+import { isCount } from './is-count.ts';
 
 // What callers say is looked at before anything is begun: a transaction is shared with others, who
 // must not fail for it, and types do not hold where JSON comes in.
@@ -141,10 +142,6 @@ function isText(value: unknown): value is string {
 
 function isAmount(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
-}
-
-function isCount(value: unknown): boolean {
-  return isAmount(value) && Number.isSafeInteger(value);
 }
 
 function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {

@@ -52,6 +52,10 @@ function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number)
   return new LogError('held', message, { session, epoch, holder: lease.holder });
 }
 
+export function unknownSession(session: string): LogError {
+  return new LogError('no_session', `Cannot find session ${session}`, { session });
+}
+
 export function deletedError(session: string): LogError {
   const message = `Cannot append to session ${session}: it was deleted`;
   return new LogError('no_session', message, { session });

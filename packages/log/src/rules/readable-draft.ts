@@ -8,6 +8,7 @@ import {
   type PartId,
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { isCount } from './is-count.ts';
 
 /**
  * The drafts as any reader will read them, whatever becomes of those that were given. Throws
@@ -37,10 +38,6 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
     isKnownPart(id);
   if (!isPlain) return undefined;
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** The last one that was found to be an id: appends come many to a part. */

@@ -6,6 +6,7 @@ import {
   type PartId,
   recordVersion,
 } from '@millrace/core';
+import { isCount } from '../rules/is-count.ts';
 
 /** What most records are: a few more characters of a text. */
 export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
@@ -103,8 +104,4 @@ class EntryReader {
     } else this.#growing = typeof part === 'number' ? this.#parts[part] : undefined;
     return this.#growing !== undefined;
   }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

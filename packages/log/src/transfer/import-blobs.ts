@@ -1,6 +1,7 @@
 import { fromBase64 } from '@millrace/core';
 import type { BlobRef } from '../contract/blob-store.ts';
 import type { Log } from '../contract/log.ts';
+import { blobHash } from '../shelf/blob-hash.ts';
 import { BadLine } from './bad-line.ts';
 import { countIn, fieldsOf, textIn } from './line-fields.ts';
 import { badLine, type Lines, readLines } from './read-lines.ts';
@@ -73,12 +74,8 @@ class GrowingBlob {
       whole.set(piece, at);
       at += piece.length;
     }
-    const digest = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', whole)));
+    const digest = await blobHash(whole);
     if (digest === this.#hash) return whole;
     throw new BadLine(`the blob that ends here is not ${this.#hash}`);
   }
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,6 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Entry, Listing } from '../workspace/list-folder.ts';
+import { showPath } from '../workspace/show-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './byte-count.ts';
 
@@ -57,21 +58,15 @@ function byKindAndName(a: Entry, b: Entry): number {
 }
 
 function asLine({ name, kind, size, target = '' }: Entry): string {
-  const shown = plain(name);
+  const shown = showPath(name);
   switch (kind) {
     case 'folder':
       return `${shown}/`;
     case 'link':
-      return `${shown} -> ${plain(target)}`;
+      return `${shown} -> ${showPath(target)}`;
     case 'file':
       return `${shown}  ${byteCount(size)}`;
     case 'other':
       return `${shown}  (not a regular file)`;
   }
-}
-
-/** A name may have any character: one with a line break must not look like two. */
-function plain(name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
-  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name;
 }

@@ -1,6 +1,7 @@
 import type { ToolOutput } from '@millrace/agent';
+import { showPath } from '../workspace/show-path.ts';
 import type { SearchResult } from './run-search.ts';
-import { searchNotes, showPath } from './search-notes.ts';
+import { searchNotes } from './search-notes.ts';
 import type { SearchSettings } from './search-options.ts';
 
 /** The paths, one a line, as many as there is room for. */

@@ -1,7 +1,8 @@
 import type { ToolOutput } from '@millrace/agent';
+import { showPath } from '../workspace/show-path.ts';
 import type { ShownLine } from './context-window.ts';
 import type { SearchResult } from './run-search.ts';
-import { searchNotes, showPath } from './search-notes.ts';
+import { searchNotes } from './search-notes.ts';
 import type { SearchSettings } from './search-options.ts';
 import type { Found, GrepWork } from './search-request.ts';
 

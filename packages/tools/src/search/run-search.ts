@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../shell/clock.ts';
+import type { Clock } from '@millrace/agent';
 import { newCell, readCell } from './progress-cell.ts';
 import type { Found, SearchReport, SearchRequest, WorkerMessage } from './search-request.ts';
 import type { WorkerInput } from './search-worker.ts';

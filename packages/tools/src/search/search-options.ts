@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../shell/clock.ts';
+import { type Clock, systemClock } from '@millrace/agent';
 import type { Workspace } from '../workspace/workspace.ts';
 
 export interface SearchToolOptions {

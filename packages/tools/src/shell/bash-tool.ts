@@ -1,6 +1,12 @@
-import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
+import {
+  type Clock,
+  type DefinedTool,
+  defineTool,
+  systemClock,
+  type ToolContext,
+  type ToolOutput,
+} from '@millrace/agent';
 import { z } from 'zod';
-import { type Clock, systemClock } from './clock.ts';
 import { commandOutput } from './command-output.ts';
 import { describeCommand } from './describe-command.ts';
 import { runCommand } from './run-command.ts';

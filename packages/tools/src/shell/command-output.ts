@@ -1,6 +1,5 @@
-import type { ToolContext } from '@millrace/agent';
+import type { Clock, ToolContext } from '@millrace/agent';
 import { clippedText } from './clipped-text.ts';
-import type { Clock } from './clock.ts';
 import { keptBytes } from './kept-bytes.ts';
 import { pacedUpdates } from './paced-updates.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '@millrace/agent';
 
 export interface PacedUpdates {
   add(text: string): void;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@millrace/agent';
 
 // A command is started as the leader of a session, and what it starts stays in that session unless it
 // leaves on purpose (setsid). With `set -m` a shell makes several groups of one session.

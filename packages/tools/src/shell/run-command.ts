@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync } from 'node:fs';
-import type { Clock } from './clock.ts';
+import type { Clock } from '@millrace/agent';
 import { openPipe } from './open-pipe.ts';
 import { stopSession, waitForSession } from './process-group.ts';
 import { readPipe } from './read-pipe.ts';
