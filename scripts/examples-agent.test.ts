@@ -40,3 +40,10 @@ test('07-subagents works in two sessions', () => {
   expect(said).toContain('Four metres: enough for an overshot wheel.');
   expect(said).toContain('2 sessions');
 });
+
+test('08-replay runs a session again without running anything, and forks it', () => {
+  const [again, same, fork] = printed('08-replay').split('\n');
+  expect(again).toMatch(/^\d+ records again, the gate was opened 1 time$/);
+  expect(same).toMatch(/^the same \| Record \d+ is tool_execution_started of open_gate /);
+  expect(fork).toBe('then 2 items; instead: “I had rather not.” in a fork');
+});

@@ -1,30 +1,75 @@
-import { countingIds, type JsonValue, type LogRecord, sessionId } from '@millrace/core';
+import {
+  addUsage,
+  countingIds,
+  type JsonObject,
+  type LogRecord,
+  liveTranscript,
+  noUsage,
+  type Part,
+  sessionId,
+  type Usage,
+} from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { fetchOf } from '../../providers/src/testing/fetch-of.ts';
 import { wireTable } from '../../providers/src/testing/wire-table.ts';
 import { createAgent } from './create-agent.ts';
 import type { Run } from './run/run.ts';
+import { wait } from './run/wait.ts';
+import { withDelay } from './testing/changed-log.ts';
 import { problemsIn } from './testing/check-log.ts';
+import { counted } from './testing/counted.ts';
+import { folded } from './testing/folded.ts';
 import { play, VirtualClock } from './testing/play.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
+import { call } from './testing/scripts.ts';
+import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
 
+type Performed = Awaited<ReturnType<typeof perform>>;
+
+interface Delays {
+  /** How long streams and tools take to end. */
+  readonly closingMs: number;
+  /** How long the log takes to store something. */
+  readonly storingMs: number;
+}
+
+const atOnce: Delays = { closingMs: 0, storingMs: 0 };
+const variants: readonly Delays[] = [
+  atOnce,
+  { ...atOnce, closingMs: 20 },
+  { ...atOnce, storingMs: 3 },
+  { ...atOnce, storingMs: 12 },
+];
+
 /** The scenario, aborted when a record of this offset was told. */
-async function perform(scenario: Scenario, abortAt: number) {
+async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
+  const { closingMs, storingMs } = delays;
   const clock = new VirtualClock();
-  const log = memoryLog({ clock });
+  const after = (ms: number) => wait(clock, ms, new AbortController().signal);
+  const inner = memoryLog({ clock });
+  const log = storingMs === 0 ? inner : withDelay(inner, () => after(storingMs));
   let run: Run | undefined;
   const act = actor(scenario, () => run as Run);
   const records: LogRecord[] = [];
-  const ids = countingIds();
-  const common = { log, clock, ids, random: () => 1, tools: scenarioTools('/dev/null') };
+  const late: string[] = [];
+  const busy = counted({
+    provider: scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 }),
+    tools: scenarioTools('/dev/null'),
+    close: closingMs === 0 ? undefined : () => after(closingMs),
+    onBegin: (what) => {
+      if (what === 'tools' && offsetOf(records, 'aborted') !== undefined) late.push(what);
+    },
+  });
+  const common = { log, clock, ids: countingIds(), random: () => 1, tools: busy.tools };
   const agent = createAgent({
     ...scenario.options,
     ...common,
-    provider: scriptedProvider(scenario.script, { clock, pauseMs: 5 }),
+    provider: busy.provider,
     observers: [
       (record) => {
         records.push(record);
@@ -34,36 +79,145 @@ async function perform(scenario: Scenario, abortAt: number) {
     ],
   });
   run = agent.run('Begin', { session });
+  // At once, and not when a test comes to look.
+  const left = run.result.then(() => busy.now());
   const result = await play(clock, run.result);
-  return { result, records, log, clock, common };
+  const name = `at ${abortAt}, closing in ${closingMs} ms, storing in ${storingMs} ms`;
+  const seen = { left: await left, most: busy.most(), used: busy.used(), late };
+  return { name, abortAt, delays, result, records, log, clock, common, ...seen };
 }
 
 /** What each wire would send next, by its own rules. */
-async function faultsOfNext({ log, clock, common }: Awaited<ReturnType<typeof perform>>) {
+async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const { wire, provider, faults: faultsOf, read } of wireTable) {
     const { fetch, requests } = fetchOf([]);
     const through = (await log.info(session))?.through ?? 0;
     const into = sessionId(`for ${wire}`);
     await log.fork(session, { into, through });
-    const agent = createAgent({ ...common, provider: provider(fetch, wire) });
+    const agent = createAgent({
+      ...common,
+      provider: provider(fetch, wire),
+      retry: { maxAttempts: 1 },
+    });
     await play(clock, agent.run('And now?', { session: into }).result);
-    const body = JSON.parse(JSON.stringify(requests[0]?.body)) as JsonValue;
-    faults.push(...faultsOf(body, read([])).map((fault) => `${wire}: ${fault}`));
+    const [{ body } = { body: {} }] = requests;
+    const found = requests.length === 1 ? faultsOf(body as JsonObject, read([])) : ['not sent'];
+    faults.push(...found.map((fault) => `${wire}: ${fault}`));
   }
   return faults;
 }
 
-describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_name, scenario) => {
-  test('ends with all answered and kept, and the next request is valid for every provider', async () => {
-    const whole = await perform(scenario, Number.POSITIVE_INFINITY);
-    for (const { offset } of whole.records) {
-      const aborted = await perform(scenario, offset);
-      expect(problemsIn(session, aborted.records)).toEqual([]);
-      // What was said by then is still said, as far as the abort let it be.
-      const said = aborted.records.find(({ fact }) => fact?.type === 'aborted');
-      if (said !== undefined) expect(aborted.result.stop.reason).toBe('aborted');
-      expect(await faultsOfNext(aborted)).toEqual([]);
+const offsetOf = (records: readonly LogRecord[], type: string) =>
+  records.find(({ fact }) => fact?.type === type)?.offset;
+
+/** What was said and thought by then, part by part, in answers that were not superseded by then. */
+function saidBy(records: readonly LogRecord[], offset: number): readonly string[] {
+  const then = records.filter((record) => record.offset <= offset);
+  const items = liveTranscript(folded(session, then));
+  return items.flatMap(({ kind, parts }) => (kind === 'assistant' ? textsOf(parts) : []));
+}
+
+const textsOf = (parts: readonly Part[]) =>
+  parts.flatMap((part) => (part.kind === 'text' || part.kind === 'reasoning' ? part.text : []));
+
+/** The last word on what each attempt used, read from the facts alone. */
+function usageOf(records: readonly LogRecord[]): ReadonlyMap<string, Usage> {
+  const used = new Map<string, Usage>();
+  for (const { turn, attempt, fact } of records)
+    if (fact?.type === 'usage_reported' || fact?.type === 'response_finished')
+      used.set(`${turn}.${attempt}`, fact.usage);
+  return used;
+}
+
+describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about, scenario) => {
+  let whole: Performed;
+  let all: readonly Performed[];
+  beforeAll(async () => {
+    whole = await perform(scenario, Number.POSITIVE_INFINITY, atOnce);
+    const aborted: Performed[] = [];
+    for (const { offset } of whole.records)
+      for (const delays of variants) aborted.push(await perform(scenario, offset, delays));
+    all = aborted;
+  });
+
+  test('ends as aborted if that was said in time, and all in its log is answered', () => {
+    const lastWord = whole.records.findLast(({ fact }) => fact?.type === 'turn_finished');
+    for (const { name, abortAt, records, result } of all) {
+      const isAborted = offsetOf(records, 'aborted') !== undefined;
+      if (abortAt < (lastWord?.offset ?? 0)) expect(isAborted, name).toBe(true);
+      expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
+      expect(problemsIn(session, records), name).toEqual([]);
     }
   });
+
+  test('has closed its request and stopped its tools when its result is there', () => {
+    for (const { name, left } of all) expect(left, name).toEqual({ streams: 0, tools: 0 });
+    expect(Math.max(...all.map(({ most }) => most.streams))).toBe(1);
+  });
+
+  test('starts no tool any more', () => {
+    for (const { name, late } of all) expect(late, name).toEqual([]);
+  });
+
+  test('keeps all that was said before', () => {
+    let letters = 0;
+    for (const { name, abortAt, records } of all) {
+      const offset = offsetOf(records, 'aborted') ?? abortAt;
+      const kept = saidBy(records, Number.POSITIVE_INFINITY);
+      for (const [index, text] of saidBy(records, offset).entries()) {
+        letters += text.length;
+        expect(kept[index]?.slice(0, text.length), name).toBe(text);
+      }
+    }
+    const { length } = saidBy(whole.records, Number.POSITIVE_INFINITY).join('');
+    expect(letters > 0).toBe(length > 0);
+  });
+
+  test('reports what each request used, the one that was aborted among them', () => {
+    for (const { name, records, result, used: told } of all) {
+      const used = usageOf(records);
+      const asked = records.flatMap(({ turn, attempt, fact }) =>
+        fact?.type === 'response_started' ? `${turn}.${attempt}` : [],
+      );
+      expect([...used.keys()], name).toEqual(asked);
+      expect([...used.values()], name).toEqual(told);
+      expect(result.usage, name).toEqual(told.reduce(addUsage, noUsage));
+    }
+  });
+
+  test('is followed by a request that every provider takes', async () => {
+    for (const one of all.filter(({ delays }) => delays === atOnce))
+      expect(await faultsOfNext(one), one.name).toEqual([]);
+  });
+});
+
+// While what ran beside a failed request is stopped, nobody looks whether the run was aborted meanwhile.
+test('what was said is kept also where its request has failed and is about to be given up', async () => {
+  const clock = new VirtualClock();
+  let run: Run | undefined;
+  const slow = defineTool({
+    ...{ name: 'slow', description: 'Stops slowly', effects: 'none', input: z.object({}) },
+    execute: (_input, { signal }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          run?.abort('enough').catch(() => {});
+          clock.after(100, resolve);
+        });
+      }),
+  });
+  const provider = scriptedProvider(
+    [
+      {
+        content: { parts: ['Half an answer', call('c', 'slow', {}), ' and the rest'] },
+        fault: { type: 'error', after: 7, error: 'overloaded' },
+      },
+      'A whole one.',
+    ],
+    { clock, pieces: 'whole', pauseMs: 10 },
+  );
+  run = createAgent({ provider, clock, log: memoryLog({ clock }), tools: [slow] }).run('Go');
+  const { stop, text } = await play(clock, run.result);
+  expect(stop.reason).toBe('aborted');
+  expect(text).toContain('Half an answer');
 });

@@ -1,10 +1,17 @@
-import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/core';
+import { type Ids, type ItemId, type LogRecord, randomIds, type SessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { checkLimits } from './check-limits.ts';
 import { type Compaction, summaryPrompt } from './context/compaction.ts';
 import type { ContextFilter } from './context/drop-parts.ts';
 import { AgentError } from './errors/agent-error.ts';
+import { forkBefore } from './fork/fork-before.ts';
+import { readRecords } from './journal/read-records.ts';
 import type { Observer } from './observers/observer.ts';
+import { outputOf } from './output/output.ts';
+import { type Replayed, type ReplayOptions, replay } from './replay/replay.ts';
+import { keepSettings } from './run/agent-settings.ts';
 import { LiveRun } from './run/live-run.ts';
 import type { Run, RunInput } from './run/run.ts';
 import type {
@@ -18,7 +25,7 @@ import type {
 } from './run/settings.ts';
 import type { Tool } from './tool/tool.ts';
 
-export interface AgentOptions {
+export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
   readonly provider: Provider;
   /** Asked in this order when the first one fails. */
   readonly fallbacks?: readonly Provider[] | undefined;
@@ -35,6 +42,8 @@ export interface AgentOptions {
     | undefined;
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   readonly request?: RequestOptions | undefined;
+  /** What answers have to be like: any Standard Schema. The result has the `value`. */
+  readonly output?: Output | undefined;
   /** Makes what is sent shorter when it gets long; never, unless told when. */
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
   /** What is left out of what is sent, each time: `dropReasoning()`, `dropFailedResults()` … */
@@ -56,11 +65,31 @@ export interface AgentRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Agent {
+export interface ForkedRunOptions {
+  /** The fork; a new one unless told. */
+  readonly into?: SessionId | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Agent<Value = unknown> {
+  readonly name: string;
   /** Answers. One agent serves many runs at once, of one session one at a time. */
-  run(input: RunInput, options?: AgentRunOptions): Run;
+  run(input: RunInput, options?: AgentRunOptions): Run<Value>;
   /** Goes on with a session: what was cut short, what waits in its queue, what was approved meanwhile. */
-  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run;
+  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
+  /** Answers again, in a fork: all after the last thing that was said to it, or from one of its items on. */
+  regenerate(
+    session: SessionId,
+    options?: ForkedRunOptions & { readonly item?: ItemId },
+  ): Run<Value>;
+  /** Answers something else than what was said there, in a fork. */
+  edit(session: SessionId, item: ItemId, input: RunInput, options?: ForkedRunOptions): Run<Value>;
+  /**
+   * Runs a recorded session again, by the same loop: what models, tools and people said and decided is
+   * taken from the recording, and so are times and ids. Nothing is executed and nothing is sent. Says
+   * where this agent would do something else.
+   */
+  replay(session: SessionId, options?: ReplayOptions): Promise<Replayed>;
 }
 
 const compaction = { keepSteps: 6, summarize: summaryPrompt };
@@ -68,6 +97,7 @@ const compaction = { keepSteps: 6, summarize: summaryPrompt };
 const limits: Limits = {
   maxTurns: 100,
   maxTokens: Number.POSITIVE_INFINITY,
+  maxCost: undefined,
   maxParallelTools: 8,
   maxRepeats: 5,
 };
@@ -84,27 +114,45 @@ const retry: RetrySettings = {
  * const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools: [now] });
  * const { text } = await agent.run('What time is it?').result;
  */
-export function createAgent(options: AgentOptions): Agent {
-  const settings = settingsOf(options);
-  const start = (
-    session: SessionId,
+export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
+  options: AgentOptions<Output>,
+): Agent<StandardSchemaV1.InferOutput<Output>> {
+  const settings = settingsFrom(options);
+  const { log, ids } = settings;
+  const startFork = (
+    { into = ids.session(), signal }: ForkedRunOptions,
     input: RunInput | undefined,
-    { signal }: AgentRunOptions,
-  ): Run => new LiveRun(settings, { session, input, signal });
-  return {
-    run: (input, own = {}) => start(own.session ?? settings.ids.session(), input, own),
-    resume: (session, own = {}) => start(session, undefined, own),
+    fork: (into: SessionId) => Promise<unknown>,
+  ): Run => new LiveRun(settings, { session: into, input, signal, prepare: () => fork(into) });
+  const agent: Agent = {
+    name: settings.name,
+    run: (input, { session = ids.session(), signal } = {}) =>
+      new LiveRun(settings, { session, input, signal }),
+    resume: (session, { signal } = {}) => {
+      const prepare = () => assertThere(log, session);
+      return new LiveRun(settings, { session, input: undefined, signal, prepare });
+    },
+    regenerate: (session, own = {}) =>
+      startFork(own, undefined, (into) => forkBefore(log, session, { into, item: own.item })),
+    edit: (session, item, input, own = {}) =>
+      startFork(own, input, (into) => forkBefore(log, session, { into, item })),
+    replay: async (session, own = {}) =>
+      replay(settings, session, await readRecords(log, session), own),
   };
+  keepSettings(agent, settings);
+  return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
 }
 
-function settingsOf(options: AgentOptions): Settings {
+function settingsFrom(options: AgentOptions): Settings {
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
+  checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
   return {
     name: options.name ?? 'agent',
     providers: [provider, ...fallbacks],
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},
+    output: outputOf(options.output),
     log,
     observers: options.observers ?? [],
     approve: options.approve ?? (() => 'allow'),
@@ -119,6 +167,12 @@ function settingsOf(options: AgentOptions): Settings {
     random: options.random ?? Math.random,
     onDiagnostic: options.onDiagnostic ?? (() => {}),
   };
+}
+
+async function assertThere(log: Log, session: SessionId): Promise<void> {
+  if ((await log.info(session)) !== undefined) return;
+  const message = `Cannot resume session ${session}: there is none. Run it with something to say`;
+  throw new AgentError('no_such_session', message, { session });
 }
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {

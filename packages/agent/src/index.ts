@@ -11,6 +11,7 @@ export {
   type AgentOptions,
   type AgentRunOptions,
   createAgent,
+  type ForkedRunOptions,
 } from './create-agent.ts';
 export { AgentError, type AgentErrorCode } from './errors/agent-error.ts';
 export type { Dropped } from './observers/channel-buffer.ts';
@@ -30,6 +31,8 @@ export {
 export { type TerminalOptions, terminalObserver } from './observers/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
 export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
+export type { Divergence } from './replay/divergence.ts';
+export type { Replayed, ReplayOptions } from './replay/replay.ts';
 export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run/run.ts';
 export type {
   Approval,
@@ -40,10 +43,18 @@ export type {
   RequestOptions,
   RetrySettings,
 } from './run/settings.ts';
-export { type DefinedTool, defineTool, type ToolOptions } from './tool/define-tool.ts';
+export {
+  type CallEvent,
+  type DefinedTool,
+  defineTool,
+  type ToolOptions,
+} from './tool/define-tool.ts';
+export { type HandOffOptions, handOff } from './tool/hand-off.ts';
+export { type ReadOutputOptions, readOutputTool } from './tool/read-output.ts';
 export { type SubAgentOptions, subAgent } from './tool/sub-agent.ts';
 export type {
   Execution,
+  HandOff,
   Tool,
   ToolContext,
   ToolOutput,

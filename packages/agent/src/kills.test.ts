@@ -1,94 +1,232 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type LogRecord, sessionId } from '@millrace/core';
-import { sqliteLog } from '@millrace/log/sqlite';
-import { scriptedProvider } from '@millrace/providers/scripted';
+import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
+import { bundled } from './testing/bundled.ts';
 import { problemsIn } from './testing/check-log.ts';
-import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
+import { askedCall, type Death, deathsOf, inTurn, moments, session } from './testing/deaths.ts';
+import { folded } from './testing/folded.ts';
+import {
+  callsThat,
+  cutAnswer,
+  factsOf,
+  has,
+  isUnheard,
+  itemOf,
+  itemsOf,
+  resultsIn,
+} from './testing/left-behind.ts';
+import { scenarios } from './testing/scenarios.ts';
 
-const session = sessionId('s');
+/** Processes at a time. */
+const atOnce = 3;
 let folder: string;
-beforeAll(() => {
+let deaths: readonly Death[];
+
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
-});
+  const program = await bundled(new URL('testing/run-and-die.ts', import.meta.url), folder);
+  const jobs = Object.keys(scenarios).flatMap((name) =>
+    moments.map((moment) => () => deathsOf(program, folder, name, moment)),
+  );
+  deaths = (await inTurn(jobs, atOnce)).flat();
+}, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const program = fileURLToPath(new URL('testing/run-and-die.ts', import.meta.url));
-
-/** Gives whether it died; otherwise it came to its end before. */
-async function runAndDie(path: string, lines: string, name: string, offset: number) {
-  const env = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: join(folder, 'code') };
-  const args = ['--conditions=@millrace/source', program, path, lines, name, String(offset)];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
-  const [, signal] = await once(child, 'exit');
-  return signal === 'SIGKILL';
+/** Those that a claim is about; there have to be some. */
+function those(which: (death: Death) => boolean): readonly Death[] {
+  const found = deaths.filter(which);
+  expect(found.length).toBeGreaterThan(0);
+  return found;
 }
 
-/** Whoever takes the session over, by its policy. */
-async function takeOver(path: string, lines: string, scenario: Scenario, retry: boolean) {
-  const log = sqliteLog({ path });
-  const before = (await log.info(session))?.through ?? 0;
-  let run: Run | undefined;
-  const act = actor(scenario, () => run as Run);
-  const agent = createAgent({
-    ...scenario.options,
-    provider: scriptedProvider(['Go on.', 'Go on.', 'Go on.']),
-    log,
-    tools: scenarioTools(lines),
-    onInterrupted: retry ? 'retry' : 'keep',
-    observers: [act],
+/** None of them may run again, unlike `look`. */
+const withEffects = ['write', 'hang'];
+
+test('there was a death at each kind of fact, in the middle of text, and after what a tool did', () => {
+  const atFacts = those(({ moment }) => moment === 'fact');
+  const died = new Set(atFacts.map(({ told }) => told.at(-1)?.fact?.type));
+  const types = new Set(atFacts.flatMap(({ before }) => factsOf(before).map(({ type }) => type)));
+  expect([...types].filter((type) => !died.has(type))).toEqual([]);
+  expect(types.size).toBeGreaterThan(15);
+  for (const name of Object.keys(scenarios)) those(({ scenario }) => scenario === name);
+  for (const command of ['abort', 'approve', 'message']) those((one) => isUnheard(one, command));
+  those(({ moment }) => moment === 'append');
+  those(({ moment }) => moment === 'effect');
+});
+
+test('all that was told is on the log, in its place, and stays there as it was', () => {
+  for (const { name, told, before, after } of deaths) {
+    expect(told.length, name).toBeGreaterThan(0);
+    expect(told, name).toEqual(before.slice(0, told.length));
+    expect(before, name).toEqual(after.slice(0, before.length));
+  }
+});
+
+test('what is left afterwards is legal, every call has one result, and nothing is left to do', () => {
+  for (const { name, after, hasWork } of deaths) {
+    expect(problemsIn(session, after), name).toEqual([]);
+    expect(hasWork, name).toBe(false);
+  }
+});
+
+test('a session is among those that wait for somebody, unless its run was finished', () => {
+  for (const death of deaths)
+    expect(death.wasWaiting, death.name).toBe(!has(death, 'run_finished'));
+});
+
+describe('an answer that was cut off', () => {
+  /** What was to be stopped is kept by either policy. */
+  const areCut = (policy: Death['policy']) =>
+    those((death) => {
+      const isStopped = has(death, 'aborted') || isUnheard(death, 'abort');
+      return (isStopped ? 'keep' : death.policy) === policy && cutAnswer(death) !== undefined;
+    });
+  const isHalfCall = (part: Part) => part.kind === 'tool_call' && part.partial === true;
+
+  test('stays as partial where it is kept, no letter of it lost, and no model is asked', () => {
+    let partials = 0;
+    for (const death of areCut('keep')) {
+      const { name, after, requests } = death;
+      const said = cutAnswer(death);
+      const kept = said && itemOf(itemsOf(after), said.id);
+      expect(kept?.stop, name).toEqual({ reason: 'aborted', cause: 'interrupted' });
+      expect(kept?.parts, name).toEqual(said?.parts.filter((part) => !isHalfCall(part)));
+      partials += kept?.parts.filter(({ partial }) => partial).length ?? 0;
+      if (!isUnheard(death, 'message')) expect(requests, name).toBe(0);
+    }
+    expect(partials).toBeGreaterThan(5);
   });
-  const asked = await isAsked(path);
-  run = agent.resume(session);
-  // It was asked before: the question is still there, and is not asked again.
-  if (asked !== undefined) await run.approve(asked);
-  const result = await run.result;
-  const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
-  await log.close();
-  return { before, result, records };
-}
 
-async function isAsked(path: string) {
-  const log = sqliteLog({ path });
-  const { records } = await log.read(session);
-  await log.close();
-  const asked = records.findLast(({ fact }) => fact?.type === 'approval_asked')?.fact;
-  const answered = records.some(({ fact }) => fact?.type === 'approval_answered');
-  return asked?.type === 'approval_asked' && !answered ? asked.toolCallId : undefined;
-}
-
-const linesIn = (path: string) =>
-  existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
-const factsOf = (records: readonly LogRecord[]) =>
-  records.filter(({ fact }) => fact !== undefined).map(({ offset }) => offset);
-
-describe.each(Object.entries(scenarios))('%s, killed at each fact,', (name, scenario) => {
-  test('goes on by its policy: nothing told is lost, nothing with effects runs twice', async () => {
-    const whole = join(folder, `${name}.db`);
-    await runAndDie(whole, join(folder, `${name}.txt`), name, Number.MAX_SAFE_INTEGER);
-    const log = sqliteLog({ path: whole });
-    const { records } = await log.read(session);
-    await log.close();
-    for (const [index, offset] of factsOf(records).entries()) {
-      const [path, lines] = [`${whole} ${offset}`, join(folder, `${name} ${offset}.txt`)];
-      if (!(await runAndDie(path, lines, name, offset))) continue;
-      const {
-        before,
-        result,
-        records: after,
-      } = await takeOver(path, lines, scenario, index % 2 === 1);
-      expect(result.error).toBeUndefined();
-      expect(problemsIn(session, after)).toEqual([]);
-      expect(before).toBeGreaterThanOrEqual(offset);
-      const written = linesIn(lines);
-      expect(new Set(written).size).toBe(written.length);
+  test('leaves the stage where it is tried again, and another one takes its place', () => {
+    for (const death of areCut('retry')) {
+      const { name, before, after, result, requests } = death;
+      const said = cutAnswer(death);
+      const items = itemsOf(after);
+      expect(said && itemOf(items, said.id), name).toBeUndefined();
+      const news = factsOf(after.slice(before.length));
+      expect(news, name).toContainEqual({ type: 'attempt_superseded', reason: 'interrupted' });
+      // What steers joins the next request, and so makes one more.
+      expect([result.text, requests], name).toEqual([
+        'Go on.',
+        isUnheard(death, 'message') ? 2 : 1,
+      ]);
+      expect(items.at(-1)?.parts, name).toEqual([{ kind: 'text', text: 'Go on.' }]);
     }
   });
+});
+
+test('a run goes on to its end, or ends as aborted where that was said, or where half an answer is kept', () => {
+  for (const death of those((one) => !isUnheard(one, 'abort'))) {
+    const { name, before, after, result, policy } = death;
+    const isKept =
+      policy === 'keep' && cutAnswer(death) !== undefined && !isUnheard(death, 'message');
+    const wasAborted = has(death, 'aborted') && !has(death, 'run_finished');
+    // Whoever took it over aborts what would never end.
+    const hangs = callsThat(after.slice(before.length), 'started', ['hang']).length > 0;
+    const isAborted = isKept || wasAborted || hangs;
+    expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
+    expect(result.error, name).toBeUndefined();
+    const last = itemsOf(after).findLast(({ kind }) => kind === 'assistant');
+    if (!isAborted && !has(death, 'aborted')) expect(last?.stop, name).toEqual({ reason: 'stop' });
+  }
+});
+
+test('a result that was told is still there, and so is every item that was finished', () => {
+  let results = 0;
+  for (const death of deaths) {
+    const { name, told, after } = death;
+    const items = itemsOf(after);
+    for (const item of toArray(folded(session, told).items)) {
+      const { id, turn, finished } = item;
+      if (finished) expect(itemOf(items, id), name).toEqual(toItem(item));
+      // What was done while a model spoke that was cut off does not count.
+      if (turn === cutAnswer(death)?.turn) continue;
+      for (const part of resultsIn([toItem(item)])) {
+        results++;
+        expect(resultsIn(items), name).toContainEqual(part);
+      }
+    }
+  }
+  expect(results).toBeGreaterThan(50);
+});
+
+describe('a tool', () => {
+  test('that may not run again ran at most once, and once where its result was told', () => {
+    let done = 0;
+    for (const { name, told, after, written } of deaths) {
+      const started = callsThat(after, 'started', withEffects);
+      expect(new Set(started).size, name).toBe(started.length);
+      for (const item of itemsOf(after))
+        for (const part of item.parts) {
+          if (part.kind !== 'tool_call' || part.name !== 'write') continue;
+          const { line } = part.input as { readonly line: string };
+          const times = written.filter((one) => one === line).length;
+          const wasTold = callsThat(told, 'completed', ['write']).includes(part.toolCallId);
+          if (wasTold) done++;
+          if (wasTold) expect(times, name).toBe(1);
+          else expect(times, name).toBeLessThanOrEqual(started.includes(part.toolCallId) ? 1 : 0);
+        }
+    }
+    expect(done).toBeGreaterThan(20);
+  });
+
+  test('that nobody knows the outcome of says so, or runs again where it may', () => {
+    let [unknown, again] = [0, 0];
+    for (const death of deaths.filter((one) => cutAnswer(one) === undefined)) {
+      const { name, after } = death;
+      const results = resultsIn(itemsOf(after));
+      const isAborted = factsOf(after).some(({ type }) => type === 'aborted');
+      const resultOf = (id: string) => results.find(({ toolCallId }) => toolCallId === id);
+      for (const id of callsThat(after, 'lost', withEffects)) {
+        unknown++;
+        const why = isAborted ? 'It was stopped' : 'nobody knows whether it was done';
+        const text = expect.stringContaining(why);
+        expect(resultOf(id), name).toMatchObject({ isError: true, text });
+      }
+      for (const id of callsThat(after, 'lost', ['look'])) {
+        again++;
+        expect(resultOf(id), name).toMatchObject({ isError: false, text: 'seen' });
+      }
+    }
+    expect(unknown).toBeGreaterThan(5);
+    expect(again).toBeGreaterThan(0);
+  });
+});
+
+describe('an approval', () => {
+  const asked = (records: readonly LogRecord[]) =>
+    factsOf(records).filter(
+      (fact) => fact.type === 'approval_asked' && fact.toolCallId === askedCall,
+    );
+
+  test('that was pending still is: it is not asked again, and nothing runs before it is given', () => {
+    const isPending = (death: Death) =>
+      has(death, 'approval_asked') &&
+      !has(death, 'approval_answered') &&
+      !isUnheard(death, 'approve');
+    for (const { name, parked, after, written, result } of those(isPending)) {
+      expect(parked?.written, name).toEqual([]);
+      expect(asked(parked?.records ?? []), name).toHaveLength(1);
+      expect(asked(after), name).toHaveLength(1);
+      expect([result.stop.reason, written], name).toEqual(['stop', ['one']]);
+    }
+  });
+
+  test('that was given before anybody heard of it counts', () => {
+    for (const { name, parked, after, written } of those((one) => isUnheard(one, 'approve'))) {
+      expect(parked, name).toBeUndefined();
+      expect(asked(after), name).toHaveLength(1);
+      const answer = { type: 'approval_answered', decision: 'allow', by: 'ada' };
+      expect(factsOf(after), name).toContainEqual(expect.objectContaining(answer));
+      expect(written, name).toEqual(['one']);
+    }
+  });
+});
+
+test('an abort that was on the log when its process died still aborts', () => {
+  const unheard = deaths.filter((one) => isUnheard(one, 'abort') && !has(one, 'run_finished'));
+  expect(unheard).not.toEqual([]);
+  for (const { name, result } of unheard) expect(result.stop.reason, name).toBe('aborted');
 });

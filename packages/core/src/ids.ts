@@ -75,7 +75,8 @@ export interface Ids {
   item(): ItemId;
   part(turn: number, attempt: number): PartId;
   toolCall(): ToolCallId;
-  execution(): ExecutionId;
+  /** Of a call, where it is one's. */
+  execution(call?: ToolCallId): ExecutionId;
 }
 
 function createIds(make: (kind: string, digits: number) => string): Ids {

@@ -65,7 +65,7 @@ export {
   PartialJson,
 } from './json/partial-json.ts';
 export { defaultLimits, type Limits } from './limits.ts';
-export { addDecimals, isDecimal } from './protocol/decimal.ts';
+export { addDecimals, compareDecimals, isDecimal } from './protocol/decimal.ts';
 export type {
   AppendBytes,
   AppendText,

@@ -10,6 +10,7 @@ export { type EditInput, editTool } from './files/edit.ts';
 export { type LsInput, lsTool } from './files/ls.ts';
 export { type ReadInput, readTool } from './files/read.ts';
 export { type WriteInput, writeTool } from './files/write.ts';
+export { approveBy } from './permissions/approve-by.ts';
 export type { PolicyCall } from './permissions/decide.ts';
 export {
   type PermissionPolicy,
@@ -24,6 +25,12 @@ export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
 export type { ShellEnv } from './shell/safe-env.ts';
+export {
+  type TaskAgent,
+  type TaskInput,
+  type TaskToolOptions,
+  taskTool,
+} from './task/task-tool.ts';
 export type { FileContent, Version } from './workspace/file-content.ts';
 export type { Entry, Listing } from './workspace/list-folder.ts';
 export type { OpenFile } from './workspace/open-file.ts';

@@ -1,69 +1,90 @@
 import type {
+  Attempt,
   DraftRecord,
-  ExecutionId,
   ItemId,
   RejectionCode,
   ToolCallId,
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
+import type { CallState } from '../loop/loop-state.ts';
 import type { RunContext } from '../run/context.ts';
 import type { PendingCall } from '../run/settings.ts';
+import { halted, unlessAborted } from '../run/unless-aborted.ts';
+import { Approvals } from './approvals.ts';
+import { execution } from './execution.ts';
+import { failure, refusal } from './failure.ts';
 import { Gate } from './gate.ts';
-import { perform } from './perform.ts';
+import { HandOvers } from './hand-overs.ts';
 import { prepare } from './prepare.ts';
-import { resultPart } from './result-part.ts';
 import { ResultPlaces } from './result-places.ts';
 
-export interface CallsOf {
-  readonly turn: number;
-  readonly attempt: number;
+export interface CallsOf extends Attempt {
   /** Where answers are, if there are some already. */
   readonly toolItemId: ItemId | undefined;
 }
 
+/** What became of a call: it has its result, waits for a person, or was left because all is to stop. */
+type Fate = 'answered' | 'parked' | 'left';
+
 /** Answers the calls of one attempt: each gets exactly one result, whatever happens. */
 export class CallRunner {
   readonly #context: RunContext;
-  readonly #at: { readonly turn: number; readonly attempt: number };
+  readonly #at: Attempt;
   readonly #gate: Gate;
   /** Stops what runs, with the run or with the attempt. */
   readonly #stop = new AbortController();
+  readonly #onAbort = () => this.#stop.abort();
+  readonly #approvals: Approvals;
   readonly #places: ResultPlaces;
+  readonly #handOvers: HandOvers;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The response came to its end: what runs counts. */
   #isAdopted = false;
 
   constructor(context: RunContext, { turn, attempt, toolItemId }: CallsOf) {
+    const { settings, journal, signal } = context;
     this.#context = context;
     this.#at = { turn, attempt };
-    this.#gate = new Gate(context.settings.limits.maxParallelTools);
-    this.#places = new ResultPlaces(this.#at, context.settings.ids, toolItemId);
-    const onAbort = () => this.#stop.abort();
-    if (context.signal.aborted) onAbort();
-    else context.signal.addEventListener('abort', onAbort, { signal: this.#stop.signal });
+    this.#gate = new Gate(settings.limits.maxParallelTools);
+    this.#approvals = new Approvals(context, this.#at);
+    this.#places = new ResultPlaces(this.#at, settings.ids, toolItemId, journal.state);
+    this.#handOvers = new HandOvers(this.#at);
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener('abort', this.#onAbort);
   }
 
   /** A call is whole while the model still speaks: one without effects may start. */
   async speculate(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
-    const { tools, approve } = this.#context.settings;
+    const { tools } = this.#context.settings;
     if (tools.get(call.name)?.effects !== 'none') return;
     const ready = await prepare(call, tools);
-    if (!ready.ok || this.#stop.signal.aborted || this.#isAdopted) return;
-    const decision = await approve(ready);
-    const isAllowed = (typeof decision === 'string' ? decision : decision.decision) === 'allow';
-    if (!isAllowed || this.#stop.signal.aborted || this.#isAdopted) return;
+    if (!ready.ok || this.#isLate(call)) return;
+    const { decision } = await this.#approvals.ruling(ready);
+    if (decision !== 'allow' || this.#isLate(call)) return;
     // Where it cannot be written down, the run stops, and says so.
     this.#start(ready, before).catch(() => {});
   }
 
-  /** Resolves when each of them has its result, or waits for nothing but a person who is not waited for. */
+  #isLate({ toolCallId }: ToolCallPart): boolean {
+    return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
+  }
+
+  get #isOver(): boolean {
+    return this.#stop.signal.aborted || this.#context.standing.isAborting;
+  }
+
+  /** Somebody decided on a call. */
+  wake(id: ToolCallId): void {
+    this.#approvals.wake(id);
+  }
+
+  /** Resolves when each of them has its result, waits for nothing but a person, or all is to stop. */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#places.place(calls));
-    const answers = await Promise.all(calls.map((call) => this.#answer(call)));
-    if (answers.includes('parked')) return 'parked';
-    return 'answered';
+    const fates = await Promise.all(calls.map((call) => this.#answer(call)));
+    return fates.includes('parked') && !fates.includes('left') ? 'parked' : 'answered';
   }
 
   /** None of them runs. */
@@ -72,14 +93,17 @@ export class CallRunner {
       code === 'aborted'
         ? 'It was stopped before it was done.'
         : 'It was not run: the answer was cut off. Make the call again if it is still wanted.';
+    if (code === 'aborted') await this.halt();
     await this.#write(this.#places.place(calls));
-    for (const call of calls) await this.#reject(call, code, message);
+    for (const call of calls)
+      if (this.#places.isOpen(call.toolCallId)) await this.#reject(call, code, message);
   }
 
-  /** What runs is stopped, and does not count. */
+  /** What runs is stopped, and is waited for. */
   async halt(): Promise<void> {
     this.#stop.abort();
-    await Promise.all(this.#running.values());
+    this.#context.signal.removeEventListener('abort', this.#onAbort);
+    await Promise.allSettled(this.#running.values());
   }
 
   /** The response did not come to its end with calls: nor does what is done already count. */
@@ -88,49 +112,63 @@ export class CallRunner {
     await this.#write(this.#places.retract(this.#context.journal.state));
   }
 
+  /** The attempt is superseded, and all that is told of it from now on comes too late. */
+  abandon(): void {
+    this.#places.close();
+  }
+
   /** Everything has its result. */
   async finish(): Promise<void> {
     await Promise.all(this.#running.values());
+    this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.#write(this.#places.finish(this.#context.journal.state));
   }
 
-  async #answer(call: ToolCallPart): Promise<'answered' | 'parked'> {
-    const running = this.#running.get(call.toolCallId);
-    if (running !== undefined) {
-      await running;
-      return 'answered';
-    }
+  async #answer(call: ToolCallPart): Promise<Fate> {
+    await this.#running.get(call.toolCallId);
+    if (!this.#places.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
-    if (decided === 'parked' || decided === 'answered') return decided;
-    await this.#gate.through(() => this.#start(decided, []));
-    return 'answered';
+    if (typeof decided === 'string') return decided;
+    await this.#start(decided, []);
+    return this.#places.isOpen(call.toolCallId) ? 'left' : 'answered';
   }
 
   /** May it run, and with what? */
-  async #decide(call: ToolCallPart): Promise<PendingCall | 'answered' | 'parked'> {
-    const { settings, journal, signal } = this.#context;
-    const { tools, approve, whileAsking } = settings;
-    const known = () => journal.loop.turn?.calls.get(call.toolCallId);
-    const ready = await prepare(call, tools, known()?.answer?.input);
+  async #decide(call: ToolCallPart): Promise<PendingCall | Fate> {
+    const { tools, whileAsking } = this.#context.settings;
+    const stop = this.#stop.signal;
+    const work = prepare(call, tools, this.#known(call)?.answer?.input);
+    const ready = await unlessAborted(work, stop);
+    if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    const { execution, answer: earlier } = known() ?? {};
-    if (execution?.isLost) return ready.tool.replay === 'safe' ? ready : this.#unknown(call);
-    if (earlier?.decision === 'allow') return ready;
-    const given = known()?.isAsked ? 'ask' : await approve(ready);
-    const { decision, reason } =
-      typeof given === 'string' ? { decision: given, reason: undefined } : given;
-    if (decision === 'allow') return ready;
-    if (decision === 'deny') return this.#reject(call, 'denied', refusal(reason));
-    if (!known()?.isAsked) await this.#ask(ready, reason);
-    if (known()?.answer === undefined && whileAsking === 'park') return 'parked';
-    await this.#answered(call.toolCallId);
-    const answer = known()?.answer;
-    if (signal.aborted || answer === undefined)
-      return this.#reject(call, 'aborted', 'It was stopped before anybody decided.');
+    if (this.#known(call)?.execution?.isLost)
+      return ready.tool.replay === 'safe' ? ready : this.#unknown(call);
+    if (!this.#known(call)?.isAsked) {
+      const ruling = await unlessAborted(this.#approvals.ruling(ready), stop);
+      if (ruling === halted) return 'left';
+      if (ruling.decision === 'deny') return this.#reject(call, 'denied', refusal(ruling.reason));
+      if (ruling.decision === 'allow') return ready;
+      if (this.#known(call)?.answer === undefined)
+        await this.#write([this.#approvals.asked(ready, ruling)]);
+    }
+    if (this.#known(call)?.answer === undefined && whileAsking === 'park') return 'parked';
+    await this.#approvals.answered(call.toolCallId, stop);
+    return this.#answeredBy(ready);
+  }
+
+  async #answeredBy(ready: PendingCall): Promise<PendingCall | Fate> {
+    const { call } = ready;
+    const answer = this.#known(call)?.answer;
+    if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', refusal(answer.reason));
     if (answer.input === undefined) return ready;
-    const changed = await prepare(call, tools, answer.input);
+    const changed = await prepare(call, this.#context.settings.tools, answer.input);
     return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
+  }
+
+  /** What is on the log about a call. */
+  #known({ toolCallId }: ToolCallPart): CallState | undefined {
+    return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
   /** It ran in a process that died: perhaps to its end. */
@@ -141,107 +179,30 @@ export class CallRunner {
     return 'answered';
   }
 
-  #ask({ call: { toolCallId, name } }: PendingCall, reason: string | undefined): Promise<void> {
-    const fact = {
-      type: 'approval_asked',
-      toolCallId,
-      name,
-      ...(reason !== undefined && { reason }),
-    } as const;
-    return this.#write([{ ...this.#at, fact }]);
-  }
-
-  readonly #waiting = new Map<ToolCallId, () => void>();
-
-  /** Somebody decided on a call: whoever waits for that goes on. */
-  wake(id: ToolCallId): void {
-    this.#waiting.get(id)?.();
-  }
-
-  async #answered(id: ToolCallId): Promise<void> {
-    const { journal, signal } = this.#context;
-    if (journal.loop.turn?.calls.get(id)?.answer !== undefined || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.#waiting.set(id, resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    this.#waiting.delete(id);
-  }
-
   #start(ready: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
-    const { call } = ready;
-    const running = this.#execute(ready, before);
-    this.#running.set(call.toolCallId, running);
+    const running = this.#gate.through(() => this.#execute(ready, before));
+    this.#running.set(ready.call.toolCallId, running);
     return running;
   }
 
-  async #execute(ready: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
-    for (let tried = 0; ; tried++) {
-      const isDone = await this.#tryOnce(ready, before, tried < ready.tool.retries);
-      if (isDone) return;
-    }
-  }
-
-  async #tryOnce(
-    { call, tool, input, summary }: PendingCall,
-    before: readonly ToolCallPart[],
-    mayFail: boolean,
-  ): Promise<boolean> {
-    const { settings, journal, session } = this.#context;
-    const { ids, clock, log, retry } = settings;
-    const { toolCallId, name } = call;
-    const executionId = ids.execution();
-    const child = tool.startsSession ? ids.session() : undefined;
-    const about = { toolCallId, name, executionId };
-    const started = {
-      type: 'tool_execution_started',
-      ...about,
-      summary,
-      ...(child && { child }),
-    } as const;
-    await this.#write([...this.#places.place([...before, call]), { ...this.#at, fact: started }]);
-    const { id: runId } = journal.loop.run ?? { id: '' as never };
-    const context = {
-      ...{ session, runId, turn: this.#at.turn, toolCallId, executionId, child },
-      blobs: log.blobs,
-      update: (text: string) => this.#update(toolCallId, text),
+  /** Its turn has come; much may have happened while it waited for that. */
+  async #execute(waiting: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
+    const { call, tool } = waiting;
+    const stop = this.#stop.signal;
+    if (this.#isOver) return;
+    const ready = this.#known(call)?.answer ? await this.#answeredBy(waiting) : waiting;
+    if (typeof ready === 'string') return;
+    const options = {
+      ...{ context: this.#context, at: this.#at, places: this.#places, stop },
+      isOver: () => this.#isOver,
+      isAdopted: () => this.#isAdopted,
+      beside: (part: ToolResultPart) => this.#handOvers.draftsFor(ready, part),
     };
-    const performed = await perform(tool, input, context, {
-      clock,
-      graceMs: retry.toolGraceMs,
-      stop: this.#stop.signal,
-    });
-    if (!this.#isAdopted && this.#stop.signal.aborted) {
-      await this.#write([this.#finished(about, true, 'discarded')]);
-      return true;
+    // After an abort nothing is begun, not even where the log has not told of it yet.
+    for (let tried = 0; !this.#isOver; tried++) {
+      const places = this.#places.place([...before, call]);
+      if (await execution(ready, places, tried < tool.retries, options)) return;
     }
-    if (performed.hasThrown && mayFail && !this.#stop.signal.aborted) {
-      await this.#write([this.#finished(about, true, 'completed')]);
-      return false;
-    }
-    const part = await resultPart(call, performed.output, tool, log.blobs);
-    await this.#write([
-      ...this.#places.fill(part),
-      this.#finished(about, part.isError, 'completed'),
-    ]);
-    return true;
-  }
-
-  #finished(
-    about: {
-      readonly toolCallId: ToolCallId;
-      readonly name: string;
-      readonly executionId: ExecutionId;
-    },
-    isError: boolean,
-    outcome: 'completed' | 'discarded',
-  ): DraftRecord {
-    return { ...this.#at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
-  }
-
-  #update(id: ToolCallId, text: string): void {
-    const told = text === '' ? [] : this.#places.append(id, text);
-    if (told.length > 0) this.#context.journal.stream(told).catch(() => {});
   }
 
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
@@ -254,12 +215,4 @@ export class CallRunner {
   #write(drafts: readonly DraftRecord[]): Promise<void> {
     return drafts.length === 0 ? Promise.resolve() : this.#context.journal.write(drafts);
   }
-}
-
-function failure({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
-  return { kind: 'tool_result', toolCallId, name, text, isError: true };
-}
-
-function refusal(reason: string | undefined): string {
-  return reason === undefined ? 'It was not allowed.' : `It was not allowed: ${reason}`;
 }

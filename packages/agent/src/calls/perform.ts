@@ -1,11 +1,10 @@
 import type { Clock } from '@millrace/providers';
-import type { Execution, Tool, ToolContext, ToolOutput, ToolReturn } from '../tool/tool.ts';
+import { textOfError } from '../errors/text-of-error.ts';
+import type { Tool, ToolContext, ToolOutput, ToolReturn } from '../tool/tool.ts';
 import { outputOf } from './result-part.ts';
 
 export interface Performance {
   readonly output: ToolOutput['output'];
-  /** It ended by itself, with or without an error; otherwise it was stopped. */
-  readonly isOwn: boolean;
   readonly hasThrown: boolean;
 }
 
@@ -17,6 +16,9 @@ export interface PerformOptions {
   readonly stop: AbortSignal;
 }
 
+const early = 'It was stopped before it was done.';
+export const stoppedEarly: Performance = stopped(early);
+
 /** Runs a tool to its end, to its time-out, or until it is told to stop. It never throws. */
 export async function perform(
   tool: Tool,
@@ -24,9 +26,11 @@ export async function perform(
   context: Omit<ToolContext, 'signal'>,
   { clock, graceMs, stop }: PerformOptions,
 ): Promise<Performance> {
+  if (stop.aborted) return stoppedEarly;
   const own = new AbortController();
   const ended = Promise.withResolvers<Performance>();
-  let why = 'It was stopped before it was done.';
+  const { timeoutMs } = tool;
+  let why: string | undefined;
   let cancel = () => {};
   const halt = (reason: string) => {
     if (own.signal.aborted) return;
@@ -34,23 +38,21 @@ export async function perform(
     own.abort(new Error(reason));
     cancel();
     // Whatever does not stop when it is told to is not waited for.
-    cancel = clock.after(graceMs, () => ended.resolve(stopped(why)));
+    cancel = clock.after(graceMs, () => ended.resolve(stopped(reason)));
   };
-  const onStop = () => halt('It was stopped before it was done.');
-  const { timeoutMs } = tool;
-  if (timeoutMs !== undefined)
-    cancel = clock.after(timeoutMs, () =>
-      halt(`It took longer than ${timeoutMs} ms and was stopped.`),
-    );
+  const onStop = () => halt(early);
+  const onTimeout = () => halt(`It took longer than ${timeoutMs} ms and was stopped.`);
+  if (timeoutMs !== undefined) cancel = clock.after(timeoutMs, onTimeout);
   stop.addEventListener('abort', onStop);
-  if (stop.aborted) onStop();
-  const run = async () =>
-    outputOf(await drained(tool.execute(input, { ...context, signal: own.signal }), context));
-  const isHalted = () => own.signal.aborted;
+  const run = async () => {
+    const execution: unknown = tool.execute(input, { ...context, signal: own.signal });
+    return outputOf(await (isGenerator(execution) ? drained(execution, context, own) : execution));
+  };
   run().then(
-    (output) => ended.resolve({ output, isOwn: true, hasThrown: false }),
+    (output) =>
+      ended.resolve({ output: stop.aborted ? output : noting(why, output), hasThrown: false }),
     (error: unknown) =>
-      ended.resolve(isHalted() ? stopped(why) : { ...failed(error), isOwn: true, hasThrown: true }),
+      ended.resolve(why === undefined ? failed(textOfError(error)) : stopped(why)),
   );
   const performance = await ended.promise;
   cancel();
@@ -58,24 +60,36 @@ export async function perform(
   return performance;
 }
 
-/** What a generator yields is what it tells meanwhile. */
+type Generator = AsyncGenerator<string, ToolReturn>;
+
+function isGenerator(execution: unknown): execution is Generator {
+  return typeof execution === 'object' && execution !== null && Symbol.asyncIterator in execution;
+}
+
+/** What a generator yields is what it tells meanwhile. One that is to stop is told so where it stands. */
 async function drained(
-  execution: Execution,
+  execution: Generator,
   { update }: Pick<ToolContext, 'update'>,
+  { signal }: AbortController,
 ): Promise<ToolReturn> {
-  if (!(Symbol.asyncIterator in execution)) return execution;
+  signal.addEventListener('abort', () => void execution.return(undefined).catch(() => {}));
   for (;;) {
     const next = await execution.next();
+    if (next.done && signal.aborted && next.value === undefined) throw signal.reason;
     if (next.done) return next.value;
     update(next.value);
   }
 }
 
-function failed(error: unknown): Pick<Performance, 'output'> {
-  const text = error instanceof Error ? error.message : String(error);
-  return { output: { text: text === '' ? 'It failed without saying why.' : text, isError: true } };
+/** One that ended tidily when its time was over has not done all of it. */
+function noting(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
+  return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };
 }
 
-function stopped(why: string): Performance {
-  return { output: { text: why, isError: true }, isOwn: false, hasThrown: false };
+function failed(text: string): Performance {
+  return { output: { text, isError: true }, hasThrown: true };
+}
+
+function stopped(text: string): Performance {
+  return { output: { text, isError: true }, hasThrown: false };
 }

@@ -1,4 +1,5 @@
 import type { JsonValue, RejectionCode, ToolCallPart } from '@millrace/core';
+import { textOfError } from '../errors/text-of-error.ts';
 import type { PendingCall } from '../run/settings.ts';
 import type { Tool } from '../tool/tool.ts';
 import { nearestNames } from './nearest-names.ts';
@@ -15,7 +16,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const tool = tools.get(call.name);
   if (tool === undefined) return { ok: false, code: 'unknown', message: unknown(call.name, tools) };
-  const given = changed ?? call.input;
+  const given = changed === undefined ? call.input : changed;
   if (given === undefined || call.partial)
     return {
       ok: false,
@@ -28,17 +29,22 @@ export async function prepare(
       return {
         ok: false,
         code: 'invalid',
-        message: `The arguments do not fit:\n${validated.problem}`,
+        message: `The arguments do not fit:\n${shortened(validated.problem)}`,
       };
     const { value: input } = validated;
     return { ok: true, call, tool, input, summary: summaryOf(tool, input) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { ok: false, code: 'invalid', message: `The arguments could not be checked: ${why}` };
+    const message = `The arguments could not be checked: ${shortened(textOfError(error))}`;
+    return { ok: false, code: 'invalid', message };
   }
 }
 
+const longestProblem = 10_000;
 const longestSummary = 200;
+
+function shortened(text: string): string {
+  return text.length > longestProblem ? `${text.slice(0, longestProblem)}…`.toWellFormed() : text;
+}
 
 function summaryOf(tool: Tool, input: unknown): string {
   try {

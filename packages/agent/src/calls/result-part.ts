@@ -1,19 +1,27 @@
-import type { JsonValue, ToolCallPart, ToolResultPart } from '@millrace/core';
+import {
+  type FilePart,
+  type MediaPart,
+  parseJson,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
-import type { Tool, ToolOutput, ToolReturn } from '../tool/tool.ts';
+import type { Tool, ToolOutput } from '../tool/tool.ts';
 
 type Output = ToolOutput['output'];
 
-/** Whatever a tool returned, as a result in full. */
-export function outputOf(returned: ToolReturn): Output {
+/** Whatever a tool returned, as a result in full. What is no JSON is as JSON writes it. */
+export function outputOf(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
   if (isOutput(returned)) return returned.output;
-  const value = returned as JsonValue;
-  return { text: JSON.stringify(value), value };
+  const text: string | undefined = JSON.stringify(returned);
+  if (text === undefined) return { text: 'Done.' };
+  const parsed = parseJson(text);
+  return parsed.ok ? { text, value: parsed.value } : { text };
 }
 
-function isOutput(returned: ToolReturn): returned is ToolOutput {
+function isOutput(returned: unknown): returned is ToolOutput {
   if (typeof returned !== 'object' || returned === null) return false;
   const { output } = returned as Partial<ToolOutput>;
   return typeof output === 'object' && output !== null && typeof output.text === 'string';
@@ -26,8 +34,8 @@ export async function resultPart(
   { maxOutputLength }: Pick<Tool, 'maxOutputLength'>,
   blobs: BlobStore,
 ): Promise<ToolResultPart> {
-  const { value, isError = false, attachments = [] } = output;
-  const text = output.text.toWellFormed();
+  const { value, isError = false, attachments = [], metadata } = output;
+  const text = String(output.text).toWellFormed();
   const head = { kind: 'tool_result', toolCallId, name, isError } as const;
   if (text.length <= maxOutputLength) {
     return {
@@ -35,6 +43,7 @@ export async function resultPart(
       text,
       ...(value !== undefined && { value }),
       ...(attachments.length > 0 && { attachments }),
+      ...(metadata && { metadata }),
     };
   }
   const ref = await blobs.put(new TextEncoder().encode(text));
@@ -43,15 +52,21 @@ export async function resultPart(
   return {
     ...head,
     text: clipped(text, maxOutputLength, ref.hash),
-    metadata: { wholeOutput: { hash: ref.hash, length: ref.length } },
+    metadata: { ...metadata, wholeOutput: { hash: ref.hash, length: ref.length } },
     attachments: [...attachments, { ...whole, source }],
   };
+}
+
+/** Is it the whole of a text that the part has clipped? */
+export function isWhole({ source }: MediaPart | FilePart, { metadata }: ToolResultPart): boolean {
+  const { hash } = (metadata?.['wholeOutput'] ?? {}) as { readonly hash?: string };
+  return source.type === 'blob' && source.hash === hash;
 }
 
 function clipped(text: string, most: number, hash: string): string {
   const half = Math.floor(most / 2);
   const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
   const left = text.length - start.length - end.length;
-  const note = `\n[… ${left} characters are left out here; the whole is blob ${hash} …]\n`;
+  const note = `\n[… ${left} characters are left out here; the whole is kept as output ${hash} …]\n`;
   return (start + note + end).toWellFormed();
 }

@@ -20,11 +20,16 @@ export class ResultPlaces {
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
-  /** `itemId` where there are some already. */
-  constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined) {
+  /** `itemId` where there are some already; those that are open there are gone on with. */
+  constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
     this.#at = at;
     this.#ids = ids;
     this.#itemId = itemId;
+    if (itemId === undefined) return;
+    this.#writer = new DeltaWriter({ itemId, ...at, ids });
+    for (const { begin, text } of state.open)
+      if (begin.kind === 'tool_result' && begin.itemId === itemId)
+        this.#open.set(begin.toolCallId, this.#writer.goOn(begin, text.length));
   }
 
   /** Gives each a place in this order, whatever is done first. */
@@ -34,6 +39,11 @@ export class ResultPlaces {
       if (!this.#open.has(toolCallId))
         this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
     return [...drafts, ...this.#taken()];
+  }
+
+  /** It has a place, and no result yet. */
+  isOpen(id: ToolCallId): boolean {
+    return this.#open.get(id)?.isOpen ?? false;
   }
 
   /** What is told meanwhile. */
@@ -47,6 +57,11 @@ export class ResultPlaces {
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#taken();
+  }
+
+  /** What is told from now on comes too late. */
+  close(): void {
+    this.#open.clear();
   }
 
   /** None of them counts. */

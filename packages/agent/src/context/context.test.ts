@@ -78,6 +78,25 @@ describe('a context that gets long', () => {
   });
 });
 
+test('a context is also summarised because somebody says so, whoever drives then', async () => {
+  const provider = scriptedProvider([
+    'One.',
+    'Two.',
+    'Three.',
+    'It was counted to three.',
+    'Four.',
+  ]);
+  const log = memoryLog();
+  const agent = createAgent({ provider, log });
+  for (const said of ['And one?', 'And two?', 'And three?'])
+    await agent.run(said, { session }).result;
+  await log.submit(session, { type: 'compact' }, 'k');
+  expect((await agent.resume(session).result).stop.reason).toBe('stop');
+  expect((await agent.run('And four?', { session }).result).text).toBe('Four.');
+  const sent = provider.calls.at(-1)?.request.items.map(({ kind }) => kind);
+  expect(sent).toEqual(['context', 'user', 'assistant', 'user']);
+});
+
 describe('what is covered', () => {
   const kinds = fc.array(
     fc.constantFrom('user', 'assistant', 'tool') as fc.Arbitrary<Item['kind']>,
@@ -87,7 +106,7 @@ describe('what is covered', () => {
     fc.assert(
       fc.property(kinds, fc.nat(5), (all, keep) => {
         const items = all.map((kind, at): Item => ({ id: itemId(`i${at}`), kind, parts: [] }));
-        const covered = new Set(coverable(items, keep));
+        const covered = new Set(coverable(items, keep).flat());
         const left = items.filter(({ id }) => !covered.has(id));
         expect(items.slice(items.length - left.length)).toEqual(left);
         if (covered.size > 0) expect(left[0]?.kind).not.toBe('tool');

@@ -4,11 +4,19 @@ export type AgentErrorCode =
   | 'bad_option'
   /** Two tools, or two agents, of one name. */
   | 'name_taken'
+  /** The session was handed to somebody who is not there. */
+  | 'unknown_agent'
   /** The session has a fact marked `must_understand` that this version does not. */
   | 'not_understood'
   /** There is no such call to decide on, or it was decided on already. */
   | 'no_such_call'
+  | 'no_such_item'
+  | 'no_such_session'
   | 'run_over'
+  /** A bug of ours: the loop would turn for ever. */
+  | 'stuck'
+  /** Not all of what a session said is left. */
+  | 'not_replayable'
   /** What is in the log does not follow from what is before it. */
   | 'not_foldable';
 

@@ -9,6 +9,7 @@ import {
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { AgentError } from '../errors/agent-error.ts';
+import { textOfError } from '../errors/text-of-error.ts';
 import { foldLoop } from '../loop/fold-loop.ts';
 import { emptyLoop, type LoopState } from '../loop/loop-state.ts';
 import type { Observer } from '../observers/observer.ts';
@@ -61,6 +62,7 @@ export class Journal {
 
   /** Resolves when it is committed and told. Rejects where it could not be stored. */
   write(drafts: readonly DraftRecord[]): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#inFlight++;
     const written = this.#options.driver.append(drafts).then(
       (batch) => this.#tell(batch),
@@ -86,12 +88,18 @@ export class Journal {
     return this.#last;
   }
 
+  /** Nothing more can be written: the lease is lost, for instance. */
+  fail(error: unknown): void {
+    this.#failure ??= error instanceof Error ? error : new Error(textOfError(error));
+  }
+
   #fail(error: unknown): never {
-    this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    this.fail(error);
     throw this.#failure;
   }
 
   #tell(batch: Batch): void {
+    if (this.#failure !== undefined) throw this.#failure;
     const { observe, onRecord } = this.#options;
     this.#fold(batch, (before, record, after) => {
       observe?.(record, [...agentEvents(before, record, after)]);

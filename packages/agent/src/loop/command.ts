@@ -1,4 +1,13 @@
-import type { Item, JsonObject, JsonValue, ToolCallId } from '@millrace/core';
+import {
+  decodeTranscript,
+  encodeTranscript,
+  type Item,
+  isId,
+  type JsonObject,
+  type JsonValue,
+  type ToolCallId,
+  transcriptVersion,
+} from '@millrace/core';
 
 /** What somebody wants of a session that is driven, or is to be. It travels as JSON. */
 export type Command =
@@ -9,12 +18,19 @@ export type Command =
       readonly items: readonly Item[];
     }
   | { readonly type: 'abort'; readonly reason?: string | undefined }
+  /** What was said long ago is summarised, however long it is. */
+  | { readonly type: 'compact' }
+  | Decision;
+
+export type Decision =
   | {
       readonly type: 'approve';
       readonly toolCallId: ToolCallId;
       /** What the call runs with instead. */
       readonly input?: JsonValue | undefined;
       readonly by?: string | undefined;
+      /** Also for what is asked by the same rule, until this time or to the session's end. */
+      readonly until?: number | 'session' | undefined;
     }
   | {
       readonly type: 'deny';
@@ -25,25 +41,63 @@ export type Command =
 
 export interface QueuedCommand {
   readonly key: string;
-  readonly command: Command;
+  /** Where it is one of ours and cannot be read, it is dealt with by taking it off the queue. */
+  readonly command: Command | { readonly type: 'unreadable' };
 }
 
-/** As it is stored: JSON has no undefined. */
+/** As it is stored. Throws where an item is not one that can be. */
 export function toJson(command: Command): JsonObject {
-  return JSON.parse(JSON.stringify(command)) as JsonObject;
+  const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
+  return command.type === 'message' ? { ...json, items: itemsToJson(command.items) } : json;
+}
+
+function itemsToJson(items: readonly Item[]): JsonValue {
+  const { items: json } = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
+  itemsOf(json);
+  return json;
 }
 
 /** Undefined where it is none of ours: it stays in the queue for whoever knows it. */
-export function commandOf(json: JsonObject): Command | undefined {
+export function commandOf(json: JsonObject): QueuedCommand['command'] | undefined {
   switch (json['type']) {
     case 'message':
-      return Array.isArray(json['items']) ? (json as unknown as Command) : undefined;
+      return messageOf(json);
     case 'abort':
-      return json as unknown as Command;
+      return { type: 'abort', reason: textOf(json['reason']) };
+    case 'compact':
+      return { type: 'compact' };
     case 'approve':
     case 'deny':
-      return typeof json['toolCallId'] === 'string' ? (json as unknown as Command) : undefined;
+      return decisionOf(json) ?? { type: 'unreadable' };
     default:
       return undefined;
   }
+}
+
+/** A message that says nothing else waits for its turn. */
+function messageOf({ items, when }: JsonObject): QueuedCommand['command'] {
+  try {
+    const steers = when === 'steer';
+    return { type: 'message', when: steers ? 'steer' : 'follow_up', items: itemsOf(items) };
+  } catch {
+    return { type: 'unreadable' };
+  }
+}
+
+function itemsOf(items: JsonValue | undefined): readonly Item[] {
+  return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+}
+
+function decisionOf(json: JsonObject): Decision | undefined {
+  const { type, toolCallId, input, until } = json;
+  if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
+  const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };
+  if (type === 'deny') return { type, ...about, reason: textOf(json['reason']) };
+  const isTime = Number.isSafeInteger(until) && Number(until) >= 0;
+  const lasts = until === 'session' ? until : isTime ? Number(until) : undefined;
+  return { type: 'approve', ...about, input, until: lasts };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

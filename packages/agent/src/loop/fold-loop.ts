@@ -1,13 +1,18 @@
-import type { Fact, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type { Fact, ItemId, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
 import { commandOf } from './command.ts';
 import { type CallState, type LoopState, noCall, type TurnState } from './loop-state.ts';
+import { isOverflow } from './overflow.ts';
 
 /** The state with one more record. */
 export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {
   if (fact === undefined) return state;
   switch (fact.type) {
-    case 'run_started':
-      return { ...state, run: { id: fact.runId, turns: 0, finishedTurns: 0, aborted: undefined } };
+    case 'run_started': {
+      const run = { id: fact.runId, turns: 0, finishedTurns: 0, aborted: undefined };
+      return { ...state, run, lastError: undefined };
+    }
+    case 'error_reported':
+      return { ...state, lastError: fact.error };
     case 'run_finished':
       return { ...state, run: undefined };
     case 'aborted':
@@ -20,17 +25,21 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     case 'item_started':
-      if (turn === 0) return fact.kind === 'user' ? { ...state, hasInput: true } : state;
+      if (turn === 0) return isInput(fact.kind) ? { ...state, hasInput: true } : state;
       return withItem(state, turn, attempt, fact);
-    case 'compacted': {
-      const covered = new Set([...state.compacted.covered, ...fact.itemIds]);
-      return { ...state, compacted: { covered, summary: fact.summary }, lastTokens: 0 };
-    }
+    case 'compacted':
+      return compact(state, fact.itemIds, fact.summary);
     case 'response_finished': {
-      const { input, output } = fact.usage;
-      const isAside = state.turn?.isAside ?? false;
-      const lastTokens = isAside ? state.lastTokens : input + output;
+      const lastTokens = state.turn?.isAside ? state.lastTokens : lengthOf(fact);
       return inTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
+    }
+    case 'approval_answered': {
+      const answered = inTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+      const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
+      if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
+        return answered;
+      const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
+      return { ...answered, standing: new Map(state.standing).set(rule, until) };
     }
     case 'turn_started':
       return startTurn(state, turn);
@@ -39,6 +48,27 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     default:
       return inTurn(state, turn, (open) => foldTurn(open, attempt, fact));
   }
+}
+
+/** Something that the model is to answer. */
+function isInput(kind: ItemKind): boolean {
+  return kind === 'user' || kind === 'developer' || kind === 'notification';
+}
+
+/** About how long the next request is: longer than it may be, where it was too long. */
+function lengthOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
+  return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
+}
+
+/** What was too long to be answered is still to be answered, when it is shorter. */
+function compact(
+  state: LoopState,
+  itemIds: readonly ItemId[],
+  summary: string | undefined,
+): LoopState {
+  const covered = new Set([...state.compacted.covered, ...itemIds]);
+  const shorter = { ...state, compacted: { covered, summary }, lastTokens: 0 };
+  return isOverflow(state.lastStop) ? { ...shorter, hasInput: true, lastStop: undefined } : shorter;
 }
 
 function startTurn(state: LoopState, turn: number): LoopState {
@@ -51,6 +81,7 @@ function startTurn(state: LoopState, turn: number): LoopState {
     toolItemId: undefined,
     stop: undefined,
     calls: new Map(),
+    handedTo: undefined,
     isAside: false,
     hadInput: state.hasInput,
   };
@@ -62,7 +93,8 @@ function finishTurn(state: LoopState, lastStop: Stop): LoopState {
   const { run, turn } = state;
   if (turn?.isAside) return { ...state, turn: undefined };
   const counted = run && { ...run, finishedTurns: run.finishedTurns + 1 };
-  return { ...state, run: counted, turn: undefined, lastStop };
+  const agent = turn?.handedTo ?? state.agent;
+  return { ...state, run: counted, turn: undefined, lastStop, agent };
 }
 
 function inTurn(state: LoopState, turn: number, change: (open: TurnState) => TurnState): LoopState {
@@ -81,11 +113,13 @@ function withItem(
   if (turn?.turn !== number) return state;
   if (kind === 'tool') return { ...state, turn: { ...turn, toolItemId: itemId } };
   if (kind !== 'assistant' && kind !== 'context') return state;
-  const isAside = kind === 'context';
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
-  const tried = { ...turn, ...fresh, attempt, itemId, isAside };
-  // What nobody has answered yet is still to be answered.
-  return { ...state, turn: tried, hasInput: isAside ? turn.hadInput : state.hasInput };
+  const tried = { ...turn, ...fresh, attempt, itemId };
+  if (kind === 'assistant') return { ...state, turn: tried };
+  // What nobody has answered yet is still to be answered. Where a summary is written is not sent.
+  const covered = new Set(state.compacted.covered).add(itemId);
+  const compacted = { ...state.compacted, covered };
+  return { ...state, turn: { ...tried, isAside: true }, hasInput: turn.hadInput, compacted };
 }
 
 function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
@@ -104,6 +138,8 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
       return fact.itemId === turn.itemId ? { ...turn, stop: fact.stop } : turn;
     case 'item_finished':
       return fact.itemId === turn.itemId && fact.stop ? { ...turn, stop: fact.stop } : turn;
+    case 'handed_off':
+      return { ...turn, handedTo: fact.to };
     default:
       return 'toolCallId' in fact ? withCall(turn, fact.toolCallId, fact) : turn;
   }
@@ -118,10 +154,11 @@ function withCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
 function foldCall(call: CallState, fact: Fact): CallState {
   switch (fact.type) {
     case 'approval_asked':
-      return { ...call, isAsked: true };
+      return { ...call, isAsked: true, rule: fact.rule };
     case 'approval_answered': {
       const { decision, reason, input } = fact;
-      return { ...call, answer: { decision, reason, input } };
+      // The first word counts.
+      return call.answer ? call : { ...call, answer: { decision, reason, input } };
     }
     case 'tool_call_rejected':
       return { ...call, isRejected: true };

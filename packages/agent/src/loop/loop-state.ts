@@ -1,4 +1,12 @@
-import type { ExecutionId, ItemId, JsonValue, RunId, Stop, ToolCallId } from '@millrace/core';
+import type {
+  ErrorInfo,
+  ExecutionId,
+  ItemId,
+  JsonValue,
+  RunId,
+  Stop,
+  ToolCallId,
+} from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
 
 /** What the loop has to know of a session, besides its items. A fold of the log, like these. */
@@ -10,17 +18,24 @@ export interface LoopState {
   readonly lastTurn: number;
   /** How the last finished one ended. */
   readonly lastStop: Stop | undefined;
+  /** What went wrong last, in this run. */
+  readonly lastError: ErrorInfo | undefined;
   /** Something was said that no request has had yet. */
   readonly hasInput: boolean;
   /** What the last compaction made of the session, for what a model is sent. */
   readonly compacted: Compacted;
   /** Tokens of the last request and its answer: about how long the next one is. */
   readonly lastTokens: number;
+  /** Whom it was handed to. */
+  readonly agent: string | undefined;
+  /** What was allowed for longer than one call, by rule: until this time. */
+  readonly standing: ReadonlyMap<string, number>;
   /** Those that wait, in order. */
   readonly commands: readonly QueuedCommand[];
 }
 
 export interface Compacted {
+  /** What is not sent any more, and where summaries were written. */
   readonly covered: ReadonlySet<ItemId>;
   /** What stands for them. */
   readonly summary: string | undefined;
@@ -50,6 +65,8 @@ export interface TurnState {
   /** How the response ended. */
   readonly stop: Stop | undefined;
   readonly calls: ReadonlyMap<ToolCallId, CallState>;
+  /** Whom the session is handed to when the turn is over. */
+  readonly handedTo: string | undefined;
   /** It is not part of the conversation: a summary is made. */
   readonly isAside: boolean;
   /** There was something that no request has had yet, before this turn. */
@@ -59,6 +76,8 @@ export interface TurnState {
 /** What was decided on a call, and done. Its result is in the tool item. */
 export interface CallState {
   readonly isAsked: boolean;
+  /** What an answer that lasts is about. */
+  readonly rule: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
   readonly isRejected: boolean;
   /** The last one. */
@@ -82,6 +101,7 @@ interface ExecutionState {
 
 export const noCall: CallState = {
   isAsked: false,
+  rule: undefined,
   answer: undefined,
   isRejected: false,
   execution: undefined,
@@ -93,8 +113,11 @@ export const emptyLoop: LoopState = {
   turn: undefined,
   lastTurn: 0,
   lastStop: undefined,
+  lastError: undefined,
   hasInput: false,
   compacted: { covered: new Set(), summary: undefined },
   lastTokens: 0,
+  agent: undefined,
+  standing: new Map(),
   commands: [],
 };

@@ -8,7 +8,9 @@ import {
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { ModelRequest } from '@millrace/providers';
+import { isWhole } from '../calls/result-part.ts';
 import { contextOf } from '../context/context-of.ts';
+import type { ContextFilter } from '../context/drop-parts.ts';
 import type { Compacted } from '../loop/loop-state.ts';
 import type { Settings } from './settings.ts';
 
@@ -17,10 +19,11 @@ export async function buildRequest(
   settings: Settings,
   state: FoldState,
   compacted: Compacted,
+  more: readonly ContextFilter[] = [],
 ): Promise<ModelRequest> {
-  const { instructions, tools, request, log, contextFilters } = settings;
+  const { instructions, tools, request, output, log, contextFilters } = settings;
   const context = contextOf(transcript(state), compacted);
-  const said = contextFilters.reduce((items, filter) => filter(items), context);
+  const said = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
   const told = typeof instructions === 'function' ? await instructions(said) : instructions;
   const items = await Promise.all(said.map((item) => withBytes(item, log.blobs)));
   const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
@@ -32,6 +35,7 @@ export async function buildRequest(
     ...request,
     items: told === undefined ? items : [systemItem(told), ...items],
     ...(definitions.length > 0 && { tools: definitions }),
+    ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
 }
 
@@ -39,7 +43,7 @@ function systemItem(text: string): Item {
   return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
 }
 
-/** Providers take bytes, not names of blobs. */
+/** Providers take bytes, not names of blobs. What was clipped stays clipped. */
 export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
   if (!item.parts.some(hasBlob)) return item;
   return { ...item, parts: await Promise.all(item.parts.map((part) => loaded(part, blobs))) };
@@ -52,8 +56,10 @@ function hasBlob(part: Part): boolean {
 
 async function loaded<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
   if (part.kind === 'tool_result' && part.attachments !== undefined) {
-    const attachments = await Promise.all(part.attachments.map((one) => loaded(one, blobs)));
-    return { ...part, attachments };
+    const { attachments: _all, ...rest } = part;
+    const sent = part.attachments.filter((one) => !isWhole(one, part));
+    const attachments = await Promise.all(sent.map((one) => loaded(one, blobs)));
+    return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
   }
   if (part.kind !== 'media' && part.kind !== 'file') return part;
   return { ...part, source: await bytesOf(part.source, blobs) };

@@ -1,6 +1,6 @@
 import { type DraftRecord, findItem, itemId, transcript } from '@millrace/core';
 import { type Compaction, coverable } from '../context/compaction.ts';
-import { contextOf } from '../context/context-of.ts';
+import { contextOf, summaryId } from '../context/context-of.ts';
 import { withBytes } from './build-request.ts';
 import type { RunContext } from './context.ts';
 import { textOf } from './text-of.ts';
@@ -12,9 +12,9 @@ export async function compact(
   turn: number,
   { keepSteps, summarize }: Compaction,
 ): Promise<boolean> {
-  const { journal, settings } = context;
+  const { journal, settings, standing } = context;
   const said = contextOf(transcript(journal.state), journal.loop.compacted);
-  const itemIds = coverable(said, keepSteps);
+  const itemIds = coverable(said, keepSteps).flat();
   const [provider] = settings.providers;
   if (itemIds.length === 0 || provider === undefined) return false;
   const at = { turn, attempt: 1 };
@@ -23,7 +23,7 @@ export async function compact(
     return true;
   }
   await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
-  const old = said.filter(({ id, kind }) => kind === 'context' || itemIds.includes(id));
+  const old = said.filter(({ id }) => id === summaryId || itemIds.includes(id));
   const items = await Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
   const asked = {
     id: itemId('summarise'),
@@ -31,13 +31,19 @@ export async function compact(
     parts: [{ kind: 'text', text: summarize }],
   } as const;
   const request = { ...settings.request, items: [...items, asked] };
+  if (standing.isAborting) {
+    const stop = { reason: 'aborted' } as const;
+    await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
+    return false;
+  }
   const tried = await tryRequest(context, { provider, request, kind: 'context', ...at });
   const { error, stop, usage } = tried.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
   const failed = error && ({ reason, cause: error.kind } as const);
   const written = findItem(journal.state, tried.itemId)?.parts ?? [];
   const summary = textOf(written.map(({ part }) => part));
-  const isDone = failed === undefined && summary !== '';
+  // Half a summary, or a refusal, must not stand for what was said.
+  const isDone = stop.reason === 'stop' && failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
     ...(failed ? [finished(at, tried.itemId, failed, usage)] : []),
     {
@@ -49,6 +55,8 @@ export async function compact(
       ? [{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds, summary } } as const]
       : []),
   ];
+  standing.isTurnEnding = true;
   await journal.write(ended);
+  standing.isTurnEnding = false;
   return isDone;
 }

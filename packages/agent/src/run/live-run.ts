@@ -3,65 +3,90 @@ import type {
   DraftRecord,
   FoldState,
   Item,
+  ItemId,
   LogRecord,
   RunId,
   SessionId,
+  Stop,
   ToolCallId,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { AgentError } from '../errors/agent-error.ts';
+import { textOfError } from '../errors/text-of-error.ts';
 import { Journal } from '../journal/journal.ts';
-import { type Command, type QueuedCommand, toJson } from '../loop/command.ts';
+import { type Command, type Decision, type QueuedCommand, toJson } from '../loop/command.ts';
+import type { LoopState } from '../loop/loop-state.ts';
 import { Observers } from '../observers/observers.ts';
+import { callsOf } from './calls-of-turn.ts';
+import { abortedBy, consumed } from './command-ear.ts';
+import type { RunContext } from './context.ts';
 import { inputItems } from './input-items.ts';
-import { itemDrafts } from './item-drafts.ts';
+import { itemDrafts, usedId } from './item-drafts.ts';
 import { listen } from './listen.ts';
 import { interrupted, recover } from './recover.ts';
+import { inCharge, rosterOf } from './roster.ts';
 import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run.ts';
 import { RunDriver } from './run-driver.ts';
 import { runEvents } from './run-events.ts';
 import { failedResult, resultOf } from './run-result.ts';
 import type { Settings } from './settings.ts';
+import { UniqueCalls } from './unique-calls.ts';
 
 export interface RunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Makes the session, or looks for it, before it is opened. */
+  readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
 /** A run from its first record to its last. */
 export class LiveRun implements Run {
   readonly session: SessionId;
-  readonly id: RunId;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
   readonly #options: RunOptions;
   /** Aborts when the run is to stop. */
   readonly #stop = new AbortController();
-  readonly #begun: PromiseWithResolvers<FoldState> = Promise.withResolvers();
+  readonly #begun: PromiseWithResolvers<Begun> = Promise.withResolvers();
+  /** What is on its way to the log. */
+  readonly #submits = new Set<Promise<unknown>>();
   /** Aborts when nothing more comes. */
   readonly #over = new AbortController();
+  #id: RunId;
   #through = 0;
+  #isClosing = false;
+  #hear: (record: LogRecord) => void = () => {};
 
   constructor(settings: Settings, options: RunOptions) {
     this.#settings = settings;
     this.#options = options;
     this.session = options.session;
-    this.id = settings.ids.run();
+    this.#id = settings.ids.run();
     this.#begun.promise.catch(() => {});
     this.result = this.#run();
+  }
+
+  get id(): RunId {
+    return this.#id;
   }
 
   get events(): AsyncIterable<AgentEvent> {
     const { log } = this.#settings;
     const through = () => this.#through;
-    const source = { log, begun: this.#begun.promise, over: this.#over.signal, through };
+    const begun = this.#begun.promise.then(({ before }) => before);
+    begun.catch(() => {});
+    const source = { log, begun, over: this.#over.signal, through };
     return { [Symbol.asyncIterator]: () => runEvents(source) };
   }
 
   async abort(reason?: string): Promise<void> {
-    // What is over needs no stopping.
-    if (!this.#over.signal.aborted) await this.#submit({ type: 'abort', reason });
+    // What is over, or never began, needs no stopping.
+    const isGoingOn = await this.#begun.promise.then(
+      () => !this.#isClosing,
+      () => false,
+    );
+    if (isGoingOn) await this.#submit({ type: 'abort', reason });
   }
 
   steer(input: RunInput): Promise<void> {
@@ -74,67 +99,106 @@ export class LiveRun implements Run {
     return this.#submit({ type: 'message', when: 'follow_up', items });
   }
 
-  approve(toolCallId: ToolCallId, { input, by }: ApproveOptions = {}): Promise<void> {
-    return this.#submit({ type: 'approve', toolCallId, input, by });
+  compact(): Promise<void> {
+    return this.#submit({ type: 'compact' });
+  }
+
+  approve(toolCallId: ToolCallId, { input, by, until }: ApproveOptions = {}): Promise<void> {
+    return this.#decide({ type: 'approve', toolCallId, input, by, until });
   }
 
   deny(toolCallId: ToolCallId, { reason, by }: DenyOptions = {}): Promise<void> {
-    return this.#submit({ type: 'deny', toolCallId, reason, by });
+    return this.#decide({ type: 'deny', toolCallId, reason, by });
+  }
+
+  async #decide(decision: Decision): Promise<void> {
+    const { journal } = await this.#begun.promise;
+    const { state, loop } = journal;
+    const isThere = callsOf(state, loop.turn).some(
+      ({ part }) => part.toolCallId === decision.toolCallId,
+    );
+    if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId);
+    await this.#submit(decision);
   }
 
   /** As anybody could from anywhere: the run hears of it by the log. */
   async #submit(command: Command): Promise<void> {
-    await this.#begun.promise;
-    if (this.#over.signal.aborted) throw runOver(this.session, this.id);
+    const { journal } = await this.#begun.promise;
+    if (this.#isClosing) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
-    await log.submit(this.session, toJson(command), ids.execution());
+    const submitted = log.submit(this.session, toJson(command), ids.execution());
+    this.#submits.add(submitted);
+    await submitted.finally(() => this.#submits.delete(submitted));
     // Here one need not wait until somebody listens.
-    this.#fetch();
+    if (!this.#isClosing) journal.write([]).catch(() => {});
   }
 
   async #run(): Promise<RunResult> {
     const { log, name } = this.#settings;
     let driver: Driver | undefined;
     try {
+      await this.#options.prepare?.();
       driver = await log.open(this.session, { holder: name });
       return await this.#drive(driver);
     } catch (error) {
       this.#begun.reject(error);
       return failedResult(this.session, error);
     } finally {
+      this.#isClosing = true;
       this.#over.abort();
       await driver?.release().catch(() => {});
     }
   }
 
   async #drive(driver: Driver): Promise<RunResult> {
-    const settings = this.#settings;
     const journal = this.#journalOf(driver);
     await journal.open();
     const before = journal.state;
+    if (before.notUnderstood.length > 0) throw notUnderstood(this.session, before.notUnderstood);
     this.#through = before.through;
-    const { session } = this;
-    const context = { settings, journal, session, before, signal: this.#stop.signal };
+    const context = this.#contextOf(journal);
     const loop = new RunDriver(context, () => this.#stop.abort());
     this.#hear = (record) => loop.hear(record);
-    this.#fetch = () => void journal.write([]).catch(() => {});
-    this.#begun.resolve(before);
-    const leave = this.#heedSignal();
+    driver.lost.then((error) => this.#lose(journal, error)).catch(() => {});
+    // They meant a run that is over, or one that died before it heard of them.
+    const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
+    this.#begun.resolve({ before, journal });
+    const leave = await this.#heedSignal();
     const listening = this.#listen(journal);
     try {
-      const given = await this.#begin(journal, loop);
-      const stop = await loop.drive();
-      return resultOf(before, journal.state, stop, given);
+      const given = await this.#begin(context, loop, stale);
+      const stop = await this.#driveOn(loop, journal);
+      const { output } = context.settings;
+      const after = { output, error: journal.loop.lastError, cause: loop.cause };
+      return await resultOf(before, journal.state, stop, given, after);
     } finally {
       leave();
-      this.#fetch = () => {};
+      this.#isClosing = true;
+      this.#stop.abort();
+      await loop.halt();
       this.#over.abort();
       await listening;
     }
   }
 
-  #hear: (record: LogRecord) => void = () => {};
-  #fetch: () => void = () => {};
+  #lose(journal: Journal, error: Error): void {
+    journal.fail(error);
+    this.#stop.abort();
+  }
+
+  #contextOf(journal: Journal): RunContext {
+    const settings = this.#settings;
+    const roster = rosterOf(settings);
+    const { state: before } = journal;
+    const calls = new UniqueCalls(settings.ids, before);
+    const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    return {
+      ...{ journal, calls, standing, session: this.session, before, signal: this.#stop.signal },
+      get settings() {
+        return inCharge(roster, settings, journal.loop.agent);
+      },
+    };
+  }
 
   #journalOf(driver: Driver): Journal {
     const { observers, onDiagnostic, clock } = this.#settings;
@@ -152,32 +216,62 @@ export class LiveRun implements Run {
 
   /**
    * Mends what a driver that died left, and says what this run is about. A run that was cut short goes
-   * on, unless it was in the middle of an answer that is kept as it is: then that was its end.
+   * on; where something new is said, it comes to its end first.
    */
-  async #begin(journal: Journal, loop: RunDriver): Promise<readonly Item[]> {
-    const { onInterrupted, ids } = this.#settings;
+  async #begin(
+    { journal, settings }: RunContext,
+    loop: RunDriver,
+    stale: readonly QueuedCommand[],
+  ): Promise<readonly Item[]> {
+    const { onInterrupted, ids } = settings;
     const { input } = this.#options;
-    const mended = recover(journal.state, journal.loop, onInterrupted);
-    if (mended.length > 0) await journal.write(mended);
     const given = input === undefined ? [] : inputItems(input, ids);
+    const used = usedId(given, journal.state);
+    if (used !== undefined) throw idUsed(this.session, used);
+    const { state, loop: found } = journal;
+    // What was to be stopped is not tried again.
+    const isStopped = found.run?.aborted !== undefined || stale.length > 0;
+    const mended = recover(state, found, isStopped ? 'keep' : onInterrupted);
+    const opening = [...mended, ...unheard(found, stale)];
+    if (opening.length > 0) await journal.write(opening);
     const isKept = journal.loop.turn?.stop?.cause === interrupted.cause;
-    const isAwaited = given.length > 0 || journal.loop.commands.length > 0;
-    if (isKept && isAwaited) await loop.drive();
-    const started = { type: 'run_started', runId: this.id } as const;
-    const isNew = journal.loop.run === undefined;
-    const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
-    const opening = isNew ? [{ turn: 0, attempt: 0, fact: started } as const] : [];
-    await journal.write([...opening, ...stale.map(consumed), ...itemDrafts(given, ids)]);
+    const isAwaited = given.length > 0 || (isKept && journal.loop.commands.length > 0);
+    if (journal.loop.run !== undefined && isAwaited) await loop.drive();
+    const { run, turn } = journal.loop;
+    if (run !== undefined) this.#id = run.id;
+    // What is said while a call waits for somebody is answered after it.
+    if (turn !== undefined && given.length > 0)
+      await this.#submit({ type: 'message', when: 'follow_up', items: given });
+    const items = turn === undefined ? itemDrafts(given, ids) : [];
+    const started = run === undefined ? [runStarted(this.id)] : [];
+    await journal.write([...started, ...items]);
     return given;
   }
 
-  #heedSignal(): () => void {
+  /** To its end; and on, where somebody said something while it ended. */
+  async #driveOn(loop: RunDriver, journal: Journal): Promise<Stop> {
+    for (;;) {
+      const stop = await loop.drive();
+      await Promise.allSettled(this.#submits);
+      await journal.write([]);
+      const isAsked = journal.loop.commands.some(
+        ({ command }) => command.type === 'message' || command.type === 'compact',
+      );
+      if (!isAsked || !isOpenEnd(stop)) {
+        this.#isClosing = true;
+        return stop;
+      }
+      this.#id = this.#settings.ids.run();
+      await journal.write([runStarted(this.id)]);
+    }
+  }
+
+  /** One that is aborted already stops the run before it asks for anything. */
+  async #heedSignal(): Promise<() => void> {
     const { signal } = this.#options;
-    const onAbort = () => {
-      const { reason } = signal ?? {};
-      this.abort(reason instanceof Error ? reason.message : String(reason)).catch(() => {});
-    };
-    if (signal?.aborted) onAbort();
+    const abort = () => this.abort(textOfError(signal?.reason));
+    const onAbort = () => void abort().catch(() => {});
+    if (signal?.aborted) await abort();
     signal?.addEventListener('abort', onAbort);
     return () => signal?.removeEventListener('abort', onAbort);
   }
@@ -190,9 +284,46 @@ export class LiveRun implements Run {
   }
 }
 
-/** Meant a run that was over before it was heard. */
-function consumed({ key }: QueuedCommand): DraftRecord {
-  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
+/** A run that has found its session. */
+interface Begun {
+  /** The session as the run found it. */
+  readonly before: FoldState;
+  readonly journal: Journal;
+}
+
+/** Aborts that nobody heard: the run that they meant, where it is still there, ends by the first. */
+function unheard(
+  { run, turn }: LoopState,
+  [first, ...rest]: readonly QueuedCommand[],
+): readonly DraftRecord[] {
+  if (first === undefined) return [];
+  const isOver = run === undefined || run.aborted !== undefined;
+  const aborts = isOver ? [consumed(first.key)] : abortedBy(first, turn?.turn ?? 0);
+  return [...aborts, ...rest.map(({ key }) => consumed(key))];
+}
+
+function runStarted(runId: RunId): DraftRecord {
+  return { turn: 0, attempt: 0, fact: { type: 'run_started', runId } };
+}
+
+/** After any other, somebody has to look before anything is begun. */
+function isOpenEnd({ reason }: Stop): boolean {
+  return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+}
+
+function idUsed(session: SessionId, item: ItemId): AgentError {
+  const message = `Cannot say item ${item} in session ${session}: there is one of this id already. Give it another, or leave it out`;
+  return new AgentError('bad_option', message, { session, item });
+}
+
+function noSuchCall(session: SessionId, toolCallId: ToolCallId): AgentError {
+  const message = `Cannot decide on call ${toolCallId} of session ${session}: there is no such call in the turn that goes on`;
+  return new AgentError('no_such_call', message, { session, toolCallId });
+}
+
+function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
+  const message = `Cannot drive session ${session}: it has ${types.join(', ')}, which this version does not know. Use a later one`;
+  return new AgentError('not_understood', message, { session });
 }
 
 function runOver(session: SessionId, runId: RunId): AgentError {

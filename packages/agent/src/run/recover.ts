@@ -5,6 +5,7 @@ import {
   findItem,
   type OpenPart,
   type PartId,
+  type RetractReason,
   toArray,
 } from '@millrace/core';
 import type { LoopState, TurnState } from '../loop/loop-state.ts';
@@ -24,12 +25,18 @@ export function recover(
   onInterrupted: Settings['onInterrupted'],
 ): readonly DraftRecord[] {
   const lost = turn === undefined ? [] : lostExecutions(turn);
-  if (turn === undefined || !isCut(turn)) return [...lost, ...state.open.map(closed)];
+  // Results that did not come yet are still to come, in their places.
+  if (turn === undefined || !isCut(turn)) return lost;
   if (onInterrupted === 'retry') {
     const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
     return [...lost, { turn: turn.turn, attempt: turn.attempt, fact }];
   }
-  return [...lost, ...state.open.map(closed), ...results(state, turn), ...unfinished(state)];
+  return [
+    ...lost,
+    ...closedParts(state, 'interrupted'),
+    ...results(state, turn),
+    ...unfinished(state),
+  ];
 }
 
 /** Its response has begun and not ended. */
@@ -38,8 +45,12 @@ function isCut({ stop, itemId }: TurnState): boolean {
 }
 
 /** Text stays as far as it came. Half a call is nothing, and a result that did not come is no result. */
-function closed({ id, begin, text }: OpenPart): DraftRecord {
-  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retracted(id);
+export function closedParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
+  return open.map((part) => closed(part, why));
+}
+
+function closed({ id, begin, text }: OpenPart, why: RetractReason): DraftRecord {
+  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retracted(id, why);
   const length = { length: text.length, partial: true } as const;
   return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
 }
@@ -48,11 +59,11 @@ function closed({ id, begin, text }: OpenPart): DraftRecord {
 function results(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
   const item = toolItemId && findItem(state, toolItemId);
   const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
-  return parts.map(({ id }) => retracted(id));
+  return parts.map(({ id }) => retracted(id, 'interrupted'));
 }
 
-function retracted(partId: PartId): DraftRecord {
-  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason: 'interrupted' } };
+function retracted(partId: PartId, reason: RetractReason): DraftRecord {
+  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }
 
 /** The tool item is finished by whoever answers the calls. */

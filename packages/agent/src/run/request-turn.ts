@@ -1,15 +1,19 @@
 import type { DraftRecord, ItemId } from '@millrace/core';
 import type { Provider, ProviderError, ResponseEnd } from '@millrace/providers';
+import { type ContextFilter, dropReasoning } from '../context/drop-parts.ts';
 import type { TurnState } from '../loop/loop-state.ts';
 import { buildRequest } from './build-request.ts';
 import type { RunContext } from './context.ts';
 import { finished, tryRequest } from './try-request.ts';
+import { halted, unlessAborted } from './unless-aborted.ts';
 import { wait } from './wait.ts';
 
 /** What is under way for an attempt, besides its stream. */
 interface Beside {
-  /** What was begun for an attempt that does not count any more stops. */
+  /** It stops. */
   halt(): Promise<void>;
+  /** It does not count any more. */
+  abandon(): void;
 }
 
 /** Asks for a turn's response: one attempt each time, and what comes of it when it fails. */
@@ -19,6 +23,10 @@ export class TurnRequest {
   #index = 0;
   /** How often it failed in this turn. */
   #failures = 0;
+  #turn = 0;
+  #providers: readonly Provider[] = [];
+  /** What was thought before was refused: it is not sent again in this turn. */
+  #filters: readonly ContextFilter[] = [];
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -26,22 +34,27 @@ export class TurnRequest {
 
   /** Afterwards the response is finished, or the attempt superseded and the time come for the next one. */
   async attempt(turn: TurnState, beside: Beside): Promise<void> {
-    const { settings, signal, journal } = this.#context;
+    const { settings, signal, journal, standing } = this.#context;
+    this.#begin(turn.turn);
     const provider = settings.providers[this.#index] ?? settings.providers[0];
     if (provider === undefined) return;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
-    const request = await buildRequest(settings, journal.state, journal.loop.compacted);
+    const { state, loop } = journal;
+    const work = buildRequest(settings, state, loop.compacted, this.#filters);
+    const request = await unlessAborted(work, signal);
+    if (request === halted || standing.isAborting) return;
     const kind = 'assistant';
     const { end, itemId } = await tryRequest(this.#context, { provider, request, kind, ...at });
     const { error, usage } = end;
     if (error === undefined) return;
-    const delayMs = signal.aborted ? undefined : this.#delayAfter(error);
+    await beside.halt();
+    // What was told before an abort stays, even if the request had failed before that.
+    const delayMs = standing.isAborting ? undefined : this.#delayAfter(error);
     if (delayMs === undefined) {
-      await beside.halt();
       await journal.write(this.#ended(at, itemId, end));
       return;
     }
-    await beside.halt();
+    beside.abandon();
     await journal.write([
       { ...at, fact: { type: 'usage_reported', usage } },
       { ...at, fact: { type: 'attempt_superseded', reason: error.kind } },
@@ -50,13 +63,25 @@ export class TurnRequest {
     await wait(settings.clock, delayMs, signal);
   }
 
+  /** A provider that took another's place keeps it, until another agent brings its own. */
+  #begin(turn: number): void {
+    const { providers } = this.#context.settings;
+    if (providers !== this.#providers) this.#index = 0;
+    this.#providers = providers;
+    if (turn === this.#turn) return;
+    this.#turn = turn;
+    this.#failures = 0;
+    this.#filters = [];
+  }
+
   /** What was said stays, as partial. */
   #ended(
     at: { readonly turn: number; readonly attempt: number },
     itemId: ItemId,
     { error, stop, usage }: ResponseEnd,
   ): readonly DraftRecord[] {
-    if (this.#context.signal.aborted) return [finished(at, itemId, { reason: 'aborted' }, usage)];
+    if (this.#context.standing.isAborting)
+      return [finished(at, itemId, { reason: 'aborted' }, usage)];
     if (error === undefined) return [finished(at, itemId, stop, usage)];
     return [
       { ...at, fact: { type: 'error_reported', error: error.info } },
@@ -68,9 +93,12 @@ export class TurnRequest {
   #delayAfter(error: ProviderError): number | undefined {
     const { retry, providers, random } = this.#context.settings;
     const failures = ++this.#failures;
-    const most = error.retry === 'yes' ? retry.maxAttempts : error.retry === 'once' ? 2 : 1;
+    const tries = { yes: retry.maxAttempts, once: 2, once_without_reasoning: 2, no: 1 };
+    const most = Math.min(retry.maxAttempts, tries[error.retry]);
     const hinted = error.retryAfterMs ?? 0;
     if (failures < most && hinted <= retry.maxDelayMs) {
+      if (error.retry === 'once_without_reasoning')
+        this.#filters = [dropReasoning({ keepAnswers: 0 })];
       const grown = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
       return Math.max(hinted, Math.round(grown * (0.5 + random() / 2)));
     }
@@ -78,11 +106,6 @@ export class TurnRequest {
     this.#index++;
     this.#failures = 0;
     return 0;
-  }
-
-  /** A provider that answered is asked first in the next turn too. */
-  get provider(): Provider | undefined {
-    return this.#context.settings.providers[this.#index];
   }
 }
 

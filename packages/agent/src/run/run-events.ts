@@ -22,16 +22,23 @@ export async function* runEvents({
   if (before === undefined) return;
   const { session, through: from } = before;
   const folder = new Folder(before);
+  const own = (batch: Batch) => (over.aborted ? cutAt(batch, through()) : batch);
   for await (const batch of log.follow(session, { from, signal: over })) {
-    yield* eventsOf(folder, batch);
+    yield* eventsOf(folder, own(batch));
     if (over.aborted && folder.state.through >= through()) return;
   }
   // The run ended while this reader was behind: the rest is in the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
-    yield* eventsOf(folder, batch);
+    yield* eventsOf(folder, own(batch));
   }
+}
+
+/** Without what later runs have said. */
+function cutAt({ after, through, records }: Batch, last: number): Batch {
+  if (through <= last) return { after, through, records };
+  return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
 }
 
 function eventsOf(folder: Folder, batch: Batch): readonly AgentEvent[] {

@@ -1,9 +1,10 @@
-import type { Ids, Item, LogRecord, ToolCallPart } from '@millrace/core';
+import type { Cost, Ids, Item, LogRecord, ToolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider } from '@millrace/providers';
 import type { Compaction } from '../context/compaction.ts';
 import type { ContextFilter } from '../context/drop-parts.ts';
 import type { Observer } from '../observers/observer.ts';
+import type { Output } from '../output/output.ts';
 import type { Tool } from '../tool/tool.ts';
 
 export type Approval = 'allow' | 'ask' | 'deny';
@@ -17,7 +18,14 @@ export interface PendingCall {
   readonly summary: string;
 }
 
-export type ApprovalDecision = Approval | { readonly decision: Approval; readonly reason?: string };
+export type ApprovalDecision =
+  | Approval
+  | {
+      readonly decision: Approval;
+      readonly reason?: string | undefined;
+      /** What an answer that lasts would be about: calls that are asked about by the same one. */
+      readonly rule?: string | undefined;
+    };
 
 /** All that an agent goes by, with nothing left open. */
 export interface Settings {
@@ -27,6 +35,7 @@ export interface Settings {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly instructions: Instructions;
   readonly request: RequestOptions;
+  readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];
   readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
@@ -56,6 +65,8 @@ export interface Limits {
   readonly maxTurns: number;
   /** Of all attempts of a run together, in and out. */
   readonly maxTokens: number;
+  /** The same in money; what a provider does not tell the price of is not counted. */
+  readonly maxCost: Cost | undefined;
   readonly maxParallelTools: number;
   /** So often may the same call, with the same arguments, be made in turns that follow each other. */
   readonly maxRepeats: number;

@@ -1,7 +1,9 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { AgentEvent, JsonObject } from '@millrace/core';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../errors/agent-error.ts';
-import type { Execution, Tool, ToolContext, Validated } from './tool.ts';
+import { checkInput } from './check-input.ts';
+import { jsonSchemaOf } from './json-schema-of.ts';
+import type { Execution, Tool, ToolContext } from './tool.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
@@ -19,6 +21,7 @@ export interface ToolOptions<Input extends Schema> {
   readonly maxOutputLength?: number | undefined;
   readonly retries?: number | undefined;
   readonly startsSession?: boolean | undefined;
+  readonly handsOff?: Tool['handsOff'];
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): Execution;
 }
@@ -26,9 +29,14 @@ export interface ToolOptions<Input extends Schema> {
 /** A tool that knows the type of its input, for whoever handles its events. */
 export interface DefinedTool<Name extends string, Input> extends Tool {
   readonly name: Name;
-  /** For types alone. */
-  readonly '~input'?: Input;
+  /** Whether an event says that the model wants this tool, with an input that fits it: then that has its type. */
+  isCall(event: AgentEvent): event is CallEvent<Name, Input>;
 }
+
+export type CallEvent<Name extends string, Input> = Extract<
+  AgentEvent,
+  { readonly type: 'tool_call_ready' }
+> & { readonly name: Name; readonly input: Input };
 
 const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
@@ -45,48 +53,49 @@ const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
  */
 export function defineTool<const Name extends string, Input extends Schema>(
   options: ToolOptions<Input> & { readonly name: Name },
-): DefinedTool<Name, StandardSchemaV1.InferOutput<Input>> {
+): DefinedTool<Name, StandardSchemaV1.InferInput<Input>> {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
+  for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
+    if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {
     name,
     description,
-    inputSchema: options.inputSchema ?? jsonSchemaOf(name, input),
+    inputSchema: options.inputSchema ?? schemaOf(name, input),
     effects: options.effects ?? 'external',
     replay: options.replay ?? 'never',
     timeoutMs: options.timeoutMs,
     maxOutputLength: options.maxOutputLength ?? defaultOutputLength,
     retries: options.retries ?? 0,
     startsSession: options.startsSession ?? false,
+    handsOff: options.handsOff,
     summarize: (given) => summarize?.(given as never) ?? name,
-    validate: (given) => validate(input, given),
+    validate: (given) => checkInput(input, given),
+    isCall: (event): event is never => isCall(name, input, event),
     execute: (given, context) => execute(given as never, context),
   };
 }
 
-async function validate(schema: Schema, input: JsonValue): Promise<Validated> {
-  const { issues, value } = (await schema['~standard'].validate(input)) as {
-    readonly issues?: readonly StandardSchemaV1.Issue[];
-    readonly value?: unknown;
-  };
-  if (issues === undefined) return { ok: true, value };
-  return { ok: false, problem: issues.map(asLine).join('\n') };
+/** A schema that has to wait for something cannot be asked here, and fits nothing. */
+function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
+  if (event.type !== 'tool_call_ready' || event.name !== name) return false;
+  const result = schema['~standard'].validate(event.input);
+  return !(result instanceof Promise) && result.issues === undefined;
 }
 
-function asLine({ message, path = [] }: StandardSchemaV1.Issue): string {
-  const keys = path.map((key) => String(typeof key === 'object' ? key.key : key));
-  return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
-}
-
-function jsonSchemaOf(name: string, schema: Schema): JsonObject {
-  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
-  if (jsonSchema === undefined) throw noSchema(name);
-  const { $schema: _dialect, ...rest } = jsonSchema.input({ target: 'draft-2020-12' });
-  return rest as JsonObject;
+function schemaOf(name: string, schema: Schema): JsonObject {
+  const told = jsonSchemaOf(schema);
+  if (told === undefined) throw noSchema(name);
+  return told;
 }
 
 function badName(name: string): AgentError {
   const message = `Cannot define a tool ${JSON.stringify(name)}: its name has 1 to 64 letters, digits, _ or -`;
+  return new AgentError('bad_option', message, { tool: name });
+}
+
+function badNumber(name: string, key: string, value: unknown): AgentError {
+  const message = `Cannot define tool ${name}: its ${key} is ${value}, and has to be 0 or more`;
   return new AgentError('bad_option', message, { tool: name });
 }
 

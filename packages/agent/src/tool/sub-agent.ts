@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../create-agent.ts';
+import { textOfError } from '../errors/text-of-error.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 export interface SubAgentOptions<Name extends string> {
@@ -36,7 +37,8 @@ export function subAgent<const Name extends string>({
         if (event.type === 'assistant_text_delta') yield event.text;
       const { text, stop, error } = await run.result;
       if (stop.reason === 'stop') return text;
-      const why = error?.message ?? stop.cause ?? stop.reason;
+      const told = signal.aborted ? textOfError(signal.reason) : error?.message;
+      const why = told ?? stop.cause ?? stop.reason;
       return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
     },
   });

@@ -4,11 +4,13 @@ import type {
   JsonObject,
   JsonValue,
   MediaPart,
+  Metadata,
   RunId,
   SessionId,
   ToolCallId,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
+import type { Agent } from '../create-agent.ts';
 
 /** Something that a model can have done. Make one with `defineTool`, which fills in what is not said. */
 export interface Tool {
@@ -28,12 +30,19 @@ export interface Tool {
   readonly retries: number;
   /** It runs a session of its own, whose id it gets as `child`. */
   readonly startsSession: boolean;
+  /** Where the session goes on with another agent, after the turn in which it was called. */
+  readonly handsOff?: HandOff | undefined;
   /** One line for people: what it is about to do. */
   summarize(input: unknown): string;
   /** The input as the tool takes it, or what is wrong with it, in words that help the model. */
   validate(input: JsonValue): Promise<Validated>;
   /** May be a generator of texts that tell what it does, meanwhile. A throw is a result too: an error. */
   execute(input: unknown, context: ToolContext): Execution;
+}
+
+export interface HandOff {
+  to(): Agent;
+  reason(input: unknown): string | undefined;
 }
 
 export type Validated =
@@ -56,6 +65,7 @@ export interface ToolOutput {
     /** Pictures and documents that the model sees. */
     readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
     readonly isError?: boolean | undefined;
+    readonly metadata?: Metadata | undefined;
   };
 }
 

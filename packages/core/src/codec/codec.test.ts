@@ -231,7 +231,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   compacted: { type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
-  approval_asked: { type: 'approval_asked', ...call, reason: 'writes' },
+  approval_asked: { type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
   approval_answered: {
     type: 'approval_answered',
     ...call,
@@ -239,6 +239,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     reason: 'fine',
     by: 'Ada',
     input: tricky,
+    until: 'session',
   },
   tool_execution_started: {
     type: 'tool_execution_started',

@@ -62,6 +62,9 @@ const executionId: Decoder<ExecutionId> = id();
 const runId: Decoder<RunId> = id();
 const called = { toolCallId, name: string };
 
+const until: Decoder<number | 'session'> = (value, limits) =>
+  value === 'session' ? 'session' : count(value, limits);
+
 export const unknownFact: Decoder<UnknownFact> = (value, limits) => ({
   type: 'unknown',
   raw: jsonObject(value, limits),
@@ -98,13 +101,14 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       code: oneOf('invalid', 'unknown', 'denied', 'aborted', 'cut'),
       message: string,
     },
-    approval_asked: { ...called, reason: optional(string) },
+    approval_asked: { ...called, reason: optional(string), rule: optional(string) },
     approval_answered: {
       ...called,
       decision: oneOf('allow', 'deny'),
       reason: optional(string),
       by: optional(string),
       input: optional(json),
+      until: optional(until),
     },
     tool_execution_started: {
       ...called,

@@ -11,6 +11,13 @@ export function addDecimals(a: string, b: string): string {
   return written(scaled(a, decimals) + scaled(b, decimals), decimals);
 }
 
+/** Below, at or above 0 as `a` is below, at or above `b`. */
+export function compareDecimals(a: string, b: string): number {
+  const decimals = Math.max(decimalsOf(a), decimalsOf(b));
+  const [one, other] = [scaled(a, decimals), scaled(b, decimals)];
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
 function decimalsOf(text: string): number {
   const point = text.indexOf('.');
   return point < 0 ? 0 : text.length - point - 1;

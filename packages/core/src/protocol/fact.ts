@@ -76,6 +76,8 @@ export type ToolFact =
       readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly reason?: string;
+      /** What an answer that lasts would be about, besides this call. */
+      readonly rule?: string;
     }
   | {
       readonly type: 'approval_answered';
@@ -86,6 +88,8 @@ export type ToolFact =
       readonly by?: string;
       /** What the call runs with instead, where the answer changed it. */
       readonly input?: JsonValue;
+      /** For calls that are asked about by the same rule too: until this time, or to the session's end. */
+      readonly until?: number | 'session';
     }
   | {
       readonly type: 'tool_execution_started';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDecimals, isDecimal } from './decimal.ts';
+import { addDecimals, compareDecimals, isDecimal } from './decimal.ts';
 import { addUsage, noUsage, type Usage } from './usage.ts';
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 29 });
@@ -68,6 +68,40 @@ describe('the sum of two decimals', () => {
     ['9007199254740993', '0.000000000000000001', '9007199254740993.000000000000000001'],
   ])('%s and %s is %s', (a, b, sum) => {
     expect(addDecimals(a, b)).toBe(sum);
+  });
+});
+
+describe('two decimals compared', () => {
+  const sign = (value: bigint) => (value < 0n ? -1 : value > 0n ? 1 : 0);
+
+  test('are below, at or above each other as their exact values are', () => {
+    fc.assert(
+      fc.property(decimals, decimals, (a, b) => {
+        expect(compareDecimals(a, b)).toBe(sign(exactly(a) - exactly(b)));
+      }),
+    );
+  });
+
+  test('are told apart by the last of many digits', () => {
+    fc.assert(
+      fc.property(decimals, fc.integer({ min: 1, max: 29 }), (a, places) => {
+        const more = addDecimals(a, `0.${'0'.repeat(places - 1)}1`);
+        expect([compareDecimals(a, more), compareDecimals(more, a)]).toEqual([-1, 1]);
+      }),
+    );
+  });
+
+  test.each([
+    ['0.50', '0.5', 0],
+    ['-0', '0.00', 0],
+    ['007', '7', 0],
+    ['9', '10', -1],
+    ['-9', '-10', 1],
+    ['-0.1', '0.05', -1],
+    ['0.30000000000000004', '0.3', 1],
+    ['9007199254740993', '9007199254740992', 1],
+  ])('%s and %s are %i', (a, b, order) => {
+    expect(compareDecimals(a, b)).toBe(order);
   });
 });
 

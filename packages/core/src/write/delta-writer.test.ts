@@ -326,3 +326,116 @@ describe('the writer', () => {
     expect(writer.take()).toHaveLength(6);
   });
 });
+
+describe('a result that another writer left open', () => {
+  const call = toolCallId('c1');
+  const placed = partId(1, 2, 'old');
+  const begin = {
+    type: 'begin_part',
+    partId: placed,
+    itemId: item,
+    kind: 'tool_result',
+    toolCallId: call,
+    name: 'read',
+  } as const;
+
+  test('is gone on with where it stands, and is not begun again', () => {
+    const writer = newWriter();
+    const result = writer.goOn(begin, 4);
+    expect([writer.take(), result.length, result.isOpen]).toEqual([[], 4, true]);
+    expect(writer.open).toEqual([result]);
+    result.append('more');
+    result.commit();
+    expect(writer.take()).toEqual([
+      { type: 'append_text', partId: placed, at: 4, chunk: 'more' },
+      { type: 'commit_part', partId: placed, length: 8 },
+    ]);
+    expect([writer.open, result.isOpen]).toEqual([[], false]);
+  });
+
+  test('folds to what both wrote, wherever the first one left it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), fc.nat(), (chunks, cut) => {
+        const ids = countingIds();
+        const options = { itemId: item, turn: 1, attempt: 2, ids };
+        const at = cut % (chunks.length + 1);
+        const first = new DeltaWriter(options);
+        const left = first.toolResult(call, 'read');
+        for (const chunk of chunks.slice(0, at)) left.append(chunk);
+        const old = first.take();
+        const [begun] = old;
+        if (begun?.type !== 'begin_part' || begun.kind !== 'tool_result')
+          return expect.fail('it was not begun');
+        const writer = new DeltaWriter(options);
+        const result = writer.goOn(begun, textOf(old).length);
+        for (const chunk of chunks.slice(at)) result.append(chunk);
+        result.commit();
+        const all = [...old, ...writer.take()];
+        let length = 0;
+        for (const delta of all) {
+          if (delta.type !== 'append_text') continue;
+          expect(delta.at).toBe(length);
+          length += delta.chunk.length;
+        }
+        expect(all.at(-1)).toEqual({ type: 'commit_part', partId: left.partId, length });
+      }),
+    );
+  });
+
+  test('can be replaced by a whole one, or taken back by its id', () => {
+    const writer = newWriter();
+    const about = { toolCallId: call, name: 'read' };
+    const part = { kind: 'tool_result', ...about, text: 'all', isError: false } as const;
+    writer.goOn(begin, 4).replace(part);
+    const other = { ...begin, partId: partId(1, 2, 'other') };
+    writer.goOn(other, 0);
+    writer.retract(other.partId, 'discarded');
+    expect(writer.take()).toEqual([
+      { type: 'commit_part', partId: placed, itemId: item, part },
+      { type: 'retract_part', partId: other.partId, reason: 'discarded' },
+    ]);
+    expect(writer.open).toEqual([]);
+  });
+
+  test('counts towards the limits with all that is there already', () => {
+    const writer = newWriter({ maxTextLength: 6, maxOpenParts: 1 });
+    const result = writer.goOn(begin, 4);
+    const tooLarge = expect.objectContaining({ name: 'ProtocolError', code: 'too_large' });
+    expect(() => result.append('abc')).toThrow(tooLarge);
+    expect(() => writer.text()).toThrow(tooLarge);
+    result.append('ab');
+    expect(textOf(writer.take())).toBe('ab');
+  });
+
+  test('is refused where it is of another attempt, and its id is not given to another', () => {
+    const foreign = { ...begin, partId: partId(1, 3, 'old') };
+    const wrong = expect.objectContaining({ name: 'ProtocolError', code: 'wrong_attempt' });
+    expect(() => newWriter().goOn(foreign, 0)).toThrow(wrong);
+    const ids = { part: () => placed };
+    const writer = new DeltaWriter({ itemId: item, turn: 1, attempt: 2, ids });
+    writer.goOn(begin, 0);
+    const conflict = expect.objectContaining({ name: 'ProtocolError', code: 'conflict' });
+    expect(() => writer.text()).toThrow(conflict);
+  });
+
+  // goOn gives a second handle to a part that is open here, and their positions overlap.
+  test.fails('is gone on with once: a part that is open here already is a conflict', () => {
+    const writer = newWriter();
+    writer.goOn(begin, 4);
+    const conflict = expect.objectContaining({ name: 'ProtocolError', code: 'conflict' });
+    expect(() => writer.goOn(begin, 4)).toThrow(conflict);
+  });
+
+  // goOn takes any length, and appends then stand where no reader finds them.
+  test.fails.each([-1, 1.5])('has no length of %d', (length) => {
+    const writer = newWriter();
+    const refused = expect.objectContaining({ name: 'ProtocolError' });
+    expect(() => writer.goOn(begin, length).append('x')).toThrow(refused);
+  });
+
+  // goOn does not look at the item, though this writer writes those of one alone.
+  test.fails('is of the item that this writer writes', () => {
+    const refused = expect.objectContaining({ name: 'ProtocolError' });
+    expect(() => newWriter().goOn({ ...begin, itemId: itemId('i2') }, 0)).toThrow(refused);
+  });
+});

@@ -76,6 +76,15 @@ export class DeltaWriter {
     return this.#begin(start, TextPartWriter<'tool_result'>);
   }
 
+  /** Goes on with a result that another writer left open, of which there is so much already. */
+  goOn(begin: BeginPart & { readonly kind: 'tool_result' }, length: number): TextWriter {
+    this.#check(begin);
+    const writer = new TextPartWriter<'tool_result'>(begin, this.#limits, this.#outlet, length);
+    this.#used.add(begin.partId);
+    this.#open.set(begin.partId, writer);
+    return writer;
+  }
+
   structured({ name }: { readonly name?: string | undefined } = {}): ValueWriter {
     const named = name === undefined ? {} : { name };
     return this.#begin({ kind: 'structured', ...named }, ValuePartWriter<'structured'>);

@@ -1,14 +1,26 @@
 import { refuseChunk } from '../codec/check-content.ts';
-import { AnyPartWriter } from './any-part-writer.ts';
+import type { Limits } from '../limits.ts';
+import type { BeginPart } from '../protocol/delta.ts';
+import { AnyPartWriter, type Outlet } from './any-part-writer.ts';
 import type { TextWriter } from './part-writer.ts';
 
 export class TextPartWriter<Kind extends TextWriter['kind']>
   extends AnyPartWriter<Kind>
   implements TextWriter
 {
-  #length = 0;
+  #length: number;
   /** A high surrogate whose partner has not come yet: half a pair is never on the log. */
   #held = '';
+
+  constructor(
+    begin: BeginPart & { readonly kind: Kind },
+    limits: Limits,
+    outlet: Outlet,
+    length = 0,
+  ) {
+    super(begin, limits, outlet);
+    this.#length = length;
+  }
 
   get length(): number {
     return this.#length;

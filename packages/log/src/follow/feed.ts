@@ -1,5 +1,6 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { firstAfter } from '../shelf/first-after.ts';
 import type { SessionRow } from '../shelf/rows.ts';
 import type { ShelfReader } from '../shelf/shelf.ts';
 import { weightOf } from '../shelf/weight-of.ts';
@@ -26,16 +27,28 @@ export class Feed {
   #window: LogRecord[] = [];
   #windowAfter: number;
   #bytes = 0;
-  readonly #waiting = new Set<() => void>();
+  /** Those who follow, by how they are told of a change. */
+  readonly #followers = new Set<() => void>();
   /** What followers at the same place get, so that it is put together once. */
   #shared: Batch | undefined;
-  followers = 0;
 
   constructor(row: SessionRow, shelf: ShelfReader) {
     this.#session = row.session;
     this.#shelf = shelf;
     this.#row = row;
     this.#windowAfter = row.through;
+  }
+
+  get hasFollowers(): boolean {
+    return this.#followers.size > 0;
+  }
+
+  join(wake: () => void): void {
+    this.#followers.add(wake);
+  }
+
+  leave(wake: () => void): void {
+    this.#followers.delete(wake);
   }
 
   /** The session as it is known here. */
@@ -110,29 +123,13 @@ export class Feed {
     if (this.#failure !== undefined) throw this.#failure;
     if (offset >= this.#row.through) return undefined;
     if (this.#shared?.after === offset) return this.#shared;
-    const batch = mergeBatch(
-      offset < this.#windowAfter ? this.#stored(offset) : this.#live(offset),
-    );
-    this.#shared = batch;
-    return batch;
-  }
-
-  /** Resolves at the next change. */
-  changed(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#waiting.delete(done);
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      signal?.addEventListener('abort', done);
-      this.#waiting.add(done);
-      if (signal?.aborted) done();
-    });
+    const batch = offset < this.#windowAfter ? this.#stored(offset) : this.#live(offset);
+    this.#shared = batch.records.length < 2 ? batch : mergeBatch(batch);
+    return this.#shared;
   }
 
   #live(offset: number): Batch {
-    const start = this.#window.findIndex((record) => record.offset > offset);
+    const start = firstAfter(this.#window, offset);
     return { after: offset, through: this.#row.through, records: this.#window.slice(start) };
   }
 
@@ -161,7 +158,7 @@ export class Feed {
 
   #wake(): void {
     this.#shared = undefined;
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of this.#followers) wake();
   }
 }
 

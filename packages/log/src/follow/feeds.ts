@@ -14,7 +14,7 @@ export class Feeds {
   }
 
   /** For one more follower, who has to give it back. */
-  join(row: SessionRow): Feed {
+  join(row: SessionRow, wake: () => void): Feed {
     this.#stopWatching ??= this.#shelf.watch(() => this.refresh());
     let feed = this.#feeds.get(row.session);
     feed?.refresh();
@@ -24,13 +24,13 @@ export class Feeds {
       // Of what was committed before the watch began, nobody tells.
       feed.refresh();
     }
-    feed.followers++;
+    feed.join(wake);
     return feed;
   }
 
-  leave(feed: Feed): void {
-    feed.followers--;
-    if (feed.followers > 0) return;
+  leave(feed: Feed, wake: () => void): void {
+    feed.leave(wake);
+    if (feed.hasFollowers) return;
     const { session } = feed.row;
     if (this.#feeds.get(session) === feed) this.#feeds.delete(session);
     if (this.#feeds.size === 0) this.#unwatch();

@@ -30,6 +30,7 @@ export class LocalDriver implements Driver {
   readonly lost: Promise<Error>;
   readonly #store: Store;
   readonly #leaseMs: number;
+  readonly #producer: string;
   readonly #keeper: LeaseKeeper;
   /** Up to where it was given records. */
   #given: number;
@@ -49,6 +50,7 @@ export class LocalDriver implements Driver {
     this.session = session;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
+    this.#producer = `driver ${epoch}`;
     this.#given = from;
     this.lost = new Promise((resolve) => {
       this.#tellLost = resolve;
@@ -146,19 +148,23 @@ export class LocalDriver implements Driver {
     lostEpochs.delete(this.epoch);
   }
 
-  async #write(work: (shelf: ShelfWriter, row: SessionRow) => Stored): Promise<Batch> {
-    if (this.#end !== undefined) throw this.#end;
+  #write(work: (shelf: ShelfWriter, row: SessionRow) => Stored): Promise<Batch> {
+    if (this.#end !== undefined) return Promise.reject(this.#end);
     const { commits, feeds } = this.#store;
-    const tell = ({ row, records, batch: told }: Stored) => {
-      this.#given = told.through;
-      feeds.push(row, records);
-    };
-    const fail = (error: unknown) => this.lose(error);
-    const { batch } = await commits.run((shelf) => work(shelf, this.#driven(shelf)), {
-      tell,
-      fail,
-    });
-    return batch;
+    let stored: Stored;
+    return commits.run(
+      (shelf) => {
+        stored = work(shelf, this.#driven(shelf));
+        return stored.batch;
+      },
+      {
+        tell: ({ through }) => {
+          this.#given = through;
+          feeds.push(stored.row, stored.records);
+        },
+        fail: (error) => this.lose(error),
+      },
+    );
   }
 
   /** In its place: what was given before it is stored, and what comes after it is not. */
@@ -181,8 +187,7 @@ export class LocalDriver implements Driver {
     const { transactions: transaction } = commits;
     const after = this.#due?.transaction === transaction ? this.#due.through : this.#given;
     const others = this.#store.recordsBetween(shelf, this.session, after, row.through);
-    const producer = `driver ${this.epoch}`;
-    const added = addRecords(shelf, this.#renewed(row), drafts, producer, clock.now());
+    const added = addRecords(shelf, this.#renewed(row), drafts, this.#producer, clock.now());
     const { through } = added.row;
     this.#due = { transaction, through };
     const records = others.length === 0 ? added.records : [...others, ...added.records];

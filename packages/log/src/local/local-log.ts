@@ -15,9 +15,8 @@ import { LogError } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { batchBytes } from '../follow/feed.ts';
+import { FeedIterator } from '../follow/feed-iterator.ts';
 import { Feeds } from '../follow/feeds.ts';
-import { follow } from '../follow/follow.ts';
-import { Following } from '../follow/following.ts';
 import {
   assertAdmission,
   assertDeleting,
@@ -146,21 +145,19 @@ export class LocalLog implements Log {
 
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
     assertFollowing(session, options);
-    const { signal: outer, ...rest } = options;
-    return new Following(outer, (signal) => this.#follow(session, { ...rest, signal }));
-  }
-
-  async *#follow(session: SessionId, options: FollowOptions): AsyncGenerator<Batch> {
-    this.#assertOpen();
-    const row = this.#known(session);
-    assertOffset(row, options.from ?? 0);
     const { feeds, clock } = this.#store;
-    const feed = feeds.join(row);
-    try {
-      yield* follow(feed, options, { isClosed: () => this.#isClosed, clock });
-    } finally {
-      feeds.leave(feed);
-    }
+    const from = options.from ?? 0;
+    return new FeedIterator(options, {
+      join: (wake) => {
+        this.#assertOpen();
+        const row = this.#known(session);
+        assertOffset(row, from);
+        return feeds.join(row, wake);
+      },
+      leave: (feed, wake) => feeds.leave(feed, wake),
+      isClosed: () => this.#isClosed,
+      clock,
+    });
   }
 
   async info(session: SessionId): Promise<SessionInfo | undefined> {

@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import { hasWork } from '../rules/open-work.ts';
+import { firstAfter } from '../shelf/first-after.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../shelf/rows.ts';
 import { settledIn } from '../shelf/settled-in.ts';
 import type { RowFilter, Shelf, ShelfWriter } from '../shelf/shelf.ts';
@@ -176,15 +177,4 @@ function byCodePoints(a: string, b: string): number {
 function rankOf(unit: number): number {
   if (unit >= 0xe000) return unit - 0x800;
   return unit >= 0xd800 ? unit + 0x2000 : unit;
-}
-
-/** By halving: records are in the order of their offsets, with holes where turns were settled. */
-function firstAfter(records: readonly LogRecord[], offset: number): number {
-  let [low, high] = [0, records.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((records[middle]?.offset ?? 0) <= offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

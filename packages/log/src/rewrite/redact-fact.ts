@@ -1,4 +1,4 @@
-import type { Fact, ItemId, JsonObject, ToolCallId } from '@millrace/core';
+import type { Fact, ItemId, JsonObject, JsonValue, ToolCallId } from '@millrace/core';
 
 /**
  * A fact without what it repeats of an item that was redacted: words about its calls, a summary that
@@ -16,7 +16,7 @@ export function withoutWords(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCa
     case 'compacted':
       return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
     case 'command_queued':
-      return fact.command['itemId'] === item ? { ...fact, command: bare(fact.command) } : fact;
+      return { ...fact, command: withoutItem(fact.command, item) };
     default:
       return fact;
   }
@@ -26,11 +26,20 @@ type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 
 function withoutReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
-    const { reason: _said, ...rest } = fact;
+    const { reason: _said, rule: _about, ...rest } = fact;
     return rest;
   }
   const { reason: _said, input: _changed, ...rest } = fact;
   return rest;
+}
+
+/** One that is for the item says no more than that; of several that it brings, the item goes. */
+function withoutItem(command: JsonObject, item: ItemId): JsonObject {
+  if (command['itemId'] === item) return bare(command);
+  const { items } = command;
+  if (!Array.isArray(items)) return command;
+  const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
+  return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
 }
 
 /** What kind of command it was, and for which item. */

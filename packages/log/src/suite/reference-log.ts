@@ -21,7 +21,6 @@ import type {
 } from '../contract/log.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
-import { Following } from '../follow/following.ts';
 import {
   assertAdmission,
   assertFilter,
@@ -35,6 +34,7 @@ import {
   assertSession,
 } from '../rules/check-options.ts';
 import { readableDrafts } from '../rules/readable-draft.ts';
+import { Following } from './following.ts';
 import { ReferenceDriver } from './reference-driver.ts';
 import { produce } from './reference-producer.ts';
 import { after, assertOffset } from './reference-read.ts';

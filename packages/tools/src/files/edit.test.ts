@@ -105,6 +105,11 @@ describe('it refuses', () => {
     await refused('more than 100000 times', everywhere('x', 'y'));
   });
 
+  test('to make a file grow without end', async () => {
+    put('x'.repeat(20_000));
+    await refused('would have 20000000 characters', everywhere('x', 'y'.repeat(1000)));
+  });
+
   test('edits that change nothing', async () => {
     put('a\r\nb');
     await refused('are the same', change('a\r\nb', 'a\nb'));
@@ -201,6 +206,25 @@ describe('a text that is not there is met with what is near:', () => {
     );
     put(`${'x'.repeat(5000)}y\n`.repeat(500));
     expect((await miss(`${'x'.repeat(5000)}z`)).length).toBeLessThan(1500);
+  });
+
+  // Each of these would take hours where every place is compared with every other.
+  test.each([
+    ['lines that are all alike', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(40_000)}b`],
+    ['more of such lines', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(900_000)}b`],
+    [
+      'characters that are all alike',
+      'a'.repeat(3_900_000),
+      `${'a'.repeat(900_000)}b${'a'.repeat(900_000)}`,
+    ],
+    [
+      'such characters but for spaces',
+      'a '.repeat(1_900_000),
+      `${'a'.repeat(40_000)}b${'a'.repeat(40_000)}`,
+    ],
+  ])('within a moment, for %s', async (_what, content, old) => {
+    put(content);
+    expect(await miss(old)).toContain('old_text is not in the file');
   });
 });
 

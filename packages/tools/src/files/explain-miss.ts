@@ -1,20 +1,24 @@
 import { nearestLines } from './nearest-lines.ts';
+import { placeOf } from './places-of.ts';
 import { countLines } from './text-file.ts';
 
 const maxLineShown = 200;
 const maxDifferences = 3;
+/** Nobody gives so much and means it: what is near it is not looked for. */
+const maxCompared = 100_000;
 
 /** Why a text is not found, and what is near it, for a model that believes it is there. */
 export function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
   if (text === '') return `${found}: it is empty`;
   const unnumbered = old.replace(/^[ ]*\d+\t/gm, '');
-  if (unnumbered !== old && text.includes(unnumbered)) {
+  if (unnumbered !== old && placeOf(text, unnumbered) >= 0) {
     return `${found}, but it is without the line numbers that read shows. Leave them out`;
   }
-  const done = replacement.trim() === '' ? -1 : text.indexOf(replacement);
+  const done = replacement.trim() === '' ? -1 : placeOf(text, replacement);
   const already =
     done < 0 ? '' : ` new_text is there already, at line ${countLines(text.slice(0, done)) + 1}.`;
+  if (old.length > maxCompared) return `${found}.${already} Give fewer lines, and read it again`;
   const lines = old.split('\n');
   const fileLines = text.split('\n');
   const near = nearestLines(fileLines, lines);

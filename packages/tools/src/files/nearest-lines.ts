@@ -1,9 +1,11 @@
 import { likenessTo } from './likeness.ts';
+import { placeOf } from './places-of.ts';
 
 /** Bounds on the work: files of a million lines are edited too. */
 const maxLinesCompared = 50_000;
 const maxCandidates = 20;
 const maxWindow = 50;
+const maxCharactersCompared = 50_000_000;
 /** Of 1. Less is no likeness. */
 const leastLikeness = 0.5;
 
@@ -24,12 +26,17 @@ function sameButForSpaces(file: readonly string[], lines: readonly string[]): nu
   const [first = '', ...others] = lines;
   const last = others.pop();
   if (lines.every((line) => line === '')) return undefined;
-  for (let start = 0; start + lines.length <= file.length; start++) {
+  let left = maxCharactersCompared;
+  const isSame = (line: string, other: string | undefined) => {
+    left -= line.length + 1;
+    return line === other;
+  };
+  for (let start = 0; start + lines.length <= file.length && left > 0; start++) {
     const here = file[start] ?? '';
-    if (last === undefined ? here.includes(first) : here.endsWith(first)) {
-      const isSame = others.every((line, index) => file[start + index + 1] === line);
+    if (last === undefined ? placeOf(here, first) >= 0 : here.endsWith(first)) {
+      const areSame = others.every((line, index) => isSame(line, file[start + index + 1]));
       const end = file[start + lines.length - 1] ?? '';
-      if (isSame && (last === undefined || end.startsWith(last))) return start;
+      if (areSame && (last === undefined || end.startsWith(last))) return start;
     }
   }
   return undefined;

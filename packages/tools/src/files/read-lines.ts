@@ -11,6 +11,8 @@ export interface LinesWanted {
 }
 
 const chunkLength = 65_536;
+/** What the system makes up when it is read, as in /proc, says that it has no bytes. */
+const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
 
 /** Some lines with their numbers, and a word on the rest. The file is read up to the last of them. */
@@ -18,9 +20,10 @@ export async function readLines(file: OpenFile, wanted: LinesWanted): Promise<To
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
   // Not beyond the size that it had: something may be writing to it without end.
-  for (let position = 0; position < file.stats.size; ) {
+  const size = file.stats.size || maxUnsizedBytes;
+  for (let position = 0; position < size; ) {
     wanted.signal.throwIfAborted();
-    const length = Math.min(chunk.length, file.stats.size - position);
+    const length = Math.min(chunk.length, size - position);
     const { bytesRead } = await file.handle.read(chunk, 0, length, position);
     if (bytesRead === 0 || !window.take(chunk.subarray(0, bytesRead))) break;
     position += bytesRead;

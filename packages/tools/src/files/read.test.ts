@@ -208,6 +208,26 @@ describe('what cannot be read says why:', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')(
+  'a file that the system makes up when it is read',
+  () => {
+    const readOwn = (path: string, offset = 1) =>
+      runTool(readTool(createWorkspace({ root: '/proc/self' })), { path, offset, limit: 1 });
+
+    test('is read though it says that it has 0 bytes', async () => {
+      expect((await readOwn('status')).text).toMatch(/^1\tName:\t.*\n\(Line 1\. More follow/);
+      expect((await readOwn('status', 2)).text).toMatch(/^2\tUmask:/);
+      expect((await readOwn('status', 9999)).text).toMatch(/from line 9999: it has \d\d+ lines/);
+    });
+
+    test('and that the system does not give says why', async () => {
+      expect(await readOwn('mem')).toEqual(
+        refused(expect.stringMatching(/^Cannot use mem: .*EIO/)),
+      );
+    });
+  },
+);
+
 test('it changes nothing, may be run again, and refuses what is no range', async () => {
   const tool = readTool(createWorkspace({ root }));
   expect(tool).toMatchObject({ name: 'read', effects: 'none', replay: 'safe' });

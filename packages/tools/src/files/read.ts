@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readContent } from '../workspace/file-content.ts';
 import type { OpenFile } from '../workspace/open-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import { refusedBySystem } from '../workspace/workspace-error.ts';
 import { byteCount } from './byte-count.ts';
 import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
 import { readLines } from './read-lines.ts';
@@ -49,6 +50,8 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
       const file = await workspace.open(path);
       try {
         return await readOpen(file, offset, limit, context);
+      } catch (error) {
+        throw refusedBySystem(path, error);
       } finally {
         await file.handle.close();
       }

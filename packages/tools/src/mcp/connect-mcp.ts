@@ -1,7 +1,7 @@
 import type { Tool } from '@millrace/agent';
 import type { Remote } from './call-tool.ts';
 import { clip } from './clip.ts';
-import { cannotConnect } from './connect-error.ts';
+import { ConnectError, cannotConnect } from './connect-error.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { explain } from './explain.ts';
 import { ListKeeper } from './list-keeper.ts';
@@ -89,7 +89,8 @@ async function firstConnection(
     await lists.read(connection);
     return connection;
   } catch (error) {
+    const lastWords = connection.lastWords();
     await link.close();
-    throw failure(error);
+    throw failure(new ConnectError(error, lastWords));
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { type CallResult, callResult } from './call-result.ts';
 import { ConnectError } from './connect-error.ts';
+import { listTools, type Report } from './list-tools.ts';
 import type { McpSettings } from './mcp-options.ts';
 import type { McpServer } from './mcp-server.ts';
 import { type Wire, wireTo } from './wire.ts';
@@ -23,7 +24,7 @@ export interface Connection {
   /** Whether it is closed, by whomever; its process may be yet to end. */
   isOver(): boolean;
   lastWords(): string;
-  listTools(signal: AbortSignal): Promise<readonly RemoteTool[]>;
+  listTools(signal: AbortSignal, report: Report): Promise<readonly RemoteTool[]>;
   callTool(tool: RemoteTool, input: JsonObject, options: RequestOptions): Promise<CallResult>;
   /** It takes no more calls, and is closed when those that run are over. */
   retire(): void;
@@ -108,11 +109,9 @@ function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connec
     isOpen: () => !isRetired && client.transport !== undefined,
     isOver: () => client.transport === undefined,
     lastWords: () => wire.lastWords(),
-    listTools: async (signal) => {
+    listTools: async (signal, report) => {
       if (client.getServerCapabilities()?.tools === undefined) return [];
-      const options = { signal, timeout: settings.connectTimeoutMs };
-      const { tools } = await client.listTools(undefined, { ...options, cacheMode: 'refresh' });
-      return tools;
+      return listTools(client, { signal, timeout: settings.connectTimeoutMs }, report);
     },
     callTool: async (tool, input, options) => {
       calls++;

@@ -51,7 +51,8 @@ export class ListKeeper {
   async #list(connection: Connection): Promise<boolean> {
     const { shelf, closing, timeoutMs } = this.#keeping;
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const isOther = shelf.fill(await connection.listTools(signal));
+    const listed = await connection.listTools(signal, (problem) => shelf.tell(problem));
+    const isOther = shelf.fill(listed);
     return isOther && !closing.aborted;
   }
 }

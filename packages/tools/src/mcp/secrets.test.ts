@@ -24,6 +24,14 @@ test('a token is a secret without the word before it, too', () => {
   expect(redact('bad token abc.def in "Bearer abc.def"')).toBe('bad token [secret] in "[secret]"');
 });
 
+test('a name and its password are secrets as they were before they became Basic', () => {
+  const encoded = Buffer.from('alice:open-sesame').toString('base64');
+  const redact = http({ authorization: `Basic ${encoded}` });
+  expect(redact(`no alice with open-sesame (${encoded}, alice:open-sesame)`)).toBe(
+    'no alice with [secret] ([secret], [secret])',
+  );
+});
+
 test('of two secrets one of which is in the other nothing is left', () => {
   expect(http({ a: 'abcd', b: 'abcdefgh' })('abcdefgh abcd')).toBe('[secret] [secret]');
 });

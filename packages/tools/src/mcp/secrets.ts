@@ -20,9 +20,12 @@ export function redactorOf({ http, stdio }: McpServer): Redact {
   return (text) => forms.reduce((told, form) => told.replaceAll(form, mark), text);
 }
 
-/** `Bearer abc` is a secret, and `abc` alone is as well. */
+/** `Bearer abc` is a secret, and `abc` alone is as well; of `Basic abc`, what that stands for too. */
 function withPieces(value: string): readonly string[] {
-  return [value, ...value.split(/\s+/).slice(1)];
+  const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];
+  const pair = basic === undefined ? '' : Buffer.from(basic, 'base64').toString('utf8');
+  const password = pair.slice(pair.indexOf(':') + 1);
+  return [value, ...value.split(/\s+/).slice(1), pair, password];
 }
 
 function queryOf(url: string | URL): readonly string[] {

@@ -1,56 +1,55 @@
+import { type CommandPart, fitsCommand, mayFitCommand } from './match-command.ts';
 import type { ReadyRule } from './permission-rule.ts';
 import { type Ruling, rulingOf, rulingRule, strictest } from './ruling.ts';
-import { baseName, isLauncher } from './shell-syntax.ts';
+import { isLauncher } from './shell-syntax.ts';
 import { splitCommand, type Word } from './split-command.ts';
 
 /**
  * Decides on a command line by the rules of its tool. Each command in it is decided on by itself, and
  * the strictest decides on the whole.
  */
-export function decideCommand(rules: readonly ReadyRule[], line: string): Ruling {
-  const { parts, obstacle } = splitCommand(line);
-  const rulings = parts.map((words) => decidePart(rules, { line, words, obstacle }));
-  return strictest(rulings) ?? decidePart(rules, { line, words: [], obstacle });
+export function decideCommand(rules: readonly ReadyRule[], line: string, root: string): Ruling {
+  const { parts, targets, obstacle } = splitCommand(line);
+  const decide = (words: readonly Word[]) =>
+    decidePart(rules, { root, line, words, targets, obstacle });
+  return strictest(parts.map(decide)) ?? decide([]);
 }
 
-interface Part {
-  readonly line: string;
-  readonly words: readonly Word[];
-  readonly obstacle: string | undefined;
-}
-
-function decidePart(rules: readonly ReadyRule[], part: Part): Ruling {
+function decidePart(rules: readonly ReadyRule[], part: CommandPart): Ruling {
   const what = shown(part);
-  const deciding = rulingRule(rules.filter((ready) => fits(ready, part)));
+  const deciding = rulingRule(rules.filter((ready) => fitsCommand(ready, part)));
   if (deciding === undefined) {
     const why = part.obstacle === undefined ? '' : `, and the command has ${part.obstacle}`;
     return { decision: 'ask', reason: `No rule allows ${what}${why}` };
   }
-  const isWideYes = deciding.rule.decision === 'allow' && deciding.about === 'tool';
-  if (isWideYes && isBlind(part) && rules.some(isNarrowNo)) {
-    const reason = `Some commands are not allowed, and what ${what} runs cannot be told`;
-    return { decision: 'ask', reason };
+  const doubt = doubtAbout(rules, deciding, part);
+  return doubt === undefined ? rulingOf(deciding, what) : { decision: 'ask', reason: doubt };
+}
+
+/** Why it is better to ask, though a rule allows it. Where that very line is allowed, there is no doubt. */
+function doubtAbout(
+  rules: readonly ReadyRule[],
+  deciding: ReadyRule,
+  part: CommandPart,
+): string | undefined {
+  const { rule, about } = deciding;
+  if (rule.decision !== 'allow' || rule.exact) return undefined;
+  const isBlindYes = about === 'tool' && isBlind(part);
+  if (isBlindYes && rules.some(isNarrowNo)) {
+    return `Some commands are not allowed, and what ${shown(part)} runs cannot be told`;
   }
-  return rulingOf(deciding, what);
+  const feared = rulingRule(
+    rules.filter((ready) => ready === deciding || mayFitCommand(ready, part)),
+  );
+  if (feared === undefined || feared === deciding) return undefined;
+  const { command, path = command, decision } = feared.rule;
+  const is = decision === 'deny' ? 'is denied' : 'is to be asked for';
+  return `${shown(part)} may be about ${path}, which ${is}`;
 }
 
-function fits({ rule, about, words }: ReadyRule, part: Part): boolean {
-  if (about !== 'command') return about === 'tool';
-  if (rule.exact) return rule.command === part.line;
-  // A yes needs a line that is fully understood; for a no it is enough that it looks like one.
-  if (rule.decision !== 'allow') return words.every((word, at) => isLike(word, part.words[at], at));
-  if (part.obstacle !== undefined) return false;
-  return words.every((word, at) => part.words[at]?.isPlain && part.words[at].text === word);
-}
-
-function isLike(word: string, given: Word | undefined, at: number): boolean {
-  if (given === undefined) return false;
-  return given.text === word || (at === 0 && baseName(given.text) === word);
-}
-
-function isBlind({ words, obstacle }: Part): boolean {
-  const [program] = words;
-  return obstacle !== undefined || !program?.isPlain || isLauncher(program.text);
+function isBlind({ words, obstacle }: CommandPart): boolean {
+  const isPlain = words[0]?.isPlain === true;
+  return obstacle !== undefined || !isPlain || isLauncher(words.map(({ text }) => text));
 }
 
 function isNarrowNo({ rule, about }: ReadyRule): boolean {
@@ -59,7 +58,7 @@ function isNarrowNo({ rule, about }: ReadyRule): boolean {
 
 const maxShownLength = 100;
 
-function shown({ words }: Part): string {
+function shown({ words }: CommandPart): string {
   const text = words.map((word) => word.text).join(' ');
   if (text === '') return 'this command';
   return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;

@@ -25,7 +25,7 @@ export function decide(call: PolicyCall, rules: readonly ReadyRule[], at: Circum
   switch (at.kind) {
     case 'run': {
       const command = commandOf(call);
-      return command === undefined ? unclear(call) : decideCommand(rules, command);
+      return command === undefined ? unclear(call) : decideCommand(rules, command, at.root);
     }
     case 'read':
     case 'search':

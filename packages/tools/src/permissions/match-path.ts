@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import picomatch from 'picomatch';
+import { compileGlob } from '../workspace/compile-glob.ts';
 import type { Decision } from './permission-rule.ts';
 
 /** Where a path is, by its text alone. */
@@ -36,7 +36,7 @@ export function pathMatcher(
   const isWide = decision !== 'allow';
   const isAnywhere = glob.startsWith('/');
   const ofName = !exact && !pattern.includes('/');
-  const fits = exact ? same(glob, isWide) : picomatch(pattern, { dot: true, nocase: isWide });
+  const fits = exact ? same(glob, isWide) : compileGlob(pattern, { nocase: isWide });
   return ({ shown, absolute, isInside }) => {
     const subject = isAnywhere ? absolute : shown;
     if (isWide) return candidates(subject, ofName).some((path) => fits(path));

@@ -124,6 +124,20 @@ describe('paths', () => {
     expect(on('read', 'config/other')).toBe('allow');
   });
 
+  test('may have parentheses and brackets in them, as folders of some frameworks do', () => {
+    const { on } = withRules(
+      { path: 'app/(auth)/**', decision: 'deny' },
+      { path: 'app/[id]/key', decision: 'deny' },
+      { path: '@(a|b).pem', decision: 'deny' },
+    );
+    for (const path of ['app/(auth)/login.ts', 'app/[id]/key', 'x/a.pem', 'b.pem']) {
+      expect(on('read', path)).toBe('deny');
+    }
+    for (const path of ['app/auth/login.ts', 'app/(other)/x', 'c.pem']) {
+      expect(on('read', path)).toBe('allow');
+    }
+  });
+
   test('outside the root are allowed by an absolute glob alone', () => {
     expect(withRules({ tool: 'read', decision: 'allow' }).on('read', '/etc/hosts')).toBe('ask');
     const { on } = withRules({ tool: 'read', path: '/usr/include/**', decision: 'allow' });
@@ -231,6 +245,8 @@ describe('commands that are denied', () => {
     'a $(rm x)',
     'rm x > y',
     '! rm',
+    // On some file systems that is the same program.
+    'RM x',
   ])('are denied wherever they can be seen: %j', (command) => expect(run(command)).toBe('deny'));
 
   test.each([
@@ -242,13 +258,102 @@ describe('commands that are denied', () => {
     '/usr/bin/env rm',
     'r?m x',
     'git push',
+    'ionice rm x',
+    'flock lock rm x',
+    'trap "rm x" EXIT',
+    'watch rm x',
+    'ssh localhost rm x',
+    'find . -exec rm {} +',
   ])('may be in what cannot be told, which is asked for: %j', (command) =>
     expect(run(command)).toBe('ask'),
   );
 
-  test.each(['ls -l', 'git pull && ls', 'echo rm'])('leave others allowed: %j', (command) =>
-    expect(run(command)).toBe('allow'),
+  test.each(['ls -l', 'git pull && ls', 'echo rm', 'find . -name rm', 'git stash push'])(
+    'leave others allowed: %j',
+    (command) => expect(run(command)).toBe('allow'),
   );
+
+  test('of several words are seen behind options, and asked for where those may take words', () => {
+    const { run } = withRules(
+      { tool: 'bash', command: 'git', decision: 'allow' },
+      { tool: 'bash', command: 'git push', decision: 'deny' },
+      { tool: 'bash', command: 'git remote add', decision: 'ask' },
+    );
+    expect(run('git --no-pager push')).toBe('deny');
+    expect(run('git -C elsewhere push')).toBe('ask');
+    expect(run('git -c a=b -C elsewhere push origin')).toBe('ask');
+    expect(run('git remote -v add x')).toBe('ask');
+    expect(run('git stash push')).toBe('allow');
+    expect(run('git -C elsewhere status')).toBe('allow');
+    expect(run('git commit -m push')).toBe('allow');
+  });
+
+  test('by their whole path are so', () => {
+    const { run } = withRules(
+      { tool: 'bash', decision: 'allow' },
+      { tool: 'bash', command: '/opt/bin/deploy', decision: 'deny' },
+    );
+    expect(run('/opt/bin/deploy now')).toBe('deny');
+    expect(run('deploy now')).toBe('allow');
+  });
+
+  test('by an earlier rule that asks are allowed by a later one, behind options too', () => {
+    const { run } = withRules(
+      { tool: 'bash', command: 'git push', decision: 'ask' },
+      { tool: 'bash', command: 'git', decision: 'allow' },
+    );
+    expect(run('git push')).toBe('allow');
+    expect(run('git -C elsewhere push')).toBe('allow');
+  });
+});
+
+describe('a command that names a path that is denied', () => {
+  const rules: readonly PermissionRule[] = [
+    { tool: 'bash', command: 'cat', decision: 'allow' },
+    { path: '.env', decision: 'deny' },
+    { path: 'secret/**', decision: 'deny' },
+    { path: 'docs/**', decision: 'ask' },
+  ];
+  const { run } = withRules(...rules);
+
+  test.each([
+    'cat .env',
+    'cat ./a/../.env',
+    'cat a b/.ENV',
+    'cat -- secret/key',
+    "cat 'secret/key'",
+    `cat ${root}/secret/key`,
+    'cat --show=.env',
+    'cat a && cat .env',
+  ])('is asked for: %j', (command) => {
+    expect(run(command)).toBe('ask');
+    expect(withRules({ decision: 'allow' }, ...rules).run(command)).toBe('ask');
+  });
+
+  test('is asked for where a redirection leads there, too', () => {
+    const { run } = withRules({ tool: 'bash', decision: 'allow' }, ...rules);
+    expect(run('cat < .env')).toBe('ask');
+    expect(run('cat a >secret/b')).toBe('ask');
+    expect(run('cat a >b')).toBe('allow');
+  });
+
+  test.each(['cat env', 'cat .env.example', 'cat docs/a', 'cat secrets'])(
+    'is another than %j',
+    (command) => expect(run(command)).toBe('allow'),
+  );
+
+  test('is allowed where that very line is', () => {
+    const policy = policyOf(rules);
+    const call = { tool: 'bash', input: { command: 'cat .env' } };
+    expect(policy.remember(policy.ruleFor(call, 'allow')).decide(call).decision).toBe('allow');
+  });
+
+  test('says so', () => {
+    const call = { tool: 'bash', input: { command: 'cat .env' } };
+    expect(policyOf(rules).decide(call).reason).toBe(
+      '`cat .env` may be about .env, which is denied',
+    );
+  });
 });
 
 describe('what is remembered', () => {

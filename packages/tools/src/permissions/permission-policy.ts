@@ -28,6 +28,7 @@ export interface PolicyData {
  * redirection, a substitution and the like it is asked for, unless its tool as a whole or that very line
  * is allowed. To deny commands is a reminder and no fence, since one program can start another; to allow
  * few of them is. What a command does with files is not known here: paths are about tools that take one.
+ * One that names a path that is denied is asked for.
  */
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];

@@ -15,13 +15,18 @@ export function leadingSyntax(words: readonly string[]): number {
 
 /** Programs that run what they are told: of a command that begins with one nobody can say what it is. */
 const launchers: ReadonlySet<string> = new Set(
-  `. ash bash builtin busybox command dash doas env eval exec fish ksh nice nohup parallel setsid sh source stdbuf su sudo timeout xargs zsh`.split(
-    ' ',
-  ),
+  `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock
+  gosu ionice ksh ltrace mksh nice nohup nsenter numactl parallel pkexec rbash runuser screen script
+  setpriv setsid sg sh source ssh stdbuf strace su sudo systemd-run taskset tcsh time timeout tmux
+  trap unshare watch xargs zsh`.split(/\s+/),
 );
 
-export function isLauncher(program: string): boolean {
-  return launchers.has(baseName(program));
+export function isLauncher(words: readonly string[]): boolean {
+  const [program = '', ...rest] = words;
+  const name = baseName(program);
+  return (
+    launchers.has(name) || (name === 'find' && rest.some((word) => /^-(?:exec|ok)/.test(word)))
+  );
 }
 
 export function baseName(program: string): string {

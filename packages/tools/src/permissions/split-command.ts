@@ -10,6 +10,8 @@ export interface Word {
 export interface SplitCommand {
   /** The words of each simple command. Where there is an obstacle these are a guess, of use for a no alone. */
   readonly parts: readonly (readonly Word[])[];
+  /** Where redirections lead, as far as that can be seen. */
+  readonly targets: readonly Word[];
   /** What makes the guess one: the first thing that is more than words, quotes, and `; & && | ||` or a line end. */
   readonly obstacle: string | undefined;
 }
@@ -21,19 +23,21 @@ const maxLength = 10_000;
  * does not know there is an obstacle, and never a wrong split without one.
  */
 export function splitCommand(command: string): SplitCommand {
-  if (command.length > maxLength) return { parts: [], obstacle: 'its length' };
+  if (command.length > maxLength) return { parts: [], targets: [], obstacle: 'its length' };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find
   const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f]/.test(command);
   const splitter = new Splitter(command);
   splitter.run();
   return {
     parts: splitter.parts,
+    targets: splitter.targets,
     obstacle: hasControls ? 'a control character' : splitter.obstacle,
   };
 }
 
 class Splitter {
   readonly parts: (readonly Word[])[] = [];
+  readonly targets: Word[] = [];
   obstacle: string | undefined;
   readonly #text: string;
   #at = 0;
@@ -163,7 +167,7 @@ class Splitter {
     const [text, isPlain, isTarget] = [this.#word, this.#isPlain, this.#isTarget];
     if (text === undefined) return;
     [this.#word, this.#isPlain, this.#isTarget] = [undefined, true, false];
-    if (!isTarget) this.#words.push({ text, isPlain });
+    (isTarget ? this.targets : this.#words).push({ text, isPlain });
   }
 
   #endPart(): void {

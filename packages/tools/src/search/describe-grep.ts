@@ -15,7 +15,7 @@ export function describeGrep(
   const { found, report } = result;
   const shown = found.map((one) => describe(one, mode)).join(mode === 'content' ? '\n\n' : '\n');
   const notes = searchNotes(result, timeoutMs);
-  const isComplete = report !== undefined && report.cut === undefined;
+  const isComplete = report?.cut === undefined && report?.clipped === 0;
   const nothing = isComplete ? 'Nothing matches.' : 'Nothing found so far.';
   const text = [shown || nothing, ...notes].join('\n\n');
   const matches = found.reduce((sum, one) => sum + one.matches, 0);

@@ -33,6 +33,19 @@ describe('glob', () => {
     expect(await byName('*.rs')).toEqual(['No file fits.']);
   });
 
+  test('finds folders that have parentheses and brackets in their names', async () => {
+    writeTree(root, {
+      'app/(auth)/a.ts': '',
+      'app/[id]/b.ts': '',
+      'app/auth/c.ts': '',
+      'd.ts': '',
+    });
+    expect(await byName('app/(auth)/*')).toEqual(['app/(auth)/a.ts']);
+    expect(await byName('app/[id]/*')).toEqual(['app/[id]/b.ts']);
+    expect(await byName('@(a|d).ts')).toEqual(['app/(auth)/a.ts', 'd.ts']);
+    expect(await byName('./')).toHaveLength(4);
+  });
+
   test('gives the newest first, and those of one time by name', async () => {
     writeTree(root, { old: '', b: '', a: '', new: '' });
     for (const [name, seconds] of Object.entries({ old: 100, a: 200, b: 200, new: 300 })) {

@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
 import { describeGlob } from './describe-glob.ts';
-import { type SearchToolOptions, searchSettings } from './search-options.ts';
+import { type Asked, type SearchToolOptions, searchSettings } from './search-options.ts';
 import type { GlobWork } from './search-request.ts';
 import { startSearch } from './start-search.ts';
 
@@ -27,7 +27,7 @@ const description = `Finds files of the workspace by their names.
 What .gitignore names is left out, and so are links; hidden files are not.`;
 
 /** Finds files by a glob. */
-export function globTool(options: SearchToolOptions): DefinedTool<'glob', GlobInput> {
+export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<GlobInput>> {
   const settings = searchSettings(options);
   const execute = async (given: GlobInput, signal: AbortSignal): Promise<ToolOutput> => {
     const { pattern: glob, path, order, limit } = given;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { contextWindow, type ShownLine } from './context-window.ts';
-import { fileLines } from './file-lines.ts';
+import { type FileEnd, fileLines } from './file-lines.ts';
 
 export interface GrepFileOptions {
   readonly regex: RegExp;
@@ -15,7 +15,8 @@ export interface GrepFileOptions {
 export interface FileMatches {
   readonly matches: number;
   readonly lines: readonly ShownLine[];
-  readonly isBinary: boolean;
+  /** As far as it was looked at. */
+  readonly end: FileEnd;
 }
 
 /** Portions of a large file, some 100 KB each, after which others get their turn. */
@@ -32,7 +33,7 @@ export async function grepFile(
   for (let count = 1; ; count++) {
     if (count % portionsAtOnce === 0) await setImmediate();
     const { done, value } = portions.next();
-    if (done) return { matches, lines: window.shown, isBinary: value === 'binary' };
+    if (done) return { matches, lines: window.shown, end: value };
     for (const { number, text } of value) {
       const isLast = matches === maxMatches;
       const found = isLast ? null : regex.exec(text);
@@ -40,7 +41,7 @@ export async function grepFile(
       window.take(number, text, found?.index);
       const isEnough = maxLength > 0 && window.isFull();
       if (isEnough || (isLast && !window.wantsMore())) {
-        return { matches, lines: window.shown, isBinary: false };
+        return { matches, lines: window.shown, end: 'text' };
       }
     }
   }

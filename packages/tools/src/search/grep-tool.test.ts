@@ -162,7 +162,7 @@ describe('grep', () => {
     ['a path that is not there', 'srcs', /srcs.*does not exist.*src/],
     ['a path outside', '../', /outside the workspace/],
     ['a link that leads outside', 'etc', /outside the workspace/],
-    ['a FIFO', 'fifo', /^Cannot search fifo: /],
+    ['a FIFO', 'fifo', /^Cannot search fifo: it is neither a file nor a folder$/],
   ])('refuses %s', async (_, path, problem) => {
     writeTree(root, { 'src/a': 'x' });
     await symlink('/etc', join(root, 'etc'));
@@ -187,7 +187,23 @@ describe('grep', () => {
 
   test('counts lines right past one that is too long to be looked at whole', async () => {
     writeTree(root, { f: `1\n${'a'.repeat(3_000_000)}tail\nneedle` });
-    expect((await grep({ pattern: 'needle' })).text).toBe('f\n3:needle');
-    expect((await grep({ pattern: 'tail' })).text).toBe('Nothing matches.');
+    expect((await grep({ pattern: 'needle' })).text).toMatch(/^f\n3:needle\n/);
   });
+
+  test('says that of a line that is too long it has seen the beginning alone', async () => {
+    writeTree(root, { f: `1\n${'a'.repeat(3_000_000)}tail\nneedle`, g: 'short' });
+    const { text, value } = await grep({ pattern: 'tail' });
+    expect(text).toMatch(/^Nothing found so far\.\n\n.*beginning of lines.*: 1\.$/);
+    expect(value).toMatchObject({ isComplete: false });
+    expect((await grep({ pattern: 'tail', path: 'g' })).text).toBe('Nothing matches.');
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'finds text in what the system makes up when it is read',
+    async () => {
+      const own = grepTool({ workspace: createWorkspace({ root: '/proc/self' }) });
+      const { text } = await runTool(own, { pattern: '^Name:', path: 'status' });
+      expect(text).toMatch(/^status\n1:Name:/);
+    },
+  );
 });

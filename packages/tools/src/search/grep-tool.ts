@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
 import { describeGrep } from './describe-grep.ts';
-import { type SearchToolOptions, searchSettings } from './search-options.ts';
+import { type Asked, type SearchToolOptions, searchSettings } from './search-options.ts';
 import { searchPattern } from './search-pattern.ts';
 import type { GrepWork } from './search-request.ts';
 import { startSearch } from './start-search.ts';
@@ -46,7 +46,7 @@ const description = `Finds text in the files of the workspace, line by line.
 What .gitignore names is left out, and so are binary files and links; hidden files are not.`;
 
 /** Finds the lines that a regular expression, or a text as it stands, is in. */
-export function grepTool(options: SearchToolOptions): DefinedTool<'grep', GrepInput> {
+export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<GrepInput>> {
   const settings = searchSettings(options);
   const { maxFoundLength: maxLength, maxOutputLength } = settings;
   const execute = async (given: GrepInput, signal: AbortSignal): Promise<ToolOutput> => {

@@ -1,4 +1,4 @@
-import picomatch from 'picomatch';
+import { compileGlob } from '../workspace/compile-glob.ts';
 
 export type MatchPath = (path: string) => boolean;
 
@@ -10,7 +10,7 @@ export function globMatcher(glob: string): MatchPath {
   const isNegative = glob.startsWith('!');
   const pattern = (isNegative ? glob.slice(1) : glob).replace(/^(?:\.\/)+/, '');
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
-  const isMatch = picomatch(whole, { dot: true });
+  const isMatch = compileGlob(whole);
   const ofName = !whole.includes('/');
   return (path) => isMatch(ofName ? nameOf(path) : path) !== isNegative;
 }

@@ -25,6 +25,10 @@ export async function performGlob(
   const total = candidates.length;
   return {
     found: candidates.slice(0, limit).map(({ path }) => ({ path, matches: 0, lines: [] })),
-    report: { ...walk, binary: 0, total, cut: walk.cut ?? (total > limit ? 'limit' : undefined) },
+    report: { ...walk, binary: 0, clipped: 0, total, cut: walk.cut ?? cutBy(total, limit) },
   };
+}
+
+function cutBy(total: number, limit: number): SearchReport['cut'] {
+  return total > limit ? 'limit' : undefined;
 }

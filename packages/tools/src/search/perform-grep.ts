@@ -18,14 +18,15 @@ export async function performGrep(
 ): Promise<SearchReport> {
   const { work } = request;
   const walk = newReport();
-  let [binary, unreadable, total, counted, length] = [0, 0, 0, 0, 0];
+  let [binary, clipped, unreadable, total, counted, length] = [0, 0, 0, 0, 0, 0];
   let cut: SearchReport['cut'];
   for await (const file of searchedFiles(request, walk, signal)) {
     onFile(file.path);
     const result = await grepWalked(file, work, work.limit - counted, work.maxLength - length);
     if (result === undefined) unreadable++;
-    if (result?.isBinary) binary++;
-    if (result === undefined || result.isBinary || result.matches === 0) continue;
+    if (result?.end === 'binary') binary++;
+    if (result?.end === 'clipped') clipped++;
+    if (result === undefined || result.end === 'binary' || result.matches === 0) continue;
     onFound({ path: file.path, matches: result.matches, lines: result.lines });
     total += result.matches;
     counted += work.mode === 'content' ? result.matches : 1;
@@ -34,8 +35,9 @@ export async function performGrep(
     else if (length >= work.maxLength) cut = 'length';
     if (cut !== undefined) break;
   }
-  const { entries, cut: walkCut } = walk;
-  return { entries, unreadable: unreadable + walk.unreadable, binary, total, cut: cut ?? walkCut };
+  const { entries } = walk;
+  unreadable += walk.unreadable;
+  return { entries, unreadable, binary, clipped, total, cut: cut ?? walk.cut };
 }
 
 async function grepWalked(

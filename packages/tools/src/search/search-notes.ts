@@ -8,11 +8,14 @@ export function searchNotes(
   timeoutMs: number,
 ): readonly string[] {
   if (report === undefined) return [stuckNote(lastPath, timeoutMs)];
-  const { binary, unreadable } = report;
+  const { binary, clipped, unreadable } = report;
   return [
     cutNote(report, timeoutMs),
     // In a folder of pictures nobody asks about each time.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
+    clipped > 0
+      ? `Files where only the beginning of lines of more than a megabyte was looked at: ${clipped}.`
+      : undefined,
     unreadable > 0 ? `Files and folders that cannot be read: ${unreadable}.` : undefined,
   ].filter((note) => note !== undefined);
 }

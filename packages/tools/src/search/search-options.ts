@@ -21,6 +21,11 @@ export type SearchSettings = {
   readonly maxFoundLength: number;
 };
 
+/** As a model gives it: all but the pattern may be left out. */
+export type Asked<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
+  readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
+};
+
 /** What a path at its longest and a few notes need. */
 const roomForNotes = 5000;
 

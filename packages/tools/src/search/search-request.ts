@@ -43,6 +43,8 @@ export interface Found {
 
 export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly binary: number;
+  /** Files of whose lines not all was looked at. */
+  readonly clipped: number;
   /** Why there may be more than was found. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
   /** Of a glob: how many files fit, beyond the limit too. */

@@ -40,10 +40,12 @@ async function* filesBelow(
   const parent = await enterAll(root, segments.slice(0, -1));
   let start = parent;
   try {
-    if (name !== undefined && (await lstat(parent.at(name))).isFile()) {
+    const there = name === undefined ? undefined : await lstat(parent.at(name));
+    if (name !== undefined && there?.isFile()) {
       yield { name, path: '', folder: parent };
       return;
     }
+    if (there?.isDirectory() === false) throw new Error('it is neither a file nor a folder');
     if (name !== undefined) start = await parent.enter(name);
     const { rules, path: rulesPath } = await startingRules(root, join(root, ...segments));
     yield* walkFiles(start, { rules, rulesPath, maxEntries, maxDepth, signal }, report);

@@ -121,6 +121,14 @@ describe('what cannot be run', () => {
     });
   });
 
+  test('says why: longer than the system takes', async () => {
+    // In characters it is not too long; in bytes it is.
+    expect(await bash(`echo ${'é'.repeat(99_000)}`)).toMatchObject({
+      isError: true,
+      text: 'Cannot start bash: the command is too long for the system (E2BIG). Nothing was run',
+    });
+  });
+
   test('says why: no shell, no folder', async () => {
     const without = await bash('x', { shell: 'no-such-shell' });
     expect(without.text).toMatch(
@@ -135,6 +143,10 @@ describe('what cannot be run', () => {
 });
 
 describe('what a command prints', () => {
+  test('is text: a NUL is shown as what is none', async () => {
+    expect((await bash("printf 'a\\0b\\377'")).text).toBe('a\ufffdb\ufffd');
+  });
+
   test('is clipped in its middle where it is too long, and kept whole as a blob', async () => {
     const { blobs } = memoryLog();
     const { text, value, attachments } = await runTool(

@@ -19,7 +19,7 @@ export interface BashToolOptions {
   readonly timeoutMs?: number | undefined;
   /** The most that a command may ask for. 10 minutes unless told. */
   readonly maxTimeoutMs?: number | undefined;
-  /** From SIGTERM to SIGKILL. 2 s unless told. */
+  /** From SIGTERM to SIGKILL. 2 s unless told: less than an agent waits for its tools (`toolGraceMs`). */
   readonly graceMs?: number | undefined;
   /** Of what the model gets, in characters. 30,000 unless told. */
   readonly maxOutputLength?: number | undefined;

@@ -39,8 +39,10 @@ export function commandOutput(options: OutputOptions): CommandOutput {
   const shown = clippedText(maxLength);
   const kept = keptBytes(maxKeptBytes);
   const updates = pacedUpdates(update, { clock, ...pace });
-  const addText = (text: string) => {
-    if (text === '') return;
+  const addText = (decoded: string) => {
+    if (decoded === '') return;
+    // No text has a NUL in it, and not every provider or store takes one.
+    const text = decoded.replaceAll('\0', '\ufffd');
     shown.add(text);
     updates.add(text);
   };

@@ -39,6 +39,23 @@ export async function stopSession(leader: number, graceMs: number, clock: Clock)
   return left;
 }
 
+const running = new Set<number>();
+
+/** Takes a session along where this process leaves before it. Call what is returned when it is gone. */
+export function endWithUs(leader: number): () => void {
+  if (running.size === 0) process.on('exit', killAll);
+  running.add(leader);
+  return () => {
+    running.delete(leader);
+    if (running.size === 0) process.off('exit', killAll);
+  };
+}
+
+/** By force: nobody is left to ask a second time. */
+function killAll(): void {
+  for (const leader of running) signalGroups(leader, 'SIGKILL');
+}
+
 function nextLook(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, lookMs));
 }

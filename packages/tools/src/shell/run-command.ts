@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
 import { openPipe } from './open-pipe.ts';
-import { stopSession, waitForSession } from './process-group.ts';
+import { endWithUs, stopSession, waitForSession } from './process-group.ts';
 import { readPipe } from './read-pipe.ts';
 
 export interface CommandOptions {
@@ -56,15 +56,18 @@ function start(command: string, writer: number, options: CommandOptions): ChildP
     // Detached: it leads a session, and a group, of its own.
     const stdio = { stdio: ['ignore', writer, writer] as ('ignore' | number)[], detached: true };
     return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
+  } catch (error) {
+    // Some of what can go wrong is told at once.
+    throw signal.aborted ? error : notStarted(error, options);
   } finally {
     closeSync(writer);
   }
 }
 
-function exitOf(child: ChildProcess, { shell, cwd }: CommandOptions): Promise<Exit> {
+function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   return new Promise((resolve, reject) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
-    child.once('error', (error) => reject(notStarted(error, shell, cwd)));
+    child.once('error', (error) => reject(notStarted(error, options)));
   });
 }
 
@@ -77,13 +80,18 @@ async function untilGone(
   options: CommandOptions,
 ): Promise<CommandEnd> {
   const { clock, graceMs } = options;
-  const why = await untilStop(exited, options);
-  const leftRunning = why === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
-  const isGone = why === 'exited' && leftRunning === 0;
-  const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
-  // One that cannot be stopped is not waited for.
-  const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
-  return { ...exit, why, leftRunning, unstopped };
+  const forget = endWithUs(leader);
+  try {
+    const why = await untilStop(exited, options);
+    const leftRunning = why === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
+    const isGone = why === 'exited' && leftRunning === 0;
+    const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
+    // One that cannot be stopped is not waited for.
+    const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
+    return { ...exit, why, leftRunning, unstopped };
+  } finally {
+    forget();
+  }
 }
 
 async function untilStop(
@@ -103,7 +111,15 @@ async function untilStop(
   }
 }
 
-function notStarted(cause: Error, shell: string, cwd: string): Error {
-  const why = existsSync(cwd) ? cause.message : `the folder ${cwd} does not exist`;
-  return new Error(`Cannot start ${shell}: ${why}. Nothing was run`, { cause });
+function notStarted(cause: unknown, { shell, cwd }: CommandOptions): Error {
+  return new Error(`Cannot start ${shell}: ${whyNotStarted(cause, cwd)}. Nothing was run`, {
+    cause,
+  });
+}
+
+function whyNotStarted(cause: unknown, cwd: string): string {
+  if (!existsSync(cwd)) return `the folder ${cwd} does not exist`;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const isTooLong = message.includes('E2BIG');
+  return isTooLong ? 'the command is too long for the system (E2BIG)' : message;
 }

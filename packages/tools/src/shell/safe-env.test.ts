@@ -27,8 +27,42 @@ test('what looks like a secret is not passed on, in any case of letters', () => 
     'DATABASE_URL',
     'APP_REDIS_URL',
     'MYSQL_PWD',
+    'PGPASSWORD',
+    'SSHPASS',
+    'DB_PW',
+    'DB_PASSWORDS',
+    'ACCESSTOKEN',
+    'APITOKEN',
+    'SVC_CRED',
+    'CREDS',
+    'JWT',
+    'APP_JWT',
+    'BEARER',
+    'AUTHORIZATION',
+    'DOCKER_AUTH_CONFIG',
+    'AZURE_STORAGE_CONNECTION_STRING',
+    'SLACK_WEBHOOK_URL',
   ];
   expect(safeEnv(own(secrets))).toEqual({});
+});
+
+test('nor is what looks like one by its value, whatever it is called', () => {
+  const secrets = {
+    PIP_INDEX_URL: 'https://me:hush@packages.example/simple',
+    STORE: 'postgres://me:hush@db/x',
+    A: 'sk-ant-api03-abcdefghijklmnopqrst',
+    B: `ghp_${'a1'.repeat(18)}`,
+    C: `AKIA${'A1'.repeat(8)}`,
+    D: '-----BEGIN OPENSSH PRIVATE KEY-----\nabc',
+    E: `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(20)}`,
+  };
+  expect(safeEnv(secrets)).toEqual({});
+  expect(safeEnv(secrets, { allow: ['STORE'] })).toEqual({ STORE: secrets.STORE });
+});
+
+test('a proxy is passed on with its password: there is no way out without it', () => {
+  const proxies = { HTTPS_PROXY: 'http://me:hush@proxy:8080', http_proxy: 'http://a:b@c' };
+  expect(safeEnv(proxies)).toEqual(proxies);
 });
 
 test('everything else is', () => {
@@ -44,8 +78,21 @@ test('everything else is', () => {
     'LANG',
     'MONKEY',
     'BASE_URL',
+    'COMPASS',
+    'BYPASS',
+    'SECRETARY',
+    'AUTHOR',
+    'JWTS_DIR_NAME',
+    'CREDITS',
   ]);
   expect(safeEnv(others)).toEqual(others);
+  const values = {
+    URL: 'https://example.com:8080/a@b?c=d:e@f',
+    TASK: 'sk-8',
+    GIT: 'git@github.com:a/b.git',
+    TIME: '12:30@home',
+  };
+  expect(safeEnv(values)).toEqual(values);
 });
 
 test('a secret is passed on where it is allowed by name, or set', () => {

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { TestClock } from '@millrace/log/suite';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isRunning, pidsIn, until } from '../testing/processes.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
@@ -85,6 +87,19 @@ describe('an abort', () => {
     expect(text).toBe('too late');
     expect(existsSync(join(root, 'ready'))).toBe(false);
   });
+});
+
+test('a process that leaves takes along what its commands started', async () => {
+  const program = fileURLToPath(new URL('../testing/bash-in-process.ts', import.meta.url));
+  const args = ['--conditions=@millrace/source', program, root];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect(status, stderr).toBe(0);
+  expect(pids()).toHaveLength(2);
+  onTestFinished(() => {
+    for (const pid of pids()) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+  });
+  // They were killed before it left, and may yet be on their way out.
+  await until(() => !pids().some(isRunning));
 });
 
 describe('time', () => {

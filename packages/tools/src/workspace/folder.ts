@@ -65,8 +65,9 @@ function heldFolder(handle: FileHandle): Folder {
 
 /**
  * Where there is no `/proc/self/fd` (macOS, Windows), a folder is its real path, and what was opened is
- * held against what is there before a byte of it is used. That is the best that Node's functions allow:
- * who swaps and swaps back at just the right moments can there have a folder listed or made outside.
+ * held against what is there before a byte of it is read. That is the best that Node's functions allow:
+ * who swaps and swaps back at just the right moments can there have a folder listed, or a file or folder
+ * of such a name made or replaced, outside.
  */
 export async function namedFolder(real: string): Promise<Folder> {
   const at = (name = '.') => join(real, name);

@@ -6,6 +6,7 @@ import type { Place } from './resolve-path.ts';
 import { refusedBySystem } from './workspace-error.ts';
 
 export interface Entry {
+  /** Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be given as a path. */
   readonly name: string;
   readonly kind: 'folder' | 'file' | 'link' | 'other';
   /** Of a file. */
@@ -43,22 +44,25 @@ export async function listFolder(
   }
 }
 
-async function namesOf(folder: Folder, max: number): Promise<readonly string[]> {
-  const names: string[] = [];
-  for await (const { name } of await opendir(folder.at())) {
-    names.push(name);
+/** As bytes, which need not be UTF-8; Latin-1 keeps each of them. */
+async function namesOf(folder: Folder, max: number): Promise<readonly Buffer[]> {
+  const names: Buffer[] = [];
+  for await (const { name } of await opendir(folder.at(), { encoding: 'latin1' })) {
+    names.push(Buffer.from(name, 'latin1'));
     if (names.length >= max) break;
   }
   return names;
 }
 
 /** Nothing for what is gone since it was named. */
-async function entryOf(folder: Folder, name: string): Promise<Entry | undefined> {
-  const stats = await lstat(folder.at(name)).catch(() => undefined);
+async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined> {
+  const path = Buffer.concat([Buffer.from(`${folder.at()}/`), name]);
+  const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return undefined;
   const kind = kindOf(stats);
-  const target = kind === 'link' ? await readlink(folder.at(name)).catch(() => '?') : undefined;
-  return { name, kind, size: stats.size, ...(target === undefined ? {} : { target }) };
+  const target = kind === 'link' ? await readlink(path).catch(() => '?') : undefined;
+  const shown = { name: name.toString('utf8'), kind, size: stats.size };
+  return { ...shown, ...(target === undefined ? {} : { target }) };
 }
 
 function kindOf(stats: Stats): Entry['kind'] {

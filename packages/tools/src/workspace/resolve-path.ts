@@ -21,20 +21,29 @@ export function nameAt({ segments }: Place, index: number): string {
 
 const maxPathLength = 4096;
 const maxLinks = 40;
+/** Folders within folders: whoever writes holds all that are on the way. */
+const maxDepth = 200;
 
 /** Where a path of a model leads. `root` is a real path; what the path leads to need not exist. */
 export async function resolvePath(root: string, given: string): Promise<Place> {
-  if (given === '') throw new WorkspaceError('bad_path', given, 'the path is empty');
-  if (given.includes('\0')) throw new WorkspaceError('bad_path', given, 'it has a NUL character');
-  if (given.length > maxPathLength) {
-    throw new WorkspaceError('bad_path', given, `it is longer than ${maxPathLength} characters`);
-  }
   const lexical = resolve(root, given);
+  const problem = problemOf(given, relative(root, lexical));
+  if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
   const { real, exists } = await realOf(given, lexical, 0);
   const inside = relative(root, real);
   if (isOutside(inside)) throw outside(root, given, isOutside(relative(root, lexical)));
   const segments = inside === '' ? [] : inside.split(sep);
   return { given, real, segments, shown: segments.join('/') || '.', exists };
+}
+
+function problemOf(given: string, inside: string): string | undefined {
+  if (given === '') return 'the path is empty';
+  if (given.includes('\0')) return 'it has a NUL character';
+  // The system would make another name of it, and of several names the same.
+  if (!given.isWellFormed()) return 'it has half of a character (a lone surrogate)';
+  if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
+  if (inside.split(sep).length > maxDepth) return `it goes through more than ${maxDepth} folders`;
+  return undefined;
 }
 
 function isOutside(inside: string): boolean {

@@ -49,9 +49,12 @@ function notFolder(place: Place, index: number): WorkspaceError {
 
 async function notFound(place: Place, index: number, parent: Folder): Promise<WorkspaceError> {
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
-  const nearest = nearestNames(nameAt(place, index), await namesIn(parent));
+  const name = nameAt(place, index);
+  const nearest = nearestNames(name, await namesIn(parent));
+  // It is listed under this name, and cannot be found by it.
+  if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8(place);
   const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
-  const missing = `${before.join('')}${nameAt(place, index)}`;
+  const missing = `${before.join('')}${name}`;
   const isWhole = index === place.segments.length - 1;
   const state = [
     isWhole ? 'it does not exist.' : `the folder ${missing} does not exist.`,
@@ -61,6 +64,11 @@ async function notFound(place: Place, index: number, parent: Folder): Promise<Wo
     place.given.startsWith('~') ? '"~" is not expanded: give a path inside the workspace.' : '',
   ];
   return new WorkspaceError('not_found', place.given, state.filter(Boolean).join(' '));
+}
+
+function notUtf8({ given }: Place): WorkspaceError {
+  const state = 'its name has bytes that are not UTF-8, and cannot be given here. Use a program';
+  return new WorkspaceError('bad_path', given, state);
 }
 
 async function namesIn(folder: Folder): Promise<readonly string[]> {

@@ -49,6 +49,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   EFBIG: { code: 'no_space', state: 'it would be larger than this process may write' },
   ENAMETOOLONG: { code: 'bad_path', state: 'the name is too long for the file system' },
   EINVAL: { code: 'bad_path', state: 'the file system does not take such a name' },
+  EIO: { code: 'system', state: 'the system cannot read or write it' },
   ELOOP: { code: 'bad_path', state: 'its symbolic links lead in a circle' },
 };
 

@@ -76,13 +76,21 @@ describe('a path', () => {
     await expect(workspace.read('~/x', 10)).rejects.toThrow('"~" is not expanded');
   });
 
-  test.each(['', 'a\0b', 'a'.repeat(5000), 'a'.repeat(300)])(
-    'that is none fails: %#',
-    async (path) => {
-      await expect(workspace.read(path, 10)).rejects.toMatchObject({ code: 'bad_path' });
-      await expect(workspace.write(path, bytes('x'))).rejects.toMatchObject({ code: 'bad_path' });
-    },
-  );
+  test.each([
+    '',
+    'a\0b',
+    'a'.repeat(5000),
+    'a'.repeat(300),
+    // Half of a character: on the disk it would be another name.
+    'a\ud800',
+    // Each folder on the way is held open.
+    `${'a/'.repeat(300)}b`,
+  ])('that is none fails: %#', async (path) => {
+    const before = all();
+    await expect(workspace.read(path, 10)).rejects.toMatchObject({ code: 'bad_path' });
+    await expect(workspace.write(path, bytes('x'))).rejects.toMatchObject({ code: 'bad_path' });
+    expect(all()).toEqual(before);
+  });
 
   test('of links in a circle fails', async () => {
     symlinkSync('two', join(root, 'one'));
@@ -169,7 +177,9 @@ describe('a file that cannot be read says why:', () => {
     await expect(workspace.read('.', 10)).rejects.toMatchObject({ code: 'folder' });
     await expect(workspace.write('src', bytes('x'))).rejects.toMatchObject({ code: 'folder' });
     await expect(workspace.write('.', bytes('x'))).rejects.toMatchObject({ code: 'folder' });
-    await expect(workspace.write('new/', bytes('x'))).rejects.toMatchObject({ code: 'folder' });
+    for (const path of ['new/', 'new/.', 'src/..', 'new/..']) {
+      await expect(workspace.write(path, bytes('x'))).rejects.toMatchObject({ code: 'folder' });
+    }
     expect(readdirSync(root)).toEqual(['src']);
   });
 
@@ -248,6 +258,16 @@ describe('a write', () => {
   test('also reaches the disk where that is asked for', async () => {
     await workspace.write('a/synced.txt', bytes('x'), { sync: true });
     expect(await read('a/synced.txt')).toBe('x');
+  });
+
+  test('is not spoilt by others at the same time that fail and unmake the folders they made', async () => {
+    const tooLong = 'x'.repeat(300);
+    for (let round = 0; round < 20; round++) {
+      const paths = [tooLong, 'a', `b/${tooLong}`, 'b/a'].map((name) => `new/${round}/${name}`);
+      const writes = paths.map((path) => workspace.write(path, bytes('x')));
+      const ends = (await Promise.allSettled(writes)).map(({ status }) => status);
+      expect(ends).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    }
   });
 
   test('that is aborted leaves nothing behind', async () => {
@@ -390,4 +410,17 @@ describe('a list', () => {
     expect(isCut).toBe(false);
     expect(await workspace.list('.', 2)).toMatchObject({ isCut: true, entries: { length: 2 } });
   });
+
+  test.runIf(process.platform === 'linux')(
+    'has names that are not UTF-8 too, which cannot be given',
+    async () => {
+      const name = Buffer.from([...bytes('a'), 0xff, ...bytes('b')]);
+      writeFileSync(Buffer.concat([bytes(`${root}/src/`), name]), '123');
+      const { entries } = await workspace.list('src', 10);
+      expect(entries).toContainEqual({ name: 'a\ufffdb', kind: 'file', size: 3 });
+      await expect(workspace.read('src/a\ufffdb', 10)).rejects.toThrow(
+        'its name has bytes that are not UTF-8',
+      );
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { type Listing, listFolder } from './list-folder.ts';
 import { type OpenFile, openFile } from './open-file.ts';
 import { withPathLock } from './path-locks.ts';
 import { type Place, resolvePath } from './resolve-path.ts';
-import { WorkspaceError } from './workspace-error.ts';
+import { refusedBySystem, WorkspaceError } from './workspace-error.ts';
 import { type WriteOptions, type Written, writeFile } from './write-file.ts';
 
 /**
@@ -69,6 +69,8 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     const file = await openFile(openRoot, place);
     try {
       return await readContent(file, maxBytes);
+    } catch (error) {
+      throw refusedBySystem(place.given, error);
     } finally {
       await file.handle.close();
     }
@@ -83,7 +85,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     },
     list: async (path, maxEntries) => listFolder(openRoot, await resolve(path), maxEntries),
     write: async (path, bytes, options = {}) => {
-      if (path.endsWith('/')) throw namesFolder(path);
+      if (/\/\.{0,2}$/.test(path)) throw namesFolder(path);
       const place = await resolve(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
@@ -106,7 +108,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
 }
 
 function namesFolder(path: string): WorkspaceError {
-  return new WorkspaceError('folder', path, 'with its / at the end it names a folder. Name a file');
+  return new WorkspaceError('folder', path, 'by its end it names a folder. Name a file');
 }
 
 function realRoot(given: string): string {

@@ -21,6 +21,12 @@ export interface Written {
   readonly isNew: boolean;
 }
 
+interface WriteFileOptions extends WriteOptions {
+  readonly expected?: Version | undefined;
+}
+
+const maxTries = 20;
+
 /**
  * Writes a file whole or not at all: into a new file beside it, which then takes its name. Nobody sees
  * half of it, and a failure leaves nothing behind, folders included. With `expected`, only if the file
@@ -30,7 +36,28 @@ export async function writeFile(
   openRoot: OpenRoot,
   place: Place,
   bytes: Uint8Array,
-  { expected, ...options }: WriteOptions & { readonly expected?: Version | undefined },
+  options: WriteFileOptions,
+): Promise<Written> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await writeOnce(openRoot, place, bytes, options);
+    } catch (error) {
+      // Whoever made the folder on the way may have failed, and unmade it: then it is made again.
+      const isAgain = options.expected === undefined && tries < maxTries && isGone(error);
+      if (!isAgain) throw error;
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof WorkspaceError && ['vanished', 'not_found'].includes(error.code);
+}
+
+async function writeOnce(
+  openRoot: OpenRoot,
+  place: Place,
+  bytes: Uint8Array,
+  { expected, ...options }: WriteFileOptions,
 ): Promise<Written> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolder(place);

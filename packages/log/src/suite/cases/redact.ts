@@ -243,6 +243,11 @@ export const redactCases: readonly CaseSpec[] = [
           .map((one) => ({ ...one, toolCallId: toolCallId('other') }));
         const driver = await log.open(session);
         await log.submit(session, { type: 'message', itemId: item, text: secret }, 'k');
+        const items = [
+          { id: item, text: secret },
+          { id: 'other', text: 'kept' },
+        ];
+        await log.submit(session, { type: 'message', items }, 'k2');
         await driver.append([
           turnStarted(1),
           { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
@@ -261,6 +266,7 @@ export const redactCases: readonly CaseSpec[] = [
           4,
         );
         assert.ok(lines.includes(JSON.stringify({ type: 'compacted', itemIds: [item] })));
+        assert.ok(lines.some((line) => line?.includes('"items":[{"id":"other","text":"kept"}]')));
       },
     }),
   ),

@@ -1,0 +1,72 @@
+import type { Attempt, DraftRecord, ToolCallId } from '@millrace/core';
+import { textOfError } from '../errors/text-of-error.ts';
+import type { RunContext } from '../run/context.ts';
+import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+
+export type Ruling = Exclude<ApprovalDecision, string>;
+
+/** Who may decide on the calls of one attempt: the policy, which is asked once, and people. */
+export class Approvals {
+  readonly #context: RunContext;
+  readonly #at: Attempt;
+  readonly #rulings = new Map<ToolCallId, Promise<Ruling>>();
+  readonly #waiting = new Map<ToolCallId, () => void>();
+
+  constructor(context: RunContext, at: Attempt) {
+    this.#context = context;
+    this.#at = at;
+  }
+
+  /** What the policy says. What was allowed before, for longer than one call, need not be asked about. */
+  async ruling(call: PendingCall): Promise<Ruling> {
+    const { toolCallId } = call.call;
+    const known = this.#rulings.get(toolCallId) ?? this.#rule(call);
+    this.#rulings.set(toolCallId, known);
+    const ruling = await known;
+    const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
+    return isStanding ? { decision: 'allow' } : ruling;
+  }
+
+  async #rule(call: PendingCall): Promise<Ruling> {
+    const { approve, onDiagnostic } = this.#context.settings;
+    try {
+      const given = await approve(call);
+      return typeof given === 'string' ? { decision: given } : given;
+    } catch (error) {
+      onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);
+      return { decision: 'deny', reason: 'whether it may run could not be decided' };
+    }
+  }
+
+  #isStanding(rule: string | undefined): boolean {
+    const { settings, journal } = this.#context;
+    const until = rule === undefined ? undefined : journal.loop.standing.get(rule);
+    return until !== undefined && settings.clock.now() < until;
+  }
+
+  /** The question, for people. */
+  asked({ call: { toolCallId, name } }: PendingCall, { reason, rule }: Ruling): DraftRecord {
+    const why = { ...(reason !== undefined && { reason }), ...(rule !== undefined && { rule }) };
+    return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why } };
+  }
+
+  /** When somebody has decided on a call, or the signal aborts. */
+  async answered(id: ToolCallId, signal: AbortSignal): Promise<void> {
+    const { loop } = this.#context.journal;
+    if (loop.turn?.calls.get(id)?.answer !== undefined || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        this.#waiting.delete(id);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.set(id, done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  /** Somebody decided on a call: whoever waits for that goes on. */
+  wake(id: ToolCallId): void {
+    this.#waiting.get(id)?.();
+  }
+}

@@ -1,0 +1,84 @@
+import { countingIds, type LogRecord, transcript } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../create-agent.ts';
+import type { Run } from '../run/run.ts';
+import { play, VirtualClock } from '../testing/play.ts';
+import { actor, type Scenario, scenarios, scenarioTools } from '../testing/scenarios.ts';
+import { perform, plans, resumeAt, session } from '../testing/schedules.ts';
+
+async function record(scenario: Scenario) {
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  let run: Run | undefined;
+  const act = actor(scenario, () => run as Run);
+  const provider = scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 });
+  const common = { log, clock, ids: countingIds(), tools: scenarioTools('/dev/null') };
+  const agent = createAgent({ ...scenario.options, ...common, provider, observers: [act] });
+  run = agent.run('Begin', { session });
+  await play(clock, run.result);
+  const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
+  return { log, records };
+}
+
+/** An agent of the same kind in which nothing works: whatever were asked would throw. */
+function brokenAgent(scenario: Scenario, log: ReturnType<typeof memoryLog>) {
+  const fail = () => {
+    throw new Error('it was run');
+  };
+  const tools = scenarioTools('/dev/null').map((tool) => ({ ...tool, execute: fail }));
+  const provider = { id: 'none', model: 'none', stream: fail, complete: fail };
+  const broken = { approve: fail, instructions: fail, observers: [fail], random: fail };
+  return createAgent({ ...scenario.options, ...broken, provider, tools, log });
+}
+
+describe.each(Object.entries(scenarios))('the scenario %s', (_name, scenario) => {
+  test('is replayed to the same log, and nothing is executed', async () => {
+    const { log, records } = await record(scenario);
+    const told: LogRecord[] = [];
+    const observers = [(one: LogRecord) => void told.push(one)];
+    const replayed = await brokenAgent(scenario, log).replay(session, { observers });
+    expect(replayed.divergence).toBeUndefined();
+    expect(told).toEqual(records);
+    expect(transcript(replayed.state)).toEqual(transcript(await snapshot(log, session)));
+  });
+});
+
+test('whatever happened in a run, happens again', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { agent, records } = await perform(plan);
+      const told: LogRecord[] = [];
+      const { divergence } = await agent.replay(session, {
+        observers: [(one) => void told.push(one)],
+      });
+      expect(divergence).toBeUndefined();
+      expect(told).toEqual(records);
+    }),
+    { numRuns: 300, endOnFailure: true },
+  );
+});
+
+test('whatever became of a session that was cut and taken over, becomes of it again', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plans,
+      fc.nat(),
+      fc.constantFrom('keep', 'retry'),
+      async (plan, at, onInterrupted) => {
+        const { agent, all, into } = await resumeAt(plan, at, onInterrupted, 'batch');
+        const told: LogRecord[] = [];
+        const observers = [(one: LogRecord) => void told.push(one)];
+        const { divergence } = await agent.replay(into, { observers });
+        expect(divergence).toBeUndefined();
+        // What others wrote after a driver was dead, no driver was told.
+        const ofDrivers = (records: readonly LogRecord[]) =>
+          records.filter(({ producer }) => producer.startsWith('driver'));
+        expect(ofDrivers(told)).toEqual(ofDrivers(all));
+      },
+    ),
+    { numRuns: 300, endOnFailure: true },
+  );
+});

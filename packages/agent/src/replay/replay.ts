@@ -1,0 +1,77 @@
+import {
+  emptyState,
+  type FoldState,
+  foldBatch,
+  type LogRecord,
+  type SessionId,
+} from '@millrace/core';
+import type { Observer } from '../observers/observer.ts';
+import { LiveRun } from '../run/live-run.ts';
+import type { Settings } from '../run/settings.ts';
+import type { Divergence } from './divergence.ts';
+import type { RecordedDrive } from './recorded-drive.ts';
+import { type Recording, recordingOf } from './recording.ts';
+import { ReplayedLog } from './replayed-log.ts';
+import { replayedSettings } from './replayed-settings.ts';
+import { Stage } from './stage.ts';
+
+export interface ReplayOptions {
+  /** Told of every record again. The agent's own are not. */
+  readonly observers?: readonly Observer[] | undefined;
+}
+
+/** What came of running a recorded session again. */
+export interface Replayed {
+  readonly session: SessionId;
+  /** What was written again: all of it, or what comes before the place where the replay diverges. */
+  readonly records: readonly LogRecord[];
+  readonly state: FoldState;
+  /** Where this agent would do something else; absent where it does the same to the last record. */
+  readonly divergence?: Divergence | undefined;
+}
+
+/** Runs a recorded session again, with all that came from outside taken from the recording. */
+export async function replay(
+  settings: Settings,
+  session: SessionId,
+  records: readonly LogRecord[],
+  { observers = [] }: ReplayOptions,
+): Promise<Replayed> {
+  const recording = recordingOf(session, records);
+  for (const drive of recording.drives) {
+    const divergence = await playDrive(settings, recording, drive, observers);
+    if (divergence === undefined) continue;
+    const same = records.filter(({ offset }) => offset < divergence.offset);
+    return { session, records: same, state: stateOf(session, same), divergence };
+  }
+  return { session, records, state: stateOf(session, records) };
+}
+
+async function playDrive(
+  settings: Settings,
+  recording: Recording,
+  drive: RecordedDrive,
+  observers: readonly Observer[],
+): Promise<Divergence | undefined> {
+  const { session, records } = recording;
+  const stage = new Stage();
+  const log = new ReplayedLog(records, stage, drive);
+  const played = replayedSettings(settings, { recording, drive, stage, log }, observers);
+  const input = drive.given.length === 0 ? undefined : drive.given;
+  const run = new LiveRun(played, { session, input, signal: undefined });
+  // A run whose driver died is left where that happened.
+  const divergence = await log.over;
+  if (divergence === undefined && hasEnded(records, drive)) await run.result;
+  log.close();
+  return divergence;
+}
+
+function hasEnded(records: readonly LogRecord[], { producer, first, end }: RecordedDrive): boolean {
+  const last = records.slice(first, end).findLast((record) => record.producer === producer);
+  return last?.fact?.type === 'run_finished';
+}
+
+function stateOf(session: SessionId, records: readonly LogRecord[]): FoldState {
+  const through = records.at(-1)?.offset ?? 0;
+  return foldBatch(emptyState(session), { after: 0, through, records }).state;
+}

@@ -1,0 +1,174 @@
+import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import type { Driver, Log } from '@millrace/log';
+import { AgentError } from '../errors/agent-error.ts';
+import { type Divergence, divergenceAt } from './divergence.ts';
+import type { RecordedDrive } from './recorded-drive.ts';
+import { isSameDraft } from './same-draft.ts';
+import type { Stage } from './stage.ts';
+
+interface Pending {
+  readonly drafts: readonly DraftRecord[];
+  readonly resolve: (batch: Batch) => void;
+}
+
+/** How long something may take that no clock of ours knows of, such as a schema that looks things up. */
+const patienceMs = 2000;
+
+/**
+ * A recording in the place of a log. Whoever drives it may only write what it has already, in its order:
+ * what comes early waits, and what never comes, or is not in it, is where the replay diverges.
+ */
+export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
+  readonly #records: readonly LogRecord[];
+  readonly #stage: Stage;
+  readonly #drive: RecordedDrive;
+  readonly #pending: Pending[] = [];
+  readonly #over: PromiseWithResolvers<Divergence | undefined> = Promise.withResolvers();
+  /** How many records the driver was told. */
+  #told: number;
+  #patience: NodeJS.Timeout | undefined;
+
+  constructor(records: readonly LogRecord[], stage: Stage, drive: RecordedDrive) {
+    this.#records = records;
+    this.#stage = stage;
+    this.#drive = drive;
+    this.#told = 0;
+    stage.onStuck = () => this.#onStuck();
+    this.#moveTo(drive.first);
+  }
+
+  /** When all that the drive wrote was written again, or something else was. */
+  get over(): Promise<Divergence | undefined> {
+    return this.#over.promise;
+  }
+
+  async open(session: SessionId): Promise<Driver> {
+    return {
+      session,
+      epoch: 1,
+      lost: new Promise(() => {}),
+      append: (drafts) => this.#append(drafts),
+      admit: () => Promise.reject(onlyPlayed()),
+      closeSession: () => Promise.reject(onlyPlayed()),
+      release: async () => {},
+    };
+  }
+
+  async read(
+    _session: SessionId,
+    { from = 0 }: { readonly from?: number | undefined } = {},
+  ): Promise<Batch> {
+    const records = this.#records.slice(0, this.#stage.count).filter(({ offset }) => offset > from);
+    return { after: from, through: records.at(-1)?.offset ?? from, records };
+  }
+
+  async *follow(
+    session: SessionId,
+    {
+      from = 0,
+      signal,
+    }: { readonly from?: number | undefined; readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Batch> {
+    for (let cursor = from; signal?.aborted !== true; ) {
+      const batch = await this.read(session, { from: cursor });
+      if (batch.records.length > 0) yield batch;
+      cursor = batch.through;
+      const at = this.#records.findIndex(({ offset }) => offset > cursor);
+      const next = this.#stage.reached(at === -1 ? Number.POSITIVE_INFINITY : at + 1);
+      await Promise.race([next, aborted(signal)]);
+    }
+  }
+
+  #append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    this.#stage.stir();
+    clearTimeout(this.#patience);
+    return new Promise((resolve) => {
+      if (drafts.length === 0) return this.#tell(resolve);
+      this.#pending.push({ drafts, resolve });
+      this.#advance();
+    });
+  }
+
+  /** As far as it can go with what there is. */
+  #advance(): void {
+    for (;;) {
+      const at = this.#stage.count;
+      if (at >= this.#drive.end) return this.#over.resolve(undefined);
+      if (this.#records[at]?.producer !== this.#drive.producer) {
+        this.#moveTo(at + 1);
+        continue;
+      }
+      const index = this.#pending.findIndex(({ drafts }) => this.#isNext(drafts, at));
+      const [next] = index === -1 ? [] : this.#pending.splice(index, 1);
+      if (next === undefined) return;
+      this.#moveTo(this.#heardWith(Math.min(at + next.drafts.length, this.#drive.ownEnd)));
+      this.#tell(next.resolve);
+    }
+  }
+
+  /** A command that the driver's next word answers came with what was written before it. */
+  #heardWith(count: number): number {
+    const { producer, end } = this.#drive;
+    let next = count;
+    while (next < end && this.#records[next]?.producer !== producer) next++;
+    return this.#records[next]?.fact?.type === 'command_consumed' ? next : count;
+  }
+
+  /** Where a driver died, or a fork was made, a batch may be cut. */
+  #isNext(drafts: readonly DraftRecord[], at: number): boolean {
+    return drafts.slice(0, this.#drive.ownEnd - at).every((draft, index) => {
+      const record = this.#records[at + index];
+      return record?.producer === this.#drive.producer && isSameDraft(draft, record);
+    });
+  }
+
+  #moveTo(count: number): void {
+    this.#stage.moveTo(count, this.#records[count - 1]?.time ?? 0);
+  }
+
+  /** In order, also where the one that waited longer is heard by more. */
+  #tell(resolve: (batch: Batch) => void): void {
+    const batch = this.#untold();
+    queueMicrotask(() => resolve(batch));
+  }
+
+  #untold(): Batch {
+    const { count } = this.#stage;
+    const after = this.#records[this.#told - 1]?.offset ?? 0;
+    const records = this.#records.slice(this.#told, count);
+    this.#told = count;
+    return { after, through: records.at(-1)?.offset ?? after, records };
+  }
+
+  #onStuck(): void {
+    this.#advance();
+    const expected = this.#records[this.#stage.count];
+    if (this.#stage.count >= this.#drive.end || expected === undefined) return;
+    const rest = this.#records.slice(this.#stage.count, this.#drive.end);
+    const wrong = this.#pending.find(
+      ({ drafts: [first] }) => first && !rest.some((record) => isSameDraft(first, record)),
+    );
+    const diverge = (found: readonly DraftRecord[]) =>
+      this.#over.resolve(divergenceAt(expected, found));
+    if (wrong !== undefined) return diverge(wrong.drafts);
+    clearTimeout(this.#patience);
+    const waiting = this.#pending[0]?.drafts ?? [];
+    this.#patience = setTimeout(() => diverge(waiting), patienceMs);
+  }
+
+  /** Nothing more is waited for. */
+  close(): void {
+    clearTimeout(this.#patience);
+    this.#stage.onStuck = () => {};
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) =>
+    signal?.addEventListener('abort', () => resolve(), { once: true }),
+  );
+}
+
+function onlyPlayed(): AgentError {
+  return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+}

@@ -1,0 +1,84 @@
+import type { DraftRecord } from '@millrace/core';
+import type { Decision, QueuedCommand } from '../loop/command.ts';
+import { unansweredCalls } from './calls-of-turn.ts';
+import type { RunContext } from './context.ts';
+import { answerOf } from './decisions.ts';
+
+/** These are dealt with between turns. */
+const waits: ReadonlySet<string> = new Set(['message', 'compact']);
+
+/** Hears the commands that cannot wait for the next step: aborts, and decisions on calls. */
+export class CommandEar {
+  readonly #context: RunContext;
+  readonly #abort: () => void;
+  /** The commands that were dealt with, and the calls that were decided on. */
+  readonly #heard = new Set<string>();
+  readonly #decided = new Set<string>();
+
+  constructor(context: RunContext, abort: () => void) {
+    this.#context = context;
+    this.#abort = abort;
+  }
+
+  /** Those that wait now, each once. */
+  async hear(): Promise<void> {
+    const news = this.#context.journal.loop.commands.filter(
+      ({ key, command }) => !waits.has(command.type) && !this.#heard.has(key),
+    );
+    for (const { key } of news) this.#heard.add(key);
+    await Promise.all(
+      news.map((queued) => {
+        const { key, command } = queued;
+        if (command.type === 'abort') return this.#hearAbort(queued);
+        if (command.type === 'approve' || command.type === 'deny')
+          return this.#hearDecision(key, command);
+        this.#context.settings.onDiagnostic(`A command cannot be read, and is dropped: ${key}`);
+        return this.#write([consumed(key)]);
+      }),
+    );
+  }
+
+  /** First on the log, then anywhere else. The first word on how a run ends counts. */
+  async #hearAbort(abort: QueuedCommand): Promise<void> {
+    const { standing, journal } = this.#context;
+    if (standing.isRunEnding || standing.isAborting) return this.#write([consumed(abort.key)]);
+    const turn = standing.isTurnEnding ? 0 : (journal.loop.turn?.turn ?? 0);
+    standing.isAborting = true;
+    try {
+      await this.#write(abortedBy(abort, turn));
+    } finally {
+      this.#abort();
+    }
+  }
+
+  async #hearDecision(key: string, decision: Decision): Promise<void> {
+    const { state, loop } = this.#context.journal;
+    const { turn } = loop;
+    const { toolCallId } = decision;
+    const call = unansweredCalls(state, turn).find((one) => one.toolCallId === toolCallId);
+    const name = `${turn?.turn}.${turn?.attempt} ${toolCallId}`;
+    const isOpen = turn?.calls.get(toolCallId)?.answer === undefined && !this.#decided.has(name);
+    const answered = turn && call && isOpen ? [answerOf(turn, call, decision)] : [];
+    if (answered.length > 0) this.#decided.add(name);
+    await this.#write([consumed(key), ...answered]);
+  }
+
+  #write(drafts: readonly DraftRecord[]): Promise<void> {
+    return this.#context.journal.write(drafts);
+  }
+}
+
+/** An abort, on the log. */
+export function abortedBy({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
+  const at = { turn, attempt: 0 };
+  const reason = command.type === 'abort' ? command.reason : undefined;
+  const aborted = { type: 'aborted', ...(reason !== undefined && { reason }) } as const;
+  return [
+    { ...at, fact: { type: 'command_consumed', key } },
+    { ...at, fact: aborted },
+  ];
+}
+
+export function consumed(key: string): DraftRecord {
+  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '@millrace/providers';
+
+/** Stands for what was not waited for. */
+export const halted: unique symbol = Symbol('halted');
+
+/** How long what is to stop is waited for all the same. */
+export interface Grace {
+  readonly clock: Clock;
+  readonly ms: number;
+}
+
+/** What somebody else's code comes to, unless the signal aborts before: an abort waits for nobody. */
+export function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  grace?: Grace,
+): Promise<T | typeof halted> {
+  return new Promise((resolve, reject) => {
+    let cancel = () => {};
+    const giveUp = () => resolve(halted);
+    const onAbort = () => {
+      if (grace === undefined) giveUp();
+      else cancel = grace.clock.after(grace.ms, giveUp);
+    };
+    const leave = () => {
+      cancel();
+      signal.removeEventListener('abort', onAbort);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    work.then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error);
+      },
+    );
+  });
+}

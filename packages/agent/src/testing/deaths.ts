@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeRecord, type LogRecord, sessionId, toolCallId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
+import { createAgent } from '../create-agent.ts';
+import type { Run, RunResult } from '../run/run.ts';
+import { scenarios, scenarioTools } from './scenarios.ts';
+
+export const session = sessionId('s');
+
+type Policy = 'keep' | 'retry';
+
+/**
+ * What a process dies at: a fact or a piece of text that it was told, or what a tool did. Of each as
+ * many as there are; of pieces the first few, because the others are no different.
+ */
+const most = { fact: 1000, append: 3, effect: 1000 } as const;
+
+type Moment = keyof typeof most;
+
+export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
+
+/** A process that was killed, and what came of its session when another one took it over. */
+export interface Death {
+  /** Which scenario, at which fact or effect, and by which policy it was taken over. */
+  readonly name: string;
+  readonly scenario: string;
+  readonly moment: Moment;
+  readonly policy: Policy;
+  /** What its observers had heard. */
+  readonly told: readonly LogRecord[];
+  readonly before: readonly LogRecord[];
+  /** It was among the sessions that wait for somebody. */
+  readonly wasWaiting: boolean;
+  /** Where a call waited for a person who was not there: what there was then. */
+  readonly parked: Left | undefined;
+  readonly after: readonly LogRecord[];
+  readonly result: RunResult;
+  /** How often a model was asked. */
+  readonly requests: number;
+  /** What the tools left outside, both processes together. */
+  readonly written: readonly string[];
+  readonly hasWork: boolean;
+}
+
+interface Left {
+  readonly records: readonly LogRecord[];
+  readonly written: readonly string[];
+}
+
+/** A program, started for a scenario and killed at the first moment, at the second …, until it outlives them. */
+export async function deathsOf(
+  program: string,
+  folder: string,
+  scenario: string,
+  moment: Moment,
+): Promise<readonly Death[]> {
+  const deaths: Death[] = [];
+  for (let count = 1; count <= most[moment]; count++) {
+    const name = `${scenario}, ${moment} ${count}`;
+    const files = filesOf(join(folder, name));
+    if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return deaths;
+    const take = (policy: Policy) => {
+      const whole = `${name}, ${policy}`;
+      const own = copied(files, join(folder, whole));
+      return takenOver(own, { name: whole, scenario, moment, policy });
+    };
+    const kept = await take('keep');
+    deaths.push(kept);
+    // Where no answer was cut off, the policy makes no difference.
+    if (isSpeaking(kept.before)) deaths.push(await take('retry'));
+  }
+  return deaths;
+}
+
+/** A response has begun and is not over. */
+function isSpeaking(records: readonly LogRecord[]): boolean {
+  const last = (...types: readonly string[]) =>
+    records.findLastIndex(({ fact }) => fact !== undefined && types.includes(fact.type));
+  return last('response_started') > last('response_finished', 'attempt_superseded');
+}
+
+interface Files {
+  readonly log: string;
+  readonly lines: string;
+  readonly told: string;
+}
+
+function filesOf(path: string): Files {
+  return { log: `${path}.db`, lines: `${path}.txt`, told: `${path}.jsonl` };
+}
+
+/** As they are on the disk of a machine whose process died: the log with its journal. */
+function copied(from: Files, path: string): Files {
+  const to = filesOf(path);
+  const copy = (source: string, target: string) => {
+    if (existsSync(source)) copyFileSync(source, target);
+  };
+  for (const end of ['', '-wal', '-shm']) copy(`${from.log}${end}`, `${to.log}${end}`);
+  copy(from.lines, to.lines);
+  copy(from.told, to.told);
+  return to;
+}
+
+async function isKilled(
+  program: string,
+  { log, lines, told }: Files,
+  moment: readonly string[],
+): Promise<boolean> {
+  const env = { PATH: process.env['PATH'] ?? '' };
+  const args = [program, log, lines, told, ...moment];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code, signal] = await once(child, 'exit');
+  if (signal !== 'SIGKILL' && code !== 0) throw new Error(`It failed by itself: ${moment}`);
+  return signal === 'SIGKILL';
+}
+
+async function takenOver(
+  files: Files,
+  about: Pick<Death, 'name' | 'scenario' | 'moment' | 'policy'>,
+): Promise<Death> {
+  const log = sqliteLog({ path: files.log });
+  const told = linesIn(files.told).map((line) => decodeRecord(line));
+  const before = await recordsOf(log);
+  const wasWaiting = (await log.list({ isWaiting: true })).some((one) => one.session === session);
+  const provider = scriptedProvider(['Go on.', 'Go on.', 'Go on.', 'Go on.']);
+  const resume = () => resumed(log, files, about.scenario, about.policy, provider);
+  let result = await resume();
+  let parked: Left | undefined;
+  if (result.stop.reason === 'parked') {
+    parked = { records: await recordsOf(log), written: linesIn(files.lines) };
+    await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'from elsewhere');
+    result = await resume();
+  }
+  const after = await recordsOf(log);
+  const { hasWork = true } = (await log.info(session)) ?? {};
+  await log.close();
+  const rest = { result, requests: provider.calls.length, written: linesIn(files.lines), hasWork };
+  return { ...about, told, before, wasWaiting, parked, after, ...rest };
+}
+
+function resumed(
+  log: Log,
+  { lines }: Files,
+  scenario: string,
+  onInterrupted: Policy,
+  provider: ScriptedProvider,
+): Promise<RunResult> {
+  let run: Run | undefined;
+  const agent = createAgent({
+    ...scenarios[scenario]?.options,
+    ...{ provider, log, onInterrupted, tools: scenarioTools(lines), whileAsking: 'park' },
+    observers: [
+      ({ fact }) => {
+        // It never ends by itself.
+        if (fact?.type === 'tool_execution_started' && fact.name === 'hang')
+          run?.abort().catch(() => {});
+      },
+    ],
+  });
+  run = agent.resume(session);
+  return run.result;
+}
+
+async function recordsOf(log: Log): Promise<readonly LogRecord[]> {
+  return (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+function linesIn(path: string): readonly string[] {
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+}
+
+/** The one call that the scenarios ask about. */
+export const askedCall = toolCallId('c1');
+
+/** Does all, so many at a time. */
+export async function inTurn<T>(
+  jobs: readonly (() => Promise<T>)[],
+  width: number,
+): Promise<readonly T[]> {
+  const done: T[] = [];
+  const left = [...jobs];
+  const work = async () => {
+    for (let job = left.shift(); job !== undefined; job = left.shift()) done.push(await job());
+  };
+  await Promise.all(Array.from({ length: width }, work));
+  return done;
+}

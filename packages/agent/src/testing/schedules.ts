@@ -1,0 +1,210 @@
+import {
+  countingIds,
+  type LogRecord,
+  randomIds,
+  type SessionId,
+  sessionId,
+  toolCallId,
+} from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { defineTool } from '../tool/define-tool.ts';
+import { withAppends } from './changed-log.ts';
+import { play, VirtualClock } from './play.ts';
+import { call } from './scripts.ts';
+
+/** What can happen in runs, at random, and runs in which it happens. */
+export const session: SessionId = sessionId('s');
+
+interface CallPlan {
+  readonly tool: 'look' | 'do' | 'ask' | 'missing' | 'broken';
+  readonly ms: number;
+  readonly ends: 'well' | 'throws' | 'ignores the signal';
+  readonly updates: number;
+}
+
+interface ResponsePlan {
+  readonly text: string;
+  readonly calls: readonly CallPlan[];
+  readonly fault: 'none' | 'overloaded' | 'cut' | 'auth' | 'stall';
+  readonly after: number;
+}
+
+export interface Plan {
+  readonly responses: readonly ResponsePlan[];
+  readonly events: readonly {
+    readonly atMs: number;
+    readonly what: 'abort' | 'steer' | 'follow up' | 'approve' | 'deny';
+  }[];
+}
+
+const callPlans: fc.Arbitrary<CallPlan> = fc.record({
+  tool: fc.constantFrom('look', 'look', 'do', 'ask', 'missing', 'broken'),
+  ms: fc.nat(400),
+  ends: fc.constantFrom('well', 'well', 'throws', 'ignores the signal'),
+  updates: fc.nat(3),
+});
+
+export const plans: fc.Arbitrary<Plan> = fc.record({
+  responses: fc.array(
+    fc.record({
+      text: fc.string({ maxLength: 12 }),
+      calls: fc.array(callPlans, { maxLength: 3 }),
+      fault: fc.constantFrom('none', 'none', 'none', 'overloaded', 'cut', 'auth', 'stall'),
+      after: fc.nat(12),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+  events: fc.array(
+    fc.record({
+      atMs: fc.nat(6000),
+      what: fc.constantFrom('abort', 'steer', 'follow up', 'approve', 'approve', 'deny'),
+    }),
+    { maxLength: 6 },
+  ),
+});
+
+function responseOf(plan: ResponsePlan, index: number): ScriptedResponse {
+  const calls = plan.calls.map(({ tool, ...how }, at) =>
+    call(`c${index}.${at}`, tool, tool === 'broken' ? '{"half' : how),
+  );
+  const parts = [...(plan.text === '' ? [] : [plan.text]), ...calls];
+  const { after } = plan;
+  const faults = {
+    none: undefined,
+    overloaded: { type: 'error', after, error: 'overloaded' },
+    auth: { type: 'error', after, error: 'auth' },
+    cut: { type: 'cut', after },
+    stall: { type: 'stall', after },
+  } as const;
+  return { content: { parts }, fault: faults[plan.fault], pauseMs: 20 };
+}
+
+function toolsOf(clock: VirtualClock, ran: Map<string, number>) {
+  const input = z.object({ ms: z.number(), ends: z.string(), updates: z.number() });
+  const execute = async (
+    { ms, ends, updates }: z.infer<typeof input>,
+    { toolCallId: id, signal, update }: Parameters<ReturnType<typeof defineTool>['execute']>[1],
+  ) => {
+    ran.set(id, (ran.get(id) ?? 0) + 1);
+    for (let left = updates; left > 0; left--) update(`${left} `);
+    await new Promise<void>((resolve, reject) => {
+      clock.after(ms, resolve);
+      if (ends !== 'ignores the signal')
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+    });
+    if (ends === 'throws') throw new Error('it broke');
+    return `done in ${ms}`;
+  };
+  const common = { description: 'a tool', input, timeoutMs: 300, execute };
+  return [
+    defineTool({ ...common, name: 'look', effects: 'none' }),
+    defineTool({ ...common, name: 'do' }),
+    defineTool({ ...common, name: 'ask' }),
+    defineTool({ ...common, name: 'broken' }),
+  ];
+}
+
+/** Notes where each batch ends. */
+function notingEnds(log: Log, ends: number[]): Log {
+  return withAppends(log, async (append) => {
+    const batch = await append();
+    if (batch.records.length > 0) ends.push(batch.through);
+    return batch;
+  });
+}
+
+async function recordsOf(log: Log): Promise<readonly LogRecord[]> {
+  return (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).records;
+}
+
+export async function perform({ responses, events }: Plan) {
+  const clock = new VirtualClock();
+  const ends: number[] = [];
+  const log = notingEnds(memoryLog({ clock }), ends);
+  const ran = new Map<string, number>();
+  const provider = scriptedProvider(
+    [...responses.map(responseOf), ...Array.from({ length: 20 }, () => 'And so on.')],
+    { clock },
+  );
+  const told: LogRecord[] = [];
+  const agent = createAgent({
+    provider,
+    log,
+    clock,
+    ids: countingIds(),
+    random: () => 0.5,
+    tools: toolsOf(clock, ran),
+    approve: ({ tool }) => (tool.name === 'ask' ? 'ask' : 'allow'),
+    retry: { maxAttempts: 3, toolGraceMs: 100 },
+    limits: { maxTurns: 12 },
+    observers: [(record) => told.push(record)],
+  });
+  const run = agent.run('Begin', { session });
+  const asked = () =>
+    told.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact.toolCallId : []));
+  for (const { atMs, what } of events) {
+    clock.after(atMs, () => {
+      const id = asked().at(-1) ?? toolCallId('none');
+      const done = {
+        abort: () => run.abort('enough'),
+        steer: () => run.steer('This way'),
+        'follow up': () => run.followUp('And then?'),
+        approve: () => run.approve(id),
+        deny: () => run.deny(id, { reason: 'no' }),
+      }[what]();
+      done.catch(() => {});
+    });
+  }
+  // Whatever still waits for somebody does not wait for ever.
+  clock.after(20_000, () => run.abort('late').catch(() => {}));
+  const result = await play(clock, run.result);
+  return { result, log, agent, records: await recordsOf(log), ends, told, ran };
+}
+
+/** None of which the first run has used. */
+function otherIds() {
+  let seed = 1;
+  const next = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed >> 8;
+  };
+  return randomIds((bytes) => bytes.map(next));
+}
+
+/** Takes a session over that is cut at a record, or at the end of a batch, as a process's death does it. */
+export async function resumeAt(
+  plan: Plan,
+  at: number,
+  onInterrupted: 'keep' | 'retry',
+  cut: 'record' | 'batch' = 'record',
+) {
+  const { log, records, ends } = await perform(plan);
+  const through =
+    cut === 'record' ? at % (records.length + 1) : (ends[at % ends.length] ?? records.length);
+  const into = sessionId('cut');
+  await log.fork(session, { into, through });
+  const clock = new VirtualClock();
+  const ran = new Map<string, number>();
+  const provider = scriptedProvider(
+    Array.from({ length: 20 }, () => 'And so on.'),
+    { clock },
+  );
+  const agent = createAgent({
+    provider,
+    log,
+    clock,
+    ids: otherIds(),
+    tools: toolsOf(clock, ran),
+    approve: ({ tool }) => (tool.name === 'ask' ? 'ask' : 'allow'),
+    onInterrupted,
+  });
+  const run = agent.resume(into);
+  clock.after(20_000, () => run.abort('late').catch(() => {}));
+  const result = await play(clock, run.result);
+  const all = (await log.read(into, { maxBytes: Number.POSITIVE_INFINITY })).records;
+  return { result, agent, before: records.slice(0, through), all, ran, into };
+}

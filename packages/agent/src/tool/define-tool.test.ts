@@ -1,0 +1,143 @@
+import { type AgentEvent, type JsonValue, sessionId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { eventsOf } from '../testing/events-of.ts';
+import { call } from '../testing/scripts.ts';
+import { type DefinedTool, defineTool } from './define-tool.ts';
+import { readOutputTool } from './read-output.ts';
+
+const read = defineTool({
+  name: 'read',
+  description: 'Reads a file',
+  input: z.object({ path: z.string(), lines: z.array(z.number()).optional() }),
+  execute: async ({ path }) => `the contents of ${path}`,
+});
+const count = defineTool({
+  name: 'count',
+  description: 'Counts',
+  input: z.object({ from: z.string().transform(Number) }),
+  execute: async ({ from }) => {
+    expectTypeOf(from).toEqualTypeOf<number>();
+    return `${from + 1}`;
+  },
+});
+
+/** What is told of a model that makes this call. */
+async function toldOf(name: string, input: unknown): Promise<readonly AgentEvent[]> {
+  const script = [{ content: { parts: [call('c', name, input)] } }, 'Done.'];
+  const provider = scriptedProvider(script);
+  const run = createAgent({ provider, tools: [read, count] }).run('Go', {
+    session: sessionId('s'),
+  });
+  return eventsOf(run);
+}
+
+const isReady = ({ type }: AgentEvent) => type === 'tool_call_ready';
+
+describe('isCall', () => {
+  test('knows the one event that says that the model wants the tool, and gives its input a type', async () => {
+    const events = await toldOf('read', { path: 'a.txt', lines: [1, 2] });
+    const calls = events.filter((event) => read.isCall(event));
+    expect(calls).toEqual(events.filter(isReady));
+    expect(calls).toHaveLength(1);
+    for (const event of events) {
+      if (!read.isCall(event)) {
+        // It may still be a call: of another tool, or one that does not fit.
+        if (event.type === 'tool_call_ready') expectTypeOf(event.input).toEqualTypeOf<JsonValue>();
+        continue;
+      }
+      expectTypeOf(event.type).toEqualTypeOf<'tool_call_ready'>();
+      expectTypeOf(event.name).toEqualTypeOf<'read'>();
+      expectTypeOf(event.input.path).toEqualTypeOf<string>();
+      expectTypeOf(event.input.lines).toExtend<readonly number[] | undefined>();
+      expect([event.id, event.input.path, event.input.lines]).toEqual(['c', 'a.txt', [1, 2]]);
+    }
+  });
+
+  test('is false for another tool, and for input that does not fit', async () => {
+    const other = await toldOf('count', { from: '1' });
+    expect(other.filter(isReady)).toHaveLength(1);
+    expect(other.filter((event) => read.isCall(event))).toEqual([]);
+    const wrong = await toldOf('read', { path: 5 });
+    expect(wrong.filter(isReady)).toHaveLength(1);
+    expect(wrong.filter((event) => read.isCall(event))).toEqual([]);
+  });
+
+  test('gives the input as the model said it, not as the tool gets it', async () => {
+    const [event] = (await toldOf('count', { from: '41' })).filter((one) => count.isCall(one));
+    if (event === undefined || !count.isCall(event)) return expect.fail('it is no call');
+    expectTypeOf(event.input.from).toEqualTypeOf<string>();
+    expect(event.input.from).toBe('41');
+  });
+
+  test('is false where the schema would have to wait', async () => {
+    const slow = defineTool({
+      ...{ name: 'read', description: 'Reads' },
+      input: z.object({ path: z.string().refine(async () => true) }),
+      execute: async () => 'read',
+    });
+    const events = await toldOf('read', { path: 'a.txt' });
+    expect(events.filter((event) => slow.isCall(event))).toEqual([]);
+  });
+
+  test('has the types of the tools that we ship', () => {
+    const tool = readOutputTool();
+    const event = {} as AgentEvent;
+    if (tool.isCall(event)) {
+      expectTypeOf(event.input.output).toEqualTypeOf<string>();
+      expectTypeOf(event.input.start).toEqualTypeOf<number | undefined>();
+    }
+    expect(tool.isCall(event)).toBe(false);
+  });
+});
+
+describe('a tool', () => {
+  test('has what was not said filled in', () => {
+    expect(read).toMatchObject({
+      ...{ effects: 'external', replay: 'never', timeoutMs: undefined, retries: 0 },
+      ...{ maxOutputLength: 30_000, startsSession: false, handsOff: undefined },
+      inputSchema: { type: 'object', required: ['path'] },
+    });
+    expect(read.summarize({ path: 'a' })).toBe('read');
+    expectTypeOf(read).toExtend<DefinedTool<'read', { path: string }>>();
+  });
+
+  test('says what is wrong with an input, a line for each thing', async () => {
+    const wrong: JsonValue = { path: 5, lines: ['one'] };
+    const checked = await read.validate(wrong);
+    if (checked.ok) return expect.fail('it fits');
+    const lines = checked.problem.split('\n');
+    expect(lines.map((line) => line.split(': ')[0])).toEqual(['path', 'lines.0']);
+    expect(await read.validate({ path: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
+  });
+
+  const common = { description: 'A tool', input: z.object({}), execute: async () => 'done' };
+  const refused = expect.objectContaining({ name: 'AgentError', code: 'bad_option' });
+
+  test.each(['', 'two words', 'dotted.name', 'ä', 'x'.repeat(65)])('cannot be named %j', (name) => {
+    expect(() => defineTool({ ...common, name })).toThrow(refused);
+  });
+
+  test.each([
+    { timeoutMs: -1 },
+    { timeoutMs: Number.NaN },
+    { maxOutputLength: Number.NaN },
+    { retries: -1 },
+  ])('cannot have %o', (option) => {
+    expect(() => defineTool({ ...common, name: 'tool', ...option })).toThrow(refused);
+  });
+
+  test('needs to be told its JSON Schema where its library cannot say it', () => {
+    const input: StandardSchemaV1<object> = {
+      '~standard': { version: 1, vendor: 'test', validate: () => ({ value: {} }) },
+    };
+    expect(() => defineTool({ ...common, input, name: 'tool' })).toThrow(refused);
+    const inputSchema = { type: 'object' };
+    expect(defineTool({ ...common, input, inputSchema, name: 'tool' }).inputSchema).toEqual(
+      inputSchema,
+    );
+  });
+});

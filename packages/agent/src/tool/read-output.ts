@@ -1,0 +1,69 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { type DefinedTool, defineTool } from './define-tool.ts';
+
+interface Stretch {
+  readonly output: string;
+  readonly start?: number | undefined;
+  readonly length?: number | undefined;
+}
+
+export interface ReadOutputOptions {
+  readonly name?: string | undefined;
+  /** The longest stretch that is given at once, in bytes. */
+  readonly maxBytes?: number | undefined;
+}
+
+const description = `Reads a stretch of a tool's output that was too long and was clipped.
+"output" is the id that is named where it was clipped; "start" and "length" are in bytes.`;
+
+/** For the model: what of a long output was left out. */
+export function readOutputTool({
+  name = 'read_output',
+  maxBytes = 20_000,
+}: ReadOutputOptions = {}): DefinedTool<string, Stretch> {
+  return defineTool({
+    name,
+    description,
+    input: stretchSchema,
+    effects: 'none',
+    replay: 'safe',
+    maxOutputLength: maxBytes + 1000,
+    summarize: ({ output }) => `read on in output ${output.slice(0, 12)}`,
+    async execute({ output, start = 0, length = maxBytes }, { blobs }) {
+      const end = start + Math.min(length, maxBytes);
+      const bytes = await blobs.slice(output, start, end);
+      if (bytes === undefined) throw new Error(`There is no output ${output}.`);
+      if (bytes.length === 0) return `There is nothing at byte ${start}: it ends before that.`;
+      // A stretch may begin or end inside a character; what is cut there is shown as U+FFFD.
+      const text = new TextDecoder().decode(bytes);
+      const isLast = bytes.length < end - start;
+      return isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
+    },
+  });
+}
+
+const whole = { type: 'integer', minimum: 0 } as const;
+const jsonSchema = {
+  type: 'object',
+  properties: { output: { type: 'string' }, start: whole, length: { ...whole, minimum: 1 } },
+  required: ['output'],
+} as const;
+
+/** By hand, because this package asks for no schema library. */
+const stretchSchema: StandardSchemaV1<Stretch> & StandardJSONSchemaV1<Stretch> = {
+  '~standard': {
+    version: 1,
+    vendor: 'millrace',
+    validate(value) {
+      const { output, start, length } = (value ?? {}) as Partial<Stretch>;
+      if (typeof output !== 'string' || !/^[0-9a-f]{64}$/.test(output))
+        return { issues: [{ message: 'it is the id of an output', path: ['output'] }] };
+      if (start !== undefined && !(Number.isSafeInteger(start) && start >= 0))
+        return { issues: [{ message: 'it is a number of bytes', path: ['start'] }] };
+      if (length !== undefined && !(Number.isSafeInteger(length) && length >= 1))
+        return { issues: [{ message: 'it is a number of bytes, at least 1', path: ['length'] }] };
+      return { value: { output, start, length } };
+    },
+    jsonSchema: { input: () => ({ ...jsonSchema }), output: () => ({ ...jsonSchema }) },
+  },
+};

@@ -1,0 +1,135 @@
+import { getEventListeners } from 'node:events';
+import { type Batch, sessionId } from '@millrace/core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Driver, FollowOptions } from '../contract/log.ts';
+import { LocalLog } from '../local/local-log.ts';
+import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { remarks } from '../suite/drafts.ts';
+import { settled } from '../suite/test-clock.ts';
+
+const session = sessionId('s');
+const done = { done: true, value: undefined };
+
+let log: LocalLog;
+let driver: Driver;
+/** What waits for others to have had their turn. */
+let pauses: (() => void)[];
+
+beforeEach(async () => {
+  pauses = [];
+  const clock = {
+    now: () => 0,
+    after: (ms: number, run: () => void) => {
+      if (ms === 0) pauses.push(run);
+      return () => {};
+    },
+  };
+  log = new LocalLog(new MemoryShelf(), { clock, commitIntervalMs: 0 });
+  driver = await log.open(session);
+});
+afterEach(() => log.close());
+
+const follow = (options?: FollowOptions) =>
+  log.follow(session, options)[Symbol.asyncIterator]() as AsyncIterableIterator<
+    Batch,
+    undefined,
+    undefined
+  >;
+
+test('batches that are asked for before they are there come in order, each once', async () => {
+  const batches = follow();
+  const asked = [batches.next(), batches.next(), batches.next()];
+  for (const count of [1, 2, 3]) {
+    await driver.append(remarks(count));
+    await settled();
+  }
+  const through = (await Promise.all(asked)).map(({ value }) => value?.through);
+  expect(through).toEqual([1, 3, 6]);
+});
+
+test('a reader that leaves ends all that it waits for, and the feed is given back', async () => {
+  const batches = follow();
+  await driver.append(remarks(1));
+  await batches.next();
+  await driver.append(remarks(1));
+  expect(log.bufferedBytes).toBeGreaterThan(0);
+  await batches.next();
+  const asked = [batches.next(), batches.next()];
+  await settled();
+  expect(await batches.return?.()).toEqual(done);
+  expect(await Promise.all(asked)).toEqual([done, done]);
+  expect(await batches.next()).toEqual(done);
+  expect(log.bufferedBytes).toBe(0);
+});
+
+test('one that leaves before it began never begins, though there is nothing to follow', async () => {
+  const batches = log.follow(sessionId('nowhere'))[Symbol.asyncIterator]();
+  await batches.return?.();
+  expect(await batches.next()).toEqual(done);
+});
+
+test('what is thrown into it comes back, and it is over', async () => {
+  const batches = follow();
+  const asked = batches.next();
+  await settled();
+  const reason = new RangeError('enough');
+  await expect(batches.throw?.(reason)).rejects.toBe(reason);
+  expect(await asked).toEqual(done);
+  expect(await batches.next()).toEqual(done);
+});
+
+test('after an error it is over', async () => {
+  const batches = follow({ from: 99 });
+  await expect(batches.next()).rejects.toMatchObject({ code: 'bad_offset' });
+  expect(await batches.next()).toEqual(done);
+});
+
+test('a signal gives the feed back at once, also while nobody reads; who ends lets go of it', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const [ended, aborted] = [follow({ signal }), follow({ signal })];
+  for (const batches of [ended, aborted]) {
+    const first = batches.next();
+    await settled();
+    await driver.append(remarks(1));
+    await first;
+  }
+  expect(getEventListeners(signal, 'abort')).toHaveLength(2);
+  await ended.return?.();
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  expect(log.bufferedBytes).toBeGreaterThan(0);
+  controller.abort();
+  expect(log.bufferedBytes).toBe(0);
+  expect(await aborted.next()).toEqual(done);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('after eight batches that were there, others have their turn, however much comes meanwhile', async () => {
+  const batches = follow();
+  for (let count = 0; count < 8; count++) {
+    await driver.append(remarks(1));
+    await batches.next();
+  }
+  let hasCome = false;
+  const ninth = batches.next().finally(() => {
+    hasCome = true;
+  });
+  await driver.append(remarks(3));
+  await settled();
+  expect(hasCome).toBe(false);
+  expect(pauses).toHaveLength(1);
+  pauses.pop()?.();
+  expect((await ninth).value).toMatchObject({ after: 8, through: 11 });
+});
+
+test('one that pauses may be left', async () => {
+  const batches = follow();
+  for (let count = 0; count < 8; count++) {
+    await driver.append(remarks(1));
+    await batches.next();
+  }
+  const ninth = batches.next();
+  await settled();
+  await batches.return?.();
+  expect(await ninth).toEqual(done);
+});

@@ -1,0 +1,150 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAgent, type Run } from '@millrace/agent';
+import { type LogRecord, type Part, sessionId, toolCallId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { problemsIn } from '../../agent/src/testing/check-log.ts';
+import { bashTool } from './shell/bash-tool.ts';
+import { taskTool } from './task/task-tool.ts';
+import { isGone } from './testing/is-gone.ts';
+import { faultsOfNext } from './testing/next-request.ts';
+import { pidsIn, until } from './testing/processes.ts';
+import { processesIn } from './testing/processes-in.ts';
+import { temporaryFolder } from './testing/temporary-folder.ts';
+import { createWorkspace } from './workspace/workspace.ts';
+
+// All of it is real but for what the model says: the agent, the shell, the processes, the time.
+
+const session = sessionId('s');
+
+const callOf = (name: string, input: object) =>
+  ({
+    kind: 'tool_call',
+    toolCallId: toolCallId('c'),
+    name,
+    arguments: JSON.stringify(input),
+  }) as const;
+
+/** An agent that runs a command, and a promise of the start of it. */
+function commanding(command: string, onStarted: (run: Run) => void = () => {}) {
+  const root = temporaryFolder();
+  const log = memoryLog();
+  const records: LogRecord[] = [];
+  const started = Promise.withResolvers<void>();
+  const agent = createAgent({
+    provider: scriptedProvider([
+      { content: { parts: ['I wait.', callOf('bash', { command })] } },
+      'Never said.',
+    ]),
+    tools: [bashTool({ workspace: createWorkspace({ root }) })],
+    log,
+    observers: [
+      (record, events) => {
+        records.push(record);
+        if (!events.some(({ type }) => type === 'tool_execution_started')) return;
+        started.resolve();
+        onStarted(run);
+      },
+    ],
+  });
+  const run: Run = agent.run('Sleep', { session });
+  return { run, log, records, root, started: started.promise };
+}
+
+/** What the session says about an abort, and what would be sent next. */
+async function checkAborted({ run, log, records }: ReturnType<typeof commanding>): Promise<void> {
+  const { stop } = await run.result;
+  expect(stop.reason).toBe('aborted');
+  const facts = records.flatMap(({ fact }) => fact ?? []);
+  expect(facts).toContainEqual({ type: 'aborted', reason: 'enough' });
+  expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
+  expect((await log.read(session)).records).toEqual(records);
+  expect(problemsIn(session, records)).toEqual([]);
+  expect(await faultsOfNext(log, session)).toEqual([]);
+}
+
+async function resultsOf({ result }: Run) {
+  const parts = (await result).items.flatMap((item): readonly Part[] => item.parts);
+  return parts.filter((part) => part.kind === 'tool_result');
+}
+
+// With the grace times that one gets without a word: those of the loop and of the tool fit each other.
+describe.each([
+  ['that sleeps', ''],
+  ['that ignores SIGTERM', 'trap "" TERM; '],
+])('a process %s', (_what, first) => {
+  test('is gone when the run that was aborted has its result', async () => {
+    const scene = commanding(
+      `${first}echo $$ > pids; sleep 100 & echo $! >> pids; echo said; touch ready; wait`,
+    );
+    await scene.started;
+    await until(() => existsSync(join(scene.root, 'ready')));
+    // The shell, and what it waits for.
+    const pids = pidsIn(join(scene.root, 'pids'));
+    onTestFinished(() => {
+      for (const pid of pids) if (!isGone(pid)) process.kill(pid, 'SIGKILL');
+    });
+    expect(pids.map(isGone)).toEqual([false, false]);
+
+    await scene.run.abort('enough');
+    await scene.run.result;
+    // Before anything else is looked at: nobody is to have the time to end meanwhile.
+    expect(pids.map(isGone)).toEqual([true, true]);
+
+    expect(await resultsOf(scene.run)).toEqual([
+      expect.objectContaining({
+        toolCallId: 'c',
+        isError: true,
+        text: 'said\n[It was aborted before it was done]',
+      }),
+    ]);
+    await checkAborted(scene);
+  });
+});
+
+test('a process of a sub-agent is gone when the run of its caller that was aborted has its result', async () => {
+  const root = temporaryFolder();
+  const log = memoryLog();
+  const command = 'echo $$ > pids; touch ready; sleep 100; exit';
+  const worker = createAgent({
+    provider: scriptedProvider([{ content: { parts: [callOf('bash', { command })] } }]),
+    tools: [bashTool({ workspace: createWorkspace({ root }) })],
+    log,
+  });
+  const agents = { worker: { agent: worker, description: 'Works' } };
+  const caller = createAgent({
+    provider: scriptedProvider([{ content: { parts: [callOf('task', { task: 'Sleep' })] } }]),
+    tools: [taskTool({ agents })],
+    log,
+  });
+  const run = caller.run('Sleep', { session });
+  await until(() => existsSync(join(root, 'ready')));
+  const [pid = 0] = pidsIn(join(root, 'pids'));
+  expect(isGone(pid)).toBe(false);
+  await run.abort('enough');
+  await run.result;
+  expect(isGone(pid)).toBe(true);
+  const sessions = await log.list();
+  expect(sessions).toHaveLength(2);
+  for (const info of sessions) {
+    const { records } = await log.read(info.session);
+    expect(records.at(-1)?.fact).toMatchObject({
+      type: 'run_finished',
+      stop: { reason: 'aborted' },
+    });
+    expect(await faultsOfNext(log, info.session)).toEqual([]);
+  }
+});
+
+test.runIf(existsSync('/proc/self/cwd'))(
+  'a process that is about to start when the run is aborted is none when that has its result',
+  async () => {
+    const scene = commanding('touch ready; sleep 100', (run) => void run.abort('enough'));
+    await scene.run.result;
+    expect(processesIn(scene.root)).toEqual([]);
+    expect(await resultsOf(scene.run)).toEqual([expect.objectContaining({ isError: true })]);
+    await checkAborted(scene);
+  },
+);

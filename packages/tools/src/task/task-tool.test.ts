@@ -1,0 +1,276 @@
+import { AgentError, createAgent, defineTool, type Run } from '@millrace/agent';
+import {
+  type AgentEvent,
+  type Item,
+  type Part,
+  type SessionId,
+  sessionId,
+  type ToolResultPart,
+  toolCallId,
+  transcript,
+} from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
+import { faultsOfNext } from '../testing/next-request.ts';
+import { type TaskToolOptions, taskTool } from './task-tool.ts';
+
+const session = sessionId('parent');
+const scout = (agent = saying('Found.')) => ({ agent, description: 'Finds things' });
+const smith = (agent = saying('Made.')) => ({ agent, description: 'Makes things' });
+
+function saying(...script: readonly Scripted[]) {
+  return createAgent({ provider: scriptedProvider(script) });
+}
+
+const calls = (...inputs: readonly object[]): Scripted => ({
+  content: {
+    parts: inputs.map((input, index) => ({
+      ...{ kind: 'tool_call', toolCallId: toolCallId(`c${index}`), name: 'task' },
+      arguments: JSON.stringify(input),
+    })),
+  },
+});
+
+/** Who gives work to others, and the log of all of them. */
+function boss(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
+  const provider = scriptedProvider([...script, 'Thank you.']);
+  return { log, provider, agent: createAgent({ provider, tools: [taskTool(options)], log }) };
+}
+
+const resultsIn = (items: readonly Item[]): readonly ToolResultPart[] =>
+  items
+    .flatMap((item): readonly Part[] => item.parts)
+    .filter((part) => part.kind === 'tool_result');
+
+async function eventsOf(run: Run): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of run.events) events.push(event);
+  return events;
+}
+
+/** The sessions that executions were told to have, in order. */
+const childrenIn = (events: readonly AgentEvent[]): readonly SessionId[] =>
+  events.flatMap((event) => (event.type === 'tool_execution_started' ? (event.child ?? []) : []));
+
+describe('the model is told', () => {
+  test('who there is and what they do, and has to name one of several', async () => {
+    const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+    expect(tool.name).toBe('task');
+    expect(tool.description).toMatch(/\n- scout: Finds things\n- smith: Makes things$/);
+    expect(tool.inputSchema).toMatchObject({
+      properties: { agent: { enum: ['scout', 'smith'] }, task: { type: 'string' } },
+      required: ['agent', 'task'],
+    });
+    expect(await tool.validate({ task: 'Look' })).toMatchObject({ ok: false });
+    expect(await tool.validate({ agent: 'smith', task: 'Look' })).toMatchObject({ ok: true });
+  });
+
+  test('that one alone need not be named', async () => {
+    const tool = taskTool({ agents: { scout: scout() }, name: 'delegate' });
+    expect(tool).toMatchObject({ name: 'delegate', inputSchema: { required: ['task'] } });
+    expect(await tool.validate({ task: 'Look' })).toMatchObject({ ok: true });
+    expect(await tool.validate({ agent: 'scout', task: 'Look' })).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    { agent: 'nobody', task: 'Look' },
+    { agent: 'constructor', task: 'Look' },
+    { agent: 'scout' },
+    { agent: 'scout', task: ' \n' },
+    { agent: 'scout', task: 'x'.repeat(100_001) },
+  ])('what is wrong with a task: %#', async (input) => {
+    const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+    expect(await tool.validate(input as never)).toMatchObject({ ok: false });
+  });
+});
+
+test.each<[string, TaskToolOptions]>([
+  ['nobody', { agents: {} }],
+  ['a name that is none', { agents: { 'the scout': scout() } }],
+])('a tool with %s is refused', (_what, options) => {
+  expect(() => taskTool(options)).toThrow(AgentError);
+});
+
+test('people see in a line who is to do what', () => {
+  const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+  expect(tool.summarize({ agent: 'smith', task: '\nForge it.\nThen cool it.' })).toBe(
+    'smith: Forge it.',
+  );
+  expect(tool.summarize({ agent: 'scout', task: 'x'.repeat(500) })).toBe(
+    `scout: ${'x'.repeat(200)}…`,
+  );
+});
+
+test('who was chosen works in a session of its own, tells what it says, and its last words are the result', async () => {
+  const log = memoryLog();
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks',
+    input: z.object({}),
+    execute: async () => 'a brook',
+  });
+  const looks = { kind: 'tool_call', toolCallId: toolCallId('l'), name: 'look' } as const;
+  const provider = scriptedProvider([
+    { content: { parts: ['I look. ', { ...looks, arguments: '{}' }] } },
+    'There is a brook.',
+  ]);
+  const worker = scout(createAgent({ provider, tools: [look], instructions: 'You scout.', log }));
+  const options = { agents: { scout: worker, smith: smith() } };
+  const { agent } = boss(options, [calls({ agent: 'scout', task: 'Find water.' })], log);
+  const run = agent.run('We need water.', { session });
+  const events = await eventsOf(run);
+  const { items, text, stop } = await run.result;
+
+  expect(stop.reason).toBe('stop');
+  expect(text).toBe('Thank you.');
+  expect(resultsIn(items)).toEqual([
+    expect.objectContaining({ name: 'task', text: 'There is a brook.', isError: false }),
+  ]);
+  const told = events.filter((event) => event.type === 'tool_execution_update');
+  expect(told.map((event) => event.text).join('')).toBe('I look. There is a brook.');
+
+  const [child = session, ...others] = childrenIn(events);
+  expect(others).toEqual([]);
+  expect(child).not.toBe(session);
+  const said = transcript(await snapshot(log, child));
+  expect(said.map(({ kind, parts }) => [kind, ...parts.map((part) => part.kind)])).toEqual([
+    ['user', 'text'],
+    ['assistant', 'text', 'tool_call'],
+    ['tool', 'tool_result'],
+    ['assistant', 'text'],
+  ]);
+  expect(said[0]?.parts).toMatchObject([{ text: 'Find water.' }]);
+  // What its caller was asked is no business of its.
+  expect(JSON.stringify(provider.calls[0]?.request)).not.toContain('We need water');
+});
+
+test('tasks of one turn are done at the same time, each in its own session', async () => {
+  const log = memoryLog();
+  let atWork = 0;
+  const both = Promise.withResolvers<void>();
+  const meet = defineTool({
+    name: 'meet',
+    description: 'Waits for the other',
+    input: z.object({}),
+    execute: async () => {
+      atWork++;
+      if (atWork === 2) both.resolve();
+      await both.promise;
+    },
+  });
+  const meets = { kind: 'tool_call', toolCallId: toolCallId('m'), name: 'meet' } as const;
+  const working = (said: string) => {
+    const provider = scriptedProvider([
+      { content: { parts: [{ ...meets, arguments: '{}' }] } },
+      said,
+    ]);
+    return createAgent({ provider, tools: [meet], log });
+  };
+  const agents = { scout: scout(working('Found.')), smith: smith(working('Made.')) };
+  const tasks = ['smith', 'scout'].map((agent) => ({ agent, task: 'Work' }));
+  const run = boss({ agents }, [calls(...tasks)], log).agent.run('Go', { session });
+  const children = childrenIn(await eventsOf(run));
+  expect(new Set(children).size).toBe(2);
+  expect(resultsIn((await run.result).items).map(({ text }) => text)).toEqual(['Made.', 'Found.']);
+  expect((await log.list()).map((info) => info.session).toSorted()).toEqual(
+    [session, ...children].toSorted(),
+  );
+});
+
+test.each<[string, Scripted, RegExp]>([
+  [
+    'an error',
+    {
+      ...{ content: { parts: ['Well', 'Then'] }, pieces: 'whole' },
+      fault: { type: 'error', after: 1, error: 'invalid_request' },
+    },
+    /^It did not come to an end \(.+\)\. Well$/,
+  ],
+  [
+    'a length',
+    { content: { parts: ['And then'] }, stop: 'length' },
+    /^It did not come to an end \(length\)\. And then$/,
+  ],
+])(
+  'one that ends with %s is an error with the reason, and the caller goes on',
+  async (_what, script, told) => {
+    const { agent } = boss({ agents: { scout: scout(saying(script)) } }, [calls({ task: 'Look' })]);
+    const { items, text } = await agent.run('Go').result;
+    expect(resultsIn(items)).toMatchObject([{ isError: true, text: expect.stringMatching(told) }]);
+    expect(text).toBe('Thank you.');
+  },
+);
+
+test('one that takes too long is stopped, as an error', async () => {
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const stalls: Scripted = { content: { parts: ['Hm'] }, fault: { type: 'stall', after: 1 } };
+  const worker = createAgent({ provider: scriptedProvider([stalls], { clock }), log, clock });
+  const tools = [taskTool({ agents: { scout: scout(worker) }, timeoutMs: 1000 })];
+  const provider = scriptedProvider([calls({ task: 'Look' }), 'Thank you.'], { clock });
+  const run = createAgent({ provider, tools, log, clock }).run('Go', { session });
+  const { items, text } = await play(clock, run.result);
+  expect(resultsIn(items)).toMatchObject([{ isError: true }]);
+  expect(text).toBe('Thank you.');
+  const [child = session] = childrenIn(await play(clock, eventsOf(run)));
+  const state = await play(clock, snapshot(log, child));
+  expect(transcript(state).at(-1)).toMatchObject({
+    kind: 'assistant',
+    stop: { reason: 'aborted' },
+  });
+});
+
+describe('an abort of the caller', () => {
+  /** A worker that has a worker, whose tool waits until it is told to stop. */
+  function chain() {
+    const log = memoryLog();
+    const waiting = Promise.withResolvers<AbortSignal>();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits',
+      input: z.object({}),
+      execute: async (_input, { signal }) => {
+        waiting.resolve(signal);
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return 'I was told to stop';
+      },
+    });
+    const waits = { kind: 'tool_call', toolCallId: toolCallId('w'), name: 'wait' } as const;
+    const last = createAgent({
+      provider: scriptedProvider([
+        { content: { parts: ['I wait. ', { ...waits, arguments: '{}' }] } },
+      ]),
+      tools: [wait],
+      log,
+    });
+    const tool = taskTool({ agents: { smith: smith(last) } });
+    const provider = scriptedProvider([calls({ task: 'Wait' })]);
+    const middle = createAgent({ provider, tools: [tool], log });
+    const { agent } = boss({ agents: { scout: scout(middle) } }, [calls({ task: 'Wait' })], log);
+    return { log, agent, waiting: waiting.promise };
+  }
+
+  test('stops whoever works for it, and whoever works for those, all before its result', async () => {
+    const { log, agent, waiting } = chain();
+    const run = agent.run('Go', { session });
+    const signal = await waiting;
+    expect(signal.aborted).toBe(false);
+    await run.abort('enough');
+    const { stop, items } = await run.result;
+    expect(signal.aborted).toBe(true);
+    expect(stop.reason).toBe('aborted');
+    expect(resultsIn(items)).toMatchObject([{ toolCallId: 'c0', isError: true }]);
+
+    const sessions = await log.list();
+    expect(sessions).toHaveLength(3);
+    for (const info of sessions) {
+      const facts = (await log.read(info.session)).records.flatMap(({ fact }) => fact ?? []);
+      expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
+      expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
+      expect(await faultsOfNext(log, info.session)).toEqual([]);
+    }
+  });
+});

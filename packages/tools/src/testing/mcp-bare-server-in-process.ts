@@ -1,0 +1,38 @@
+// A program that speaks just enough of MCP to say what no library would let a server say. Its arguments
+// are JSON texts, sent as they are: the result of tools/list, and that of tools/call. Without a text for
+// one of them it dies when it is asked for that.
+import { createInterface } from 'node:readline';
+
+interface Request {
+  readonly id?: number;
+  readonly method: string;
+  readonly params?: { readonly protocolVersion?: string };
+}
+
+const [, , list = '', result = ''] = process.argv;
+
+function answer({ id, method, params }: Request): string | undefined {
+  switch (method) {
+    case 'initialize':
+      return JSON.stringify({
+        protocolVersion: params?.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'bare', version: '1' },
+      });
+    case 'tools/list':
+      return list;
+    case 'tools/call':
+      return result;
+    default:
+      return id === undefined ? undefined : '{}';
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const request = JSON.parse(line) as Request;
+  const text = answer(request);
+  if (text === '') process.stderr.write('I give up\n', () => process.exit(9));
+  else if (text !== undefined) {
+    process.stdout.write(`{"jsonrpc":"2.0","id":${request.id},"result":${text}}\n`);
+  }
+});
