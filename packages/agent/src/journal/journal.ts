@@ -64,24 +64,30 @@ export class Journal {
   write(drafts: readonly DraftRecord[]): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#inFlight++;
-    const written = this.#options.driver.append(drafts).then(
-      (batch) => this.#tell(batch),
-      (error: unknown) => this.#fail(error),
-    );
-    const done = written.finally(() => {
-      this.#inFlight--;
-    });
-    this.#last = done;
-    return done;
+    this.#last = this.#options.driver.append(drafts).then(this.#onStored, this.#onRefused);
+    return this.#last;
   }
 
-  /** The same without waiting, unless too much is under way. A failure shows at the next `write` or `settled`. */
-  async stream(drafts: readonly DraftRecord[]): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
+  /**
+   * The same without waiting: undefined, or what to wait for where too much is under way or nothing can
+   * be written. Any other failure shows at the next `write` or `settled`.
+   */
+  stream(drafts: readonly DraftRecord[]): Promise<void> | undefined {
     const written = this.write(drafts);
+    if (this.#failure !== undefined || this.#inFlight > maxInFlight) return written;
     written.catch(() => {});
-    if (this.#inFlight > maxInFlight) await written;
+    return undefined;
   }
+
+  // Made once for all that is written.
+  readonly #onStored = (batch: Batch): void => {
+    this.#inFlight--;
+    this.#tell(batch);
+  };
+  readonly #onRefused = (error: unknown): never => {
+    this.#inFlight--;
+    return this.#fail(error);
+  };
 
   /** When all that was given so far is told. */
   settled(): Promise<void> {

@@ -14,7 +14,7 @@ export interface Listening {
 }
 
 /** So long nothing was written here: then what others write has to be listened for. */
-const silenceMs = 25;
+const silenceMs = 100;
 
 /**
  * Fetches what others write to a session while its driver writes nothing. While it does, their records

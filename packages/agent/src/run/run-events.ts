@@ -24,14 +24,14 @@ export async function* runEvents({
   const folder = new Folder(before);
   const own = (batch: Batch) => (over.aborted ? cutAt(batch, through()) : batch);
   for await (const batch of log.follow(session, { from, signal: over })) {
-    yield* eventsOf(folder, own(batch));
+    for (const event of eventsOf(folder, own(batch))) yield event;
     if (over.aborted && folder.state.through >= through()) return;
   }
   // The run ended while this reader was behind: the rest is in the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
-    yield* eventsOf(folder, own(batch));
+    for (const event of eventsOf(folder, own(batch))) yield event;
   }
 }
 

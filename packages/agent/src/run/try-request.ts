@@ -64,7 +64,8 @@ async function stream(
     if (!isSound) return cut(journal, failed(provider, 'protocol_error', 'its deltas do not fit'));
     const drafts = deltas.map((delta): DraftRecord => ({ ...at, delta: calls.named(delta) }));
     if (end === undefined) {
-      if (drafts.length > 0) await journal.stream(drafts);
+      const full = drafts.length > 0 ? journal.stream(drafts) : undefined;
+      if (full !== undefined) await full;
       continue;
     }
     left.abort();

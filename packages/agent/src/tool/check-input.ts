@@ -6,7 +6,7 @@ export async function checkInput(schema: StandardSchemaV1, input: unknown): Prom
   return judged(await schema['~standard'].validate(input));
 }
 
-export function judged(result: StandardSchemaV1.Result<unknown>): Validated {
+function judged(result: StandardSchemaV1.Result<unknown>): Validated {
   if (result.issues !== undefined)
     return { ok: false, problem: result.issues.map(asLine).join('\n') };
   return { ok: true, value: result.value };

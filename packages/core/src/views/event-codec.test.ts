@@ -148,15 +148,15 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   compacted: { type: 'compacted', itemIds: [itemId('i1')], summary: 'short' },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
-  approval_asked: { type: 'approval_asked', name: 'read', rule: 'write', reason: 'writes', id },
+  approval_asked: { type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write', id },
   approval_answered: {
     type: 'approval_answered',
     name: 'read',
     decision: 'deny',
-    until: 5,
     reason: 'no',
     by: 'Ada',
     input: tricky,
+    until: 5,
     id,
   },
   tool_execution_started: {

@@ -1,11 +1,13 @@
 import type {
   LanguageModelV4FilePart,
+  LanguageModelV4TextPart,
   SharedV4FileDataData,
   SharedV4FileDataUrl,
 } from '@ai-sdk/provider';
-import type { FilePart, MediaPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { contentOf } from '../history/content-of.ts';
+import { attachedText } from '../history/attached-text.ts';
+import { type Attachment, contentOf, typeOf } from '../history/content-of.ts';
+import { tellAttachment } from '../history/tell-attachment.ts';
 
 /** The kinds of data that we send; the SDK has more. */
 export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;
@@ -14,11 +16,22 @@ export interface SentFile extends LanguageModelV4FilePart {
   data: SentData;
 }
 
-export function filePart(part: MediaPart | FilePart): SentFile {
+/** What most packages throw for, and so for every later request, is told in words. */
+export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
+  const type = typeOf(contentOf(part));
+  const isTold = attachedText(part) !== undefined || !shown.test(type);
+  return isTold ? { type: 'text', text: tellAttachment(part) } : filePart(part);
+}
+
+/** Whether its model takes one of these, a package knows better. */
+const shown =
+  /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
+
+export function filePart(part: Attachment): SentFile {
   const content = contentOf(part);
   return {
     type: 'file',
-    mediaType: part.mimeType,
+    mediaType: content.mimeType,
     data: content.type === 'url' ? urlData(content.url) : { type: 'data', data: content.data },
     ...(part.kind === 'file' ? { filename: part.name } : {}),
   };

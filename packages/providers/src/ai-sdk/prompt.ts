@@ -6,7 +6,7 @@ import type { Message, SaidPart } from '../history/message.ts';
 import type { Owner } from '../history/own-parts.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { assistantContent } from './assistant-content.ts';
-import { filePart } from './file-part.ts';
+import { attachmentPart } from './file-part.ts';
 import { withPairs } from './hosted-pairs.ts';
 import { resultPart } from './result-part.ts';
 
@@ -47,7 +47,7 @@ function instruction(part: SaidPart, role: string): string {
 
 function userPart(part: SaidPart) {
   return part.kind === 'media' || part.kind === 'file'
-    ? filePart(part)
+    ? attachmentPart(part)
     : ({ type: 'text', text: textOf(part) } as const);
 }
 

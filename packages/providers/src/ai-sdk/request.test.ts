@@ -206,6 +206,22 @@ describe('the prompt', () => {
     ]);
   });
 
+  test('files of text are told as text, and what no package takes is named', async () => {
+    const file = (name: string, mimeType: string, content: string): Part => ({
+      kind: 'file',
+      name,
+      mimeType,
+      source: { type: 'bytes', bytes: new TextEncoder().encode(content) },
+    });
+    const [message] = await promptOf([
+      item('user', file('a.csv', 'text/csv', '1,2'), file('b.zip', 'application/zip', 'PK')),
+    ]);
+    expect(message?.content).toEqual([
+      { type: 'text', text: '<file name="a.csv" type="text/csv">\n1,2\n</file>' },
+      { type: 'text', text: '[An attachment cannot be shown: "b.zip" (application/zip)]' },
+    ]);
+  });
+
   test.each([
     ['blob', { type: 'blob', hash: 'h', length: 1 }],
     ['address that is none', { type: 'url', url: 'nowhere' }],

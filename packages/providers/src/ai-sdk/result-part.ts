@@ -3,7 +3,7 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
 import type { ToolResultPart } from '@millrace/core';
-import { filePart } from './file-part.ts';
+import { attachmentPart } from './file-part.ts';
 
 /** The result of a call that the client ran. */
 export function resultPart(result: ToolResultPart): LanguageModelV4ToolResultPart {
@@ -23,5 +23,5 @@ function outputOf({
   // This form has no word for failure, so the text says it.
   const said = isError ? `Error: ${text}` : text;
   const told = said === '' ? [] : [{ type: 'text', text: said } as const];
-  return { type: 'content', value: [...told, ...attachments.map(filePart)] };
+  return { type: 'content', value: [...told, ...attachments.map(attachmentPart)] };
 }

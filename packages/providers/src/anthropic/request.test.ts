@@ -540,17 +540,36 @@ describe('pictures and documents', () => {
     },
   );
 
-  test('what it cannot read, or what is not loaded, is refused before it is sent', async () => {
-    const parts = [
-      media('audio/wav', { type: 'bytes', bytes }),
-      file('application/zip', { type: 'bytes', bytes }),
-      media('image/png', { type: 'blob', hash: 'h', length: 1 }),
-    ];
-    for (const part of parts) {
-      await expect(send({ items: [item('user', part)] })).rejects.toMatchObject({
-        kind: 'invalid_request',
-      });
-    }
+  test('a file of text in a data URL is a document of text too', async () => {
+    const source = { type: 'url', url: 'data:text/plain;base64,YWJj' };
+    expect(await block(file('text/plain', source))).toMatchObject({
+      type: 'document',
+      source: { type: 'text', data: 'abc' },
+    });
+  });
+
+  test.each([
+    ['audio/wav', { type: 'bytes', bytes }, ''],
+    ['application/zip', { type: 'bytes', bytes }, ''],
+    ['image/tiff', { type: 'bytes', bytes }, ''],
+    ['text/csv', { type: 'url', url: 'https://a.example/b' }, ', at https://a.example/b'],
+  ])('of %s, which it cannot read, it is told by name', async (mimeType, source, place) => {
+    const named = `[An attachment cannot be shown: "a.txt" (${mimeType})${place}]`;
+    expect(await block(file(mimeType, source))).toEqual(words(named));
+  });
+
+  test('a file of nothing but space is told as text: such a document is refused', async () => {
+    const source = { type: 'bytes', bytes: new TextEncoder().encode(' \n') };
+    expect(await block(file('text/plain', source))).toEqual(
+      words('<file name="a.txt" type="text/plain">\n \n\n</file>'),
+    );
+  });
+
+  test('what is not loaded is refused before it is sent', async () => {
+    const part = media('image/png', { type: 'blob', hash: 'h', length: 1 });
+    await expect(send({ items: [item('user', part)] })).rejects.toMatchObject({
+      kind: 'invalid_request',
+    });
   });
 });
 
@@ -680,7 +699,11 @@ describe('tool results', () => {
       },
     ] as const;
     expect(await only(result('a', 'see', { attachments } as Partial<Part>))).toMatchObject({
-      content: [words('see'), { type: 'image' }, words('[audio/wav: not shown]')],
+      content: [
+        words('see'),
+        { type: 'image' },
+        words('[An attachment cannot be shown: audio/wav]'),
+      ],
     });
     expect(await only(result('a', ' ', { attachments } as Partial<Part>))).toMatchObject({
       content: [{ type: 'image' }, {}],
@@ -691,10 +714,12 @@ describe('tool results', () => {
     const bytes = new TextEncoder().encode('abc');
     const url = { type: 'url', url: 'https://a.example/b' };
     const attachments = [
-      { kind: 'media', mimeType: 'image/svg+xml', source: { type: 'bytes', bytes } },
+      { kind: 'media', mimeType: 'image/tiff', source: { type: 'bytes', bytes } },
       { kind: 'file', name: 'a.csv', mimeType: 'text/csv', source: url },
     ];
-    const named = attachments.map(({ mimeType }) => words(`[${mimeType}: not shown]`));
+    const named = ['image/tiff', '"a.csv" (text/csv), at https://a.example/b'].map((what) =>
+      words(`[An attachment cannot be shown: ${what}]`),
+    );
     const blob = { type: 'blob', hash: 'h', length: 9 };
     const unloaded = { kind: 'media', mimeType: 'image/png', source: blob };
     const brought = { attachments: [...attachments, unloaded] } as Partial<Part>;

@@ -1,5 +1,5 @@
-import type { FilePart, JsonObject, MediaPart, ToolResultPart } from '@millrace/core';
-import { mediaBlock, textBlock } from './content-blocks.ts';
+import type { JsonObject, ToolResultPart } from '@millrace/core';
+import { attachmentBlock, textBlock } from './content-blocks.ts';
 
 export function toolResultBlock(part: ToolResultPart): JsonObject {
   const { toolCallId, isError, attachments = [] } = part;
@@ -12,17 +12,4 @@ export function toolResultBlock(part: ToolResultPart): JsonObject {
     ...(content === '' ? {} : { content }),
     ...(isError ? { is_error: true } : {}),
   };
-}
-
-/** What a tool brings is not the user's fault: what cannot be shown is named. */
-function attachmentBlock(attachment: MediaPart | FilePart): JsonObject {
-  const block = isShowable(attachment) ? mediaBlock(attachment) : undefined;
-  return block ?? { type: 'text', text: `[${attachment.mimeType}: not shown]` };
-}
-
-/** Loaded, or at an address from which the API takes it; and of the pictures only some. */
-function isShowable({ source, mimeType }: MediaPart | FilePart): boolean {
-  const isPicture = /^image\/(?:jpe?g|png|gif|webp)$/.test(mimeType);
-  if (source.type === 'url') return isPicture || mimeType === 'application/pdf';
-  return source.type === 'bytes' && (isPicture || !mimeType.startsWith('image/'));
 }

@@ -1,6 +1,7 @@
 import { type Delta, type Part, toolCallId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProvider } from '../contract/create-provider.ts';
+import { limitConcurrency } from '../contract/limit-concurrency.ts';
 import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { wrapProvider } from '../contract/wrap-provider.ts';
 import { ProviderError } from '../errors/provider-error.ts';
@@ -149,6 +150,8 @@ describe('a provider that breaks the contract is found out:', () => {
   test('and one that keeps it is not', async () => {
     expect(await failing((provider) => provider)).toEqual([]);
     expect(await failing(changing((step) => [step]))).toEqual([]);
+    const limited: Wrapped = (provider) => limitConcurrency(provider, { maxConcurrent: 1 });
+    expect(await failing(limited)).toEqual([]);
   });
 
   test('no end', async () => {

@@ -5,6 +5,7 @@ import {
   itemId,
   type JsonObject,
   type Part,
+  type Source,
   type ToolResultPart,
   toolCallId,
   toolCallPart,
@@ -298,19 +299,56 @@ describe('what cannot be shown', () => {
       );
       expect(contents[1]?.parts.slice(0, 2)).toEqual([
         { text: 'Here:' },
-        { text: '[image/gif, not shown]' },
+        { text: '[An attachment cannot be shown: image/gif]' },
       ]);
-      expect(contents[2]?.parts.at(-1)).toEqual({ text: '[application/zip, not shown]' });
+      expect(contents[2]?.parts.at(-1)).toEqual({
+        text: '[An attachment cannot be shown: application/zip]',
+      });
       expect(JSON.stringify(contents)).not.toContain('inlineData');
     },
   );
 
-  test('of what the user gave is sent as it is, or refused before that', async () => {
-    const [said] = await contentsOf([item('user', zip)]);
-    expect(said?.parts).toMatchObject([{ inlineData: { mimeType: 'application/zip' } }]);
+  test('of what the user gave is named as well, and refused where it is not loaded', async () => {
+    const [said] = await contentsOf([item('user', zip, gif)]);
+    expect(said?.parts).toEqual([
+      { text: '[An attachment cannot be shown: application/zip]' },
+      { text: '[An attachment cannot be shown: image/gif]' },
+    ]);
     const { fetch } = fetchOf([]);
     const { error } = await asGemini({ model, fetch }).complete({ items: [item('user', blob)] });
     expect(error?.kind).toBe('invalid_request');
+  });
+
+  test('but is text is told as text, since few types of it are taken', async () => {
+    const file = (name: string, mimeType: string, source: Source): Part => ({
+      kind: 'file',
+      name,
+      mimeType,
+      source,
+    });
+    const [said] = await contentsOf([
+      item(
+        'user',
+        file('a.json', 'application/json', { type: 'bytes', bytes: new TextEncoder().encode('1') }),
+        file('b.rs', 'text/x-rust', { type: 'url', url: 'gs://bucket/b.rs' }),
+      ),
+    ]);
+    expect(said?.parts).toEqual([
+      { text: '<file name="a.json" type="application/json">\n1\n</file>' },
+      { fileData: { mimeType: 'text/plain', fileUri: 'gs://bucket/b.rs' } },
+    ]);
+  });
+
+  test('of what the model signed goes back as it came', async () => {
+    const providerState = { provider: 'gemini', model, data: { thoughtSignature: 's1' } };
+    const contents = await contentsOf([
+      user('?'),
+      item('assistant', { ...gif, providerState }),
+      user('!'),
+    ]);
+    expect(contents[1]?.parts).toEqual([
+      { inlineData: { mimeType: 'image/gif', data: 'AQID' }, thoughtSignature: 's1' },
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
-import type { FilePart, JsonObject, MediaPart, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { JsonObject, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { Attachment } from '../history/content-of.ts';
 import type { ToolMessage } from '../history/message.ts';
-import { dataPart } from './said-part.ts';
-import { isShowable, namedPart } from './showable.ts';
+import { attachmentPart, dataPart } from './attachments.ts';
 
 export interface FunctionResponsesOptions {
   /** May pictures and documents be inside of a result? Else they follow it. */
@@ -14,11 +14,9 @@ export function functionResponses(
   { results }: ToolMessage,
   options: FunctionResponsesOptions,
 ): readonly JsonObject[] {
-  const isNested = (part: MediaPart | FilePart) => options.nestsMedia && canNest(part);
+  const isNested = (part: Attachment) => options.nestsMedia && canNest(part);
   const following = results.flatMap(({ attachments = [] }) =>
-    attachments
-      .filter((part) => !isNested(part))
-      .map((part) => (isShowable(part) ? dataPart(part) : namedPart(part))),
+    attachments.filter((part) => !isNested(part)).map(attachmentPart),
   );
   const responses = results.map((result) => {
     const parts = (result.attachments ?? []).filter(isNested).map(dataPart);
@@ -48,6 +46,6 @@ const nestedTypes = new Set([
 ]);
 
 /** Only bytes of a few types are taken there. */
-function canNest({ mimeType, source }: MediaPart | FilePart): boolean {
-  return source.type === 'bytes' && nestedTypes.has(mimeType);
+function canNest({ mimeType, source }: Attachment): boolean {
+  return source.type === 'bytes' && source.bytes.length > 0 && nestedTypes.has(mimeType);
 }

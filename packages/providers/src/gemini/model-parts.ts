@@ -2,9 +2,9 @@ import type { CustomPart, JsonObject, ToolCallId } from '@millrace/core';
 import type { AssistantMessage, AssistantPart, SentCall } from '../history/message.ts';
 import { wellFormedValue } from '../history/well-formed-value.ts';
 import { isObject } from '../json/fields.ts';
+import { attachmentPart, dataPart } from './attachments.ts';
 import { partData } from './part-state.ts';
 import { saidPart } from './said-part.ts';
-import { isShowable, namedPart } from './showable.ts';
 
 export interface ModelPartsOptions {
   /** Does the model refuse calls that nobody signed? */
@@ -53,7 +53,12 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
       return hostedPart(part);
     case 'media':
     case 'file':
-      return [isShowable(part) ? { ...saidPart(part), ...kept } : namedPart(part)];
+      // What it signed goes back as it came.
+      return [
+        thoughtSignature === undefined
+          ? { ...attachmentPart(part), ...kept }
+          : { ...dataPart(part), ...kept },
+      ];
     default:
       return [{ ...saidPart(part), ...kept }];
   }

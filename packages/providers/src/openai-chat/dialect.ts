@@ -22,6 +22,11 @@ export interface ChatDialect extends Endpoint {
   /** How structured output is asked for; `json_object` knows no schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
   readonly hasPromptCacheKey: boolean;
+  /**
+   * What it takes of attachments as they are. Of others text is told as text, and the rest by its
+   * name: one that is refused would be so in every later request.
+   */
+  readonly shows: readonly ('image' | 'pdf' | 'audio')[];
 }
 
 /**

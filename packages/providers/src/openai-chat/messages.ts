@@ -1,6 +1,6 @@
-import type { FilePart, JsonObject, JsonValue, MediaPart, ToolResultPart } from '@millrace/core';
+import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { contentOf, urlOf } from '../history/content-of.ts';
+import type { Attachment } from '../history/content-of.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -9,7 +9,9 @@ import type {
   SentCall,
   ToolMessage,
 } from '../history/message.ts';
+import { tellAttachment } from '../history/tell-attachment.ts';
 import { isObject } from '../json/fields.ts';
+import { attachmentPart, shownAttachment } from './attachments.ts';
 import type { ChatDialect } from './dialect.ts';
 import { reasoningFields } from './echo-reasoning.ts';
 
@@ -38,7 +40,7 @@ function chatMessage(
       return [{ role, content: said.join('') }];
     }
     case 'user':
-      return [{ role: 'user', content: userContent(message.parts) }];
+      return [{ role: 'user', content: userContent(message.parts, dialect) }];
     case 'assistant':
       return assistantMessages(message, dialect, isSinceUser);
     case 'tool':
@@ -57,31 +59,14 @@ function textOf(part: AssistantPart): string {
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
 }
 
-function userContent(parts: readonly SaidPart[]): JsonValue {
+function userContent(parts: readonly SaidPart[], dialect: ChatDialect): JsonValue {
   const [first] = parts;
   if (parts.length === 1 && first?.kind === 'text') return first.text;
   return parts.map((part) =>
     part.kind === 'media' || part.kind === 'file'
-      ? attachment(part)
+      ? attachmentPart(part, dialect)
       : { type: 'text', text: textOf(part) },
   );
-}
-
-function attachment(part: MediaPart | FilePart): JsonObject {
-  if (part.mimeType.startsWith('image/')) {
-    return { type: 'image_url', image_url: { url: urlOf(part) } };
-  }
-  const content = contentOf(part);
-  if (content.type === 'url' && !/^data:/i.test(content.url)) {
-    const found = `a ${part.kind} part (${part.mimeType}) is at an address`;
-    throw fault('invalid_request', `${found}; load it, or send its bytes`);
-  }
-  if (part.mimeType.startsWith('audio/') && content.type === 'base64') {
-    const format = part.mimeType.slice('audio/'.length).replace('mpeg', 'mp3');
-    return { type: 'input_audio', input_audio: { data: content.data, format } };
-  }
-  const filename = part.kind === 'file' ? part.name : 'attachment';
-  return { type: 'file', file: { filename, file_data: urlOf(part) } };
 }
 
 /** Text goes as one string: some models mimic lists of parts when they see them. */
@@ -119,23 +104,35 @@ function toolMessages(
   dialect: ChatDialect,
   next: Message['role'] | undefined,
 ): readonly JsonObject[] {
-  const pictures = results.flatMap(({ attachments = [] }) => attachments);
-  const told = results.map((result) => toolMessage(result, dialect));
+  const told: JsonObject[] = [];
+  const content: JsonObject[] = [];
+  for (const result of results) {
+    const { attachments = [] } = result;
+    const shown = attachments.map((part) => shownAttachment(part, dialect));
+    const untold = attachments.filter((_, index) => shown[index] === undefined);
+    told.push(toolMessage(result, untold, dialect));
+    content.push(...shown.filter((part) => part !== undefined));
+  }
   // Only users may show pictures.
-  const shown = pictures.length === 0 ? [] : [{ role: 'user', content: pictures.map(attachment) }];
-  const isBridged = dialect.bridgesToolResults && (shown.length > 0 || next === 'user');
-  return [...told, ...(isBridged ? [bridge] : []), ...shown];
+  const shows = content.length === 0 ? [] : [{ role: 'user', content }];
+  const isBridged = dialect.bridgesToolResults && (shows.length > 0 || next === 'user');
+  return [...told, ...(isBridged ? [bridge] : []), ...shows];
 }
 
 const bridge: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
-function toolMessage(result: ToolResultPart, dialect: ChatDialect): JsonObject {
-  const { toolCallId, name, text, attachments = [] } = result;
-  const empty = attachments.length > 0 ? '(see the attachment)' : '(no output)';
+/** With what of its attachments can only be told in words. */
+function toolMessage(
+  { toolCallId, name, text, attachments }: ToolResultPart,
+  untold: readonly Attachment[],
+  dialect: ChatDialect,
+): JsonObject {
+  const said = [text, ...untold.map(tellAttachment)].filter((words) => words !== '');
+  const empty = attachments === undefined ? '(no output)' : '(see the attachment)';
   return {
     role: 'tool',
     tool_call_id: toolCallId,
     ...(dialect.namesToolResults ? { name } : {}),
-    content: text === '' ? empty : text,
+    content: said.length === 0 ? empty : said.join('\n\n'),
   };
 }

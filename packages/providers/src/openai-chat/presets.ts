@@ -20,6 +20,7 @@ const compatible: ChatDialect = {
   strictTools: false,
   outputFormat: 'json_schema',
   hasPromptCacheKey: false,
+  shows: ['image', 'pdf', 'audio'],
 };
 
 const openai: ChatDialect = {
@@ -36,7 +37,7 @@ const openai: ChatDialect = {
 };
 
 /** Servers that people run themselves: no key, and empty text where others want null. */
-const local: ChatDialect = { ...compatible, emptyContent: '' };
+const local: ChatDialect = { ...compatible, emptyContent: '', shows: ['image'] };
 
 export type ChatPreset =
   | 'compatible'
@@ -83,6 +84,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     asksForUsage: false,
     maxTokensField: 'max_completion_tokens',
+    shows: ['image'],
   },
   mistral: {
     ...compatible,
@@ -95,6 +97,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     emptyContent: '',
     namesToolResults: true,
     echoReasoning: 'none',
+    shows: ['image'],
   },
   deepseek: {
     ...compatible,
@@ -106,6 +109,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     echoReasoning: 'field_always',
     emptyContent: '',
     outputFormat: 'json_object',
+    shows: ['image'],
   },
   xai: {
     ...compatible,
@@ -115,6 +119,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     maxTokensField: 'max_completion_tokens',
     echoReasoning: 'none',
+    shows: ['image'],
   },
   together: {
     ...compatible,
@@ -122,6 +127,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     baseUrl: 'https://api.together.xyz/v1',
     keyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
     needsKey: true,
+    shows: ['image'],
   },
   ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
   vllm: {
@@ -129,8 +135,14 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     id: 'vllm',
     baseUrl: 'http://127.0.0.1:8000/v1',
     keyVariables: ['VLLM_API_KEY'],
+    shows: ['image', 'audio'],
   },
-  'llama.cpp': { ...local, id: 'llama.cpp', baseUrl: 'http://127.0.0.1:8080/v1' },
+  'llama.cpp': {
+    ...local,
+    id: 'llama.cpp',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    shows: ['image', 'audio'],
+  },
   'lm-studio': { ...local, id: 'lm-studio', baseUrl: 'http://127.0.0.1:1234/v1' },
   litellm: {
     ...compatible,

@@ -130,28 +130,6 @@ describe('messages', () => {
     ]);
   });
 
-  test.each([
-    ['a file', { kind: 'file', name: 'a.pdf', mimeType: 'application/pdf' }],
-    ['a sound', { kind: 'media', mimeType: 'audio/mpeg' }],
-  ] as const)('%s at an address is an error: the API takes its bytes only', async (_, fields) => {
-    const part: Part = { ...fields, source: { type: 'url', url: 'https://a.example/b' } };
-    const result: Part = {
-      kind: 'tool_result',
-      toolCallId: toolCallId('c'),
-      name: 'read',
-      text: 'ok',
-      isError: false,
-      attachments: [part],
-    };
-    const called = item('a', 'assistant', toolCallPart(toolCallId('c'), 'read', {}));
-    for (const items of [[item('u', 'user', part)], [user, called, item('t', 'tool', result)]]) {
-      await expect(sent({ items })).rejects.toMatchObject({
-        kind: 'invalid_request',
-        message: expect.stringContaining('load it, or send its bytes'),
-      });
-    }
-  });
-
   test.each(['system', 'developer'] as const)(
     'a picture in a %s item is an error: only a user can show one',
     async (kind) => {

@@ -1,7 +1,8 @@
-import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
-import { fault } from '../errors/wire-fault.ts';
-import { contentOf, urlOf } from '../history/content-of.ts';
+import type { JsonObject } from '@millrace/core';
+import { isTextual } from '../history/attached-text.ts';
+import { type Attachment, contentOf, typeOf, urlOf } from '../history/content-of.ts';
 import type { SaidPart } from '../history/message.ts';
+import { tellAttachment } from '../history/tell-attachment.ts';
 
 /** A piece of what the model is told. */
 export function inputContent(part: SaidPart): JsonObject {
@@ -12,37 +13,35 @@ export function inputContent(part: SaidPart): JsonObject {
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'media':
     case 'file':
-      return attachment(part);
+      return attachmentContent(part);
   }
 }
 
-/** Of an assistant or a tool: what cannot be shown is named, because it stays in the history. */
-export function shownAttachment(part: MediaPart | FilePart): JsonObject {
-  return isShowable(part) ? attachment(part) : { type: 'input_text', text: nameOf(part) };
+/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
+export function attachmentContent(part: Attachment): JsonObject {
+  return shownAttachment(part) ?? { type: 'input_text', text: tellAttachment(part) };
 }
 
-export function isShowable({ mimeType, source }: MediaPart | FilePart): boolean {
-  return source.type !== 'blob' && !isSoundOrFilm(mimeType);
-}
-
-export function nameOf({ mimeType }: MediaPart | FilePart): string {
-  return `[${mimeType.toWellFormed()}, not shown]`;
-}
-
-function isSoundOrFilm(mimeType: string): boolean {
-  return /^(?:audio|video)\//.test(mimeType);
-}
-
-function attachment(part: MediaPart | FilePart): JsonObject {
-  const { mimeType } = part;
-  if (mimeType.startsWith('image/')) {
-    return { type: 'input_image', image_url: urlOf(part), detail: 'auto' };
-  }
-  if (isSoundOrFilm(mimeType)) {
-    throw fault('invalid_request', `the Responses API takes no ${mimeType}; leave it out`);
-  }
+/** A picture or a document of a form that the API takes; undefined for all else. */
+export function shownAttachment(part: Attachment): JsonObject | undefined {
   const content = contentOf(part);
-  if (content.type === 'url') return { type: 'input_file', file_url: content.url };
-  const filename = part.kind === 'file' ? part.name : 'attachment';
-  return { type: 'input_file', filename, file_data: urlOf(part) };
+  const type = typeOf(content);
+  if (pictures.test(type)) {
+    return { type: 'input_image', image_url: urlOf(content), detail: 'auto' };
+  }
+  if (content.type === 'url') {
+    return documents.test(type) || isTextual(type)
+      ? { type: 'input_file', file_url: content.url }
+      : undefined;
+  }
+  if (!documents.test(type)) return undefined;
+  const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment';
+  return { type: 'input_file', filename, file_data: urlOf(content) };
 }
+
+/** `*` is of an address whose type nobody knows. */
+const pictures = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+
+/** Text goes as text: not all servers of this API read files of it. */
+const documents =
+  /^application\/(?:pdf|msword|vnd\.(?:ms-(?:excel|powerpoint)|oasis\.opendocument\.text|openxmlformats-officedocument\.(?:wordprocessingml\.document|presentationml\.presentation|spreadsheetml\.sheet)))$/;

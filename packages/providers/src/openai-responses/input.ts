@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
 import type { Message } from '../history/message.ts';
-import { inputContent, shownAttachment } from './content.ts';
+import { attachmentContent, inputContent } from './content.ts';
 import type { KeepOptions } from './keep-together.ts';
 import { isCustom, replay } from './replay.ts';
 
@@ -59,5 +59,5 @@ function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
   const said = text === '' ? [] : [{ type: 'input_text', text }];
-  return [...said, ...attachments.map(shownAttachment)];
+  return [...said, ...attachments.map(attachmentContent)];
 }

@@ -1,8 +1,9 @@
-import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
-import { contentOf } from '../history/content-of.ts';
+import type { JsonObject } from '@millrace/core';
+import { type Attachment, contentOf } from '../history/content-of.ts';
 import type { AssistantMessage, AssistantPart, SentCall } from '../history/message.ts';
+import { tellAttachment } from '../history/tell-attachment.ts';
 import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
-import { isShowable, nameOf, shownAttachment } from './content.ts';
+import { shownAttachment } from './content.ts';
 import {
   isCall,
   isReasoning,
@@ -39,15 +40,16 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
 /** The bytes of a picture go back into the call that made it. */
 function addPicture(
   items: readonly SentItem[],
-  part: MediaPart | FilePart,
+  part: Attachment,
   state: JsonObject,
 ): readonly SentItem[] {
   if (part.partial) return items;
-  if (!isShowable(part)) return addName(items, part);
   const content = contentOf(part);
   if (state['type'] !== 'image_generation_call' || content.type === 'url') {
+    const shown = shownAttachment(part);
     // An assistant's message has no pictures: what another model made is shown as the user's.
-    return [{ item: { role: 'user', content: [shownAttachment(part)] } }, ...items];
+    if (shown !== undefined) return [{ item: { role: 'user', content: [shown] } }, ...items];
+    return addWords(items, tellAttachment(part));
   }
   const isMaker = ({ item }: SentItem) =>
     item['type'] === state['type'] && textIn(item, 'id') === textIn(state, 'id');
@@ -58,10 +60,10 @@ function addPicture(
 }
 
 /** Before calls, which their results must follow, and before reasoning, which its outcome must. */
-function addName(items: readonly SentItem[], part: MediaPart | FilePart): readonly SentItem[] {
+function addWords(items: readonly SentItem[], words: string): readonly SentItem[] {
   const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
   const at = first < 0 ? items.length : first;
-  return [...addContent(items.slice(0, at), outputText(nameOf(part)), {}), ...items.slice(at)];
+  return [...addContent(items.slice(0, at), outputText(words), {}), ...items.slice(at)];
 }
 
 /** APIs that check what they are sent take a field that is missing, and not null. */

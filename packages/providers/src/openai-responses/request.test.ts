@@ -311,17 +311,6 @@ describe('a request', () => {
     ]);
   });
 
-  test('with sound, which the API does not take, is refused', async () => {
-    const sound: Part = {
-      kind: 'media',
-      mimeType: 'audio/wav',
-      source: { type: 'bytes', bytes: Uint8Array.of(1) },
-    };
-    const { error } = await failure({ items: [item('user', sound)] });
-    expect(error).toMatchObject({ code: 'invalid_request' });
-    expect(error?.message).toContain('audio/wav');
-  });
-
   const media = (mimeType: string, source: MediaPart['source']): MediaPart => ({
     kind: 'media',
     mimeType,
@@ -330,18 +319,21 @@ describe('a request', () => {
   const bytes = { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) } as const;
   const blob = { type: 'blob', hash: 'sha256-1', length: 3 } as const;
 
-  test('names what the assistant or a tool made and the API does not take', async () => {
+  test('names what the API does not take, whoever brought it', async () => {
     const attachments = [media('audio/wav', bytes), media('video/mp4', bytes)];
     const { body } = await send({
       items: [
-        user('Hi'),
+        item('user', said('Hi'), media('application/zip', bytes)),
         item('assistant', said('Listen'), call('a'), media('audio/wav', bytes)),
         item('tool', result('a', { attachments })),
       ],
     });
-    const named = (type: string, text: string) => ({ type, text: `[${text}, not shown]` });
+    const named = (type: string, text: string) => ({
+      type,
+      text: `[An attachment cannot be shown: ${text}]`,
+    });
     expect(body['input']).toMatchObject([
-      { role: 'user' },
+      { content: [{ type: 'input_text', text: 'Hi' }, named('input_text', 'application/zip')] },
       { content: [{ type: 'output_text', text: 'Listen' }, named('output_text', 'audio/wav')] },
       { type: 'function_call' },
       {
@@ -377,12 +369,41 @@ describe('a request', () => {
     expect(responsesFaults(body)).toEqual([]);
   });
 
-  test('with what the user gave and the API does not take, or in a blob, is refused', async () => {
-    for (const part of [media('video/mp4', bytes), media('image/png', blob)]) {
-      const { error, isSent } = await failure({ items: [item('user', part)] });
-      expect(error).toMatchObject({ code: 'invalid_request' });
-      expect(isSent).toBe(false);
-    }
+  test('with what the user gave in a blob is refused', async () => {
+    const { error, isSent } = await failure({ items: [item('user', media('image/png', blob))] });
+    expect(error).toMatchObject({ code: 'invalid_request' });
+    expect(isSent).toBe(false);
+  });
+
+  test('tells files of text as text; documents go as they are, or by their address', async () => {
+    const word = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+    const file = (name: string, mimeType: string, source: MediaPart['source']) =>
+      ({ kind: 'file', name, mimeType, source }) as const;
+    const abc = { type: 'bytes', bytes: new TextEncoder().encode('abc') } as const;
+    const address = { type: 'url', url: 'https://a.example/b' } as const;
+    const input = await inputOf([
+      item(
+        'user',
+        file('a.csv', 'text/csv', abc),
+        file('a.docx', word, bytes),
+        file('b.csv', 'text/csv', address),
+        file('b.zip', 'application/zip', address),
+      ),
+    ]);
+    expect(input).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: '<file name="a.csv" type="text/csv">\nabc\n</file>' },
+          { type: 'input_file', filename: 'a.docx', file_data: `data:${word};base64,AQID` },
+          { type: 'input_file', file_url: 'https://a.example/b' },
+          {
+            type: 'input_text',
+            text: '[An attachment cannot be shown: "b.zip" (application/zip), at https://a.example/b]',
+          },
+        ],
+      },
+    ]);
   });
 
   test('gives pictures of results as a list', async () => {
