@@ -165,7 +165,18 @@ function settingsFrom(options: AgentOptions): Settings {
     clock: options.clock ?? systemClock,
     ids: options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes)),
     random: options.random ?? Math.random,
-    onDiagnostic: options.onDiagnostic ?? (() => {}),
+    onDiagnostic: quietly(options.onDiagnostic),
+  };
+}
+
+/** Whoever hears of problems makes none. */
+function quietly(hear: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
+  return (...problem) => {
+    try {
+      hear?.(...problem);
+    } catch {
+      // Nobody is left to tell.
+    }
   };
 }
 

@@ -99,6 +99,7 @@ export type {
   CustomPart,
   FilePart,
   MediaPart,
+  Medium,
   Part,
   PartKind,
   ReasoningForm,
@@ -109,6 +110,7 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from './protocol/part.ts';
+export { mediumOf } from './protocol/part.ts';
 export { ProtocolError, type Refusal } from './protocol/protocol-error.ts';
 export {
   type Batch,

@@ -31,7 +31,7 @@ export class Approvals {
     const { approve, onDiagnostic } = this.#context.settings;
     try {
       const given = await approve(call);
-      return typeof given === 'string' ? { decision: given } : given;
+      return soundRuling(typeof given === 'string' ? { decision: given } : given);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);
       return { decision: 'deny', reason: 'whether it may run could not be decided' };
@@ -69,4 +69,12 @@ export class Approvals {
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }
+}
+
+/** Policies are others' code: what goes to the log is what it says it is. */
+function soundRuling({ decision, reason, rule }: Ruling): Ruling {
+  if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')
+    throw new Error('it says neither allow nor ask nor deny');
+  const why = typeof reason === 'string' ? { reason } : {};
+  return { decision, ...why, ...(typeof rule === 'string' && { rule }) };
 }

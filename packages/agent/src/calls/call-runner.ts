@@ -162,7 +162,9 @@ export class CallRunner {
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', refusal(answer.reason));
     if (answer.input === undefined) return ready;
-    const changed = await prepare(call, this.#context.settings.tools, answer.input);
+    const work = prepare(call, this.#context.settings.tools, answer.input);
+    const changed = await unlessAborted(work, this.#stop.signal);
+    if (changed === halted) return 'left';
     return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
   }
 

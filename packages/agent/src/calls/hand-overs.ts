@@ -1,5 +1,6 @@
 import type { Attempt, DraftRecord, ToolResultPart } from '@millrace/core';
 import type { PendingCall } from '../run/settings.ts';
+import type { HandOff } from '../tool/tool.ts';
 
 /** To whom an attempt's calls hand the session over: of several, the first counts. */
 export class HandOvers {
@@ -15,8 +16,17 @@ export class HandOvers {
     if (handsOff === undefined || isError || this.#isDone) return [];
     this.#isDone = true;
     const to = handsOff.to().name;
-    const reason = handsOff.reason(input);
+    const reason = reasonOf(handsOff, input);
     const fact = { type: 'handed_off', to, ...(reason !== undefined && { reason }) } as const;
     return [{ ...this.#at, fact }];
+  }
+}
+
+/** It is done either way. */
+function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
+  try {
+    return handsOff.reason(input);
+  } catch {
+    return undefined;
   }
 }

@@ -1,17 +1,15 @@
 import { type Item, type ItemId, transcript } from '@millrace/core';
 import type { RunContext } from '../run/context.ts';
+import type { Validated } from '../tool/tool.ts';
 import { answeredValue } from './output.ts';
 
-/** What is wrong with the last answer, where the agent's answers have to be like something. */
-export async function problemWithAnswer({
+/** What the last answer is, where the agent's answers have to be like something, or what is wrong with it. */
+export async function checkAnswer({
   settings,
   journal,
-}: RunContext): Promise<string | undefined> {
-  const { output } = settings;
-  if (output === undefined) return undefined;
+}: RunContext): Promise<Validated | undefined> {
   const last = transcript(journal.state).findLast(({ kind }) => kind === 'assistant');
-  const checked = await output.check(answeredValue(last));
-  return checked.ok ? undefined : checked.problem;
+  return settings.output?.check(answeredValue(last));
 }
 
 /** What the model is told then. */

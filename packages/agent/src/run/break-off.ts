@@ -1,7 +1,7 @@
 import { type DraftRecord, noUsage } from '@millrace/core';
 import type { Journal } from '../journal/journal.ts';
 import { closedParts } from './recover.ts';
-import { finished } from './try-request.ts';
+import { responseFinished } from './response-finished.ts';
 
 /** How a turn ends in which somebody else's code threw: the instructions, a filter, a provider. */
 export const broken = { reason: 'error', cause: 'failed' } as const;
@@ -17,6 +17,6 @@ export function brokenOff({ loop, state }: Journal): readonly DraftRecord[] {
   const end: DraftRecord =
     turn.itemId === undefined
       ? { turn: turn.turn, attempt: 0, fact: { type: 'turn_finished', stop: broken } }
-      : finished(at, turn.itemId, broken, usage);
+      : responseFinished(at, turn.itemId, broken, usage);
   return [{ ...at, fact: reported }, ...closedParts(state, 'failed'), end];
 }

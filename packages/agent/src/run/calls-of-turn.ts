@@ -12,6 +12,12 @@ export function callsOf(state: FoldState, turn: TurnState | undefined): readonly
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
+/** Those that can be decided on: also while the model still speaks. */
+export function openCalls(state: FoldState, turn: TurnState | undefined): readonly ToolCallPart[] {
+  if (turn?.stop !== undefined) return unansweredCalls(state, turn);
+  return callsOf(state, turn).map(({ part }) => part);
+}
+
 /** Those that have no result yet, of a response that has ended. */
 export function unansweredCalls(
   state: FoldState,

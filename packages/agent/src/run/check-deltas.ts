@@ -1,6 +1,17 @@
-import { type Attempt, attemptOf, type Delta, type ItemId, type PartId } from '@millrace/core';
+import {
+  type Attempt,
+  attemptOf,
+  type Delta,
+  type ItemId,
+  mediumOf,
+  type PartId,
+  type PartKind,
+} from '@millrace/core';
 
 interface Growing {
+  readonly kind: PartKind;
+  /** It was set; only what is set as a whole has to be. */
+  hasValue: boolean;
   length: number;
   isOpen: boolean;
 }
@@ -19,6 +30,11 @@ export class DeltaCheck {
     this.#at = at;
   }
 
+  /** Nothing is left open. */
+  get isClosed(): boolean {
+    return [...this.#parts.values()].every(({ isOpen }) => !isOpen);
+  }
+
   /** Whether it follows those before it. */
   follows(delta: Delta): boolean {
     if (delta.type === 'unknown') return true;
@@ -28,10 +44,10 @@ export class DeltaCheck {
       case 'append_bytes':
         if (part === undefined || !part.isOpen || delta.at !== part.length) return false;
         part.length += delta.chunk.length;
-        return true;
+        return mediumOf[part.kind] === (delta.type === 'append_text' ? 'text' : 'bytes');
       case 'begin_part':
-        if (part !== undefined || !this.#isOwn(delta)) return false;
-        this.#parts.set(delta.partId, { length: 0, isOpen: true });
+        if (part !== undefined || !this.#isOwn(delta) || !(delta.kind in mediumOf)) return false;
+        this.#note(delta.partId, delta.kind, true);
         return true;
       case 'commit_part':
         return this.#commits(delta, part);
@@ -40,20 +56,29 @@ export class DeltaCheck {
         part.isOpen = false;
         return true;
       case 'replace_structured':
+        if (part === undefined || mediumOf[part.kind] !== 'value') return false;
+        part.hasValue = true;
+        return part.isOpen;
       case 'set_metadata':
         return part?.isOpen ?? false;
     }
   }
 
   #commits(delta: Delta & { readonly type: 'commit_part' }, part: Growing | undefined): boolean {
-    const isWhole = delta.part !== undefined;
-    if (isWhole && part === undefined) {
-      this.#parts.set(delta.partId, { length: 0, isOpen: false });
+    if (delta.part !== undefined && part === undefined) {
+      this.#note(delta.partId, delta.part.kind, false);
       return this.#isOwn(delta);
     }
     if (part === undefined || !part.isOpen) return false;
     part.isOpen = false;
-    return isWhole || delta.length === part.length;
+    if (delta.part !== undefined) return true;
+    if (mediumOf[part.kind] === 'value' && !part.hasValue) return false;
+    if (delta.signature !== undefined && part.kind !== 'reasoning') return false;
+    return delta.length === part.length;
+  }
+
+  #note(id: PartId, kind: PartKind, isOpen: boolean): void {
+    this.#parts.set(id, { kind, hasValue: false, length: 0, isOpen });
   }
 
   #isOwn({ partId, itemId }: { readonly partId: PartId; readonly itemId: ItemId }): boolean {

@@ -1,6 +1,6 @@
 import type { DraftRecord } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../loop/command.ts';
-import { unansweredCalls } from './calls-of-turn.ts';
+import { openCalls } from './calls-of-turn.ts';
 import type { RunContext } from './context.ts';
 import { answerOf } from './decisions.ts';
 
@@ -55,7 +55,7 @@ export class CommandEar {
     const { state, loop } = this.#context.journal;
     const { turn } = loop;
     const { toolCallId } = decision;
-    const call = unansweredCalls(state, turn).find((one) => one.toolCallId === toolCallId);
+    const call = openCalls(state, turn).find((one) => one.toolCallId === toolCallId);
     const name = `${turn?.turn}.${turn?.attempt} ${toolCallId}`;
     const isOpen = turn?.calls.get(toolCallId)?.answer === undefined && !this.#decided.has(name);
     const answered = turn && call && isOpen ? [answerOf(turn, call, decision)] : [];

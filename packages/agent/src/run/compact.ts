@@ -1,10 +1,19 @@
-import { type DraftRecord, findItem, itemId, transcript } from '@millrace/core';
+import {
+  type Attempt,
+  type DraftRecord,
+  findItem,
+  itemId,
+  type PartId,
+  transcript,
+} from '@millrace/core';
 import { type Compaction, coverable } from '../context/compaction.ts';
 import { contextOf, summaryId } from '../context/context-of.ts';
 import { withBytes } from './build-request.ts';
 import type { RunContext } from './context.ts';
+import { responseFinished } from './response-finished.ts';
 import { textOf } from './text-of.ts';
-import { finished, tryRequest } from './try-request.ts';
+import { tryRequest } from './try-request.ts';
+import { halted, unlessAborted } from './unless-aborted.ts';
 
 /** Has the model say what was said long ago in fewer words: a turn of its own. False where that failed. */
 export async function compact(
@@ -24,18 +33,19 @@ export async function compact(
   }
   await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
   const old = said.filter(({ id }) => id === summaryId || itemIds.includes(id));
-  const items = await Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
+  const work = Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
+  const items = await unlessAborted(work, context.signal);
   const asked = {
     id: itemId('summarise'),
     kind: 'user',
     parts: [{ kind: 'text', text: summarize }],
   } as const;
-  const request = { ...settings.request, items: [...items, asked] };
-  if (standing.isAborting) {
+  if (items === halted || standing.isAborting) {
     const stop = { reason: 'aborted' } as const;
     await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
     return false;
   }
+  const request = { ...settings.request, items: [...items, asked] };
   const tried = await tryRequest(context, { provider, request, kind: 'context', ...at });
   const { error, stop, usage } = tried.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
@@ -45,7 +55,8 @@ export async function compact(
   // Half a summary, or a refusal, must not stand for what was said.
   const isDone = stop.reason === 'stop' && failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
-    ...(failed ? [finished(at, tried.itemId, failed, usage)] : []),
+    ...written.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [unasked(at, id)] : [])),
+    ...(failed ? [responseFinished(at, tried.itemId, failed, usage)] : []),
     {
       turn,
       attempt: 0,
@@ -59,4 +70,9 @@ export async function compact(
   await journal.write(ended);
   standing.isTurnEnding = false;
   return isDone;
+}
+
+/** A call in a summary is made by nobody. */
+function unasked(at: Attempt, partId: PartId): DraftRecord {
+  return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
 }

@@ -3,7 +3,6 @@ import type {
   DraftRecord,
   FoldState,
   Item,
-  ItemId,
   LogRecord,
   RunId,
   SessionId,
@@ -11,7 +10,6 @@ import type {
   ToolCallId,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { AgentError } from '../errors/agent-error.ts';
 import { textOfError } from '../errors/text-of-error.ts';
 import { Journal } from '../journal/journal.ts';
 import { type Command, type Decision, type QueuedCommand, toJson } from '../loop/command.ts';
@@ -27,6 +25,7 @@ import { interrupted, recover } from './recover.ts';
 import { inCharge, rosterOf } from './roster.ts';
 import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run.ts';
 import { RunDriver } from './run-driver.ts';
+import { idUsed, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
 import { runEvents } from './run-events.ts';
 import { failedResult, resultOf } from './run-result.ts';
 import type { Settings } from './settings.ts';
@@ -168,9 +167,12 @@ export class LiveRun implements Run {
     try {
       const given = await this.#begin(context, loop, stale);
       const stop = await this.#driveOn(loop, journal);
-      const { output } = context.settings;
-      const after = { output, error: journal.loop.lastError, cause: loop.cause };
-      return await resultOf(before, journal.state, stop, given, after);
+      const { value, cause } = loop;
+      return resultOf(before, journal.state, stop, given, {
+        value,
+        error: journal.loop.lastError,
+        cause,
+      });
     } finally {
       leave();
       this.#isClosing = true;
@@ -219,7 +221,7 @@ export class LiveRun implements Run {
    * on; where something new is said, it comes to its end first.
    */
   async #begin(
-    { journal, settings }: RunContext,
+    { journal, settings, standing }: RunContext,
     loop: RunDriver,
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
@@ -244,7 +246,9 @@ export class LiveRun implements Run {
       await this.#submit({ type: 'message', when: 'follow_up', items: given });
     const items = turn === undefined ? itemDrafts(given, ids) : [];
     const started = run === undefined ? [runStarted(this.id)] : [];
-    await journal.write([...started, ...items]);
+    // Somebody stopped it while the run before it came to its end.
+    const stopped = run === undefined && standing.isAborting ? [aborted] : [];
+    await journal.write([...started, ...items, ...stopped]);
     return given;
   }
 
@@ -302,6 +306,8 @@ function unheard(
   return [...aborts, ...rest.map(({ key }) => consumed(key))];
 }
 
+const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
+
 function runStarted(runId: RunId): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'run_started', runId } };
 }
@@ -309,24 +315,4 @@ function runStarted(runId: RunId): DraftRecord {
 /** After any other, somebody has to look before anything is begun. */
 function isOpenEnd({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
-}
-
-function idUsed(session: SessionId, item: ItemId): AgentError {
-  const message = `Cannot say item ${item} in session ${session}: there is one of this id already. Give it another, or leave it out`;
-  return new AgentError('bad_option', message, { session, item });
-}
-
-function noSuchCall(session: SessionId, toolCallId: ToolCallId): AgentError {
-  const message = `Cannot decide on call ${toolCallId} of session ${session}: there is no such call in the turn that goes on`;
-  return new AgentError('no_such_call', message, { session, toolCallId });
-}
-
-function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
-  const message = `Cannot drive session ${session}: it has ${types.join(', ')}, which this version does not know. Use a later one`;
-  return new AgentError('not_understood', message, { session });
-}
-
-function runOver(session: SessionId, runId: RunId): AgentError {
-  const message = `Cannot say anything to run ${runId} of session ${session}: it is over. Run again, or resume`;
-  return new AgentError('run_over', message, { session, runId });
 }

@@ -4,7 +4,8 @@ import { type ContextFilter, dropReasoning } from '../context/drop-parts.ts';
 import type { TurnState } from '../loop/loop-state.ts';
 import { buildRequest } from './build-request.ts';
 import type { RunContext } from './context.ts';
-import { finished, tryRequest } from './try-request.ts';
+import { responseFinished } from './response-finished.ts';
+import { tryRequest } from './try-request.ts';
 import { halted, unlessAborted } from './unless-aborted.ts';
 import { wait } from './wait.ts';
 
@@ -81,11 +82,11 @@ export class TurnRequest {
     { error, stop, usage }: ResponseEnd,
   ): readonly DraftRecord[] {
     if (this.#context.standing.isAborting)
-      return [finished(at, itemId, { reason: 'aborted' }, usage)];
-    if (error === undefined) return [finished(at, itemId, stop, usage)];
+      return [responseFinished(at, itemId, { reason: 'aborted' }, usage)];
+    if (error === undefined) return [responseFinished(at, itemId, stop, usage)];
     return [
       { ...at, fact: { type: 'error_reported', error: error.info } },
-      finished(at, itemId, { reason: 'error', cause: error.kind }, usage),
+      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage),
     ];
   }
 

@@ -3,7 +3,8 @@ import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { decide, type Situation, type Step } from '../loop/decide.ts';
 import type { TurnState } from '../loop/loop-state.ts';
-import { askedAgain, problemWithAnswer } from '../output/check-answer.ts';
+import { askedAgain, checkAnswer } from '../output/check-answer.ts';
+import type { Validated } from '../tool/tool.ts';
 import { broken, brokenOff } from './break-off.ts';
 import { callsOf, unansweredCalls } from './calls-of-turn.ts';
 import { CommandEar, consumed } from './command-ear.ts';
@@ -12,6 +13,7 @@ import type { RunContext } from './context.ts';
 import { itemDrafts, withFreshIds } from './item-drafts.ts';
 import { overLimit } from './over-limit.ts';
 import { TurnRequest } from './request-turn.ts';
+import { halted, unlessAborted } from './unless-aborted.ts';
 
 const maxRepairs = 2;
 /** Every step leaves something on the log, or makes the next one do so. */
@@ -28,6 +30,8 @@ export class RunDriver {
   #isDriving = false;
   /** How often the answer was asked for again because it did not fit. */
   #repairs = 0;
+  /** The answer as it was asked for. */
+  #value: unknown;
   /** What somebody else's code threw, which ended the run. */
   #cause: unknown;
 
@@ -40,6 +44,10 @@ export class RunDriver {
 
   get cause(): unknown {
     return this.#cause;
+  }
+
+  get value(): unknown {
+    return this.#value;
   }
 
   async drive(): Promise<Stop> {
@@ -168,9 +176,12 @@ export class RunDriver {
 
   /** An answer that is not like it was asked for is asked for again, a few times. */
   async #conclude(stop: Stop): Promise<Stop | undefined> {
-    const problem = stop.reason === 'stop' ? await problemWithAnswer(this.#context) : undefined;
-    if (problem === undefined || this.#context.standing.isAborting) return this.#finishRun(stop);
-    const { ids } = this.#context.settings;
+    const { settings, standing } = this.#context;
+    const checked = stop.reason === 'stop' ? await this.#checked() : undefined;
+    this.#value = checked?.ok ? checked.value : undefined;
+    if (checked === undefined || checked.ok || standing.isAborting) return this.#finishRun(stop);
+    const { ids } = settings;
+    const { problem } = checked;
     if (this.#repairs++ < maxRepairs) {
       await this.#write(itemDrafts([askedAgain(ids.item(), problem)], ids));
       return undefined;
@@ -178,6 +189,11 @@ export class RunDriver {
     const error = { code: 'invalid_output', message: `The answer does not fit:\n${problem}` };
     await this.#write([{ turn: 0, attempt: 0, fact: { type: 'error_reported', error } }]);
     return this.#finishRun({ reason: 'error', cause: error.code });
+  }
+
+  async #checked(): Promise<Validated | undefined> {
+    const checked = await unlessAborted(checkAnswer(this.#context), this.#context.signal);
+    return checked === halted ? undefined : checked;
   }
 
   async #finishRun(decided: Stop): Promise<Stop> {

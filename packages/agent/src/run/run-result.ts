@@ -9,32 +9,31 @@ import {
   toArray,
   transcript,
 } from '@millrace/core';
-import { answeredValue, type Output } from '../output/output.ts';
 import type { RunResult } from './run.ts';
 import { textOf } from './text-of.ts';
 import { usageSince } from './usage-since.ts';
 
 /** What else there is to say of a run. */
 export interface Aftermath {
-  readonly output: Output | undefined;
+  /** The answer as it was asked for. */
+  readonly value: unknown;
   readonly error: ErrorInfo | undefined;
   readonly cause: unknown;
 }
 
 /** What a run came to, from the session as it found it and as it left it. */
-export async function resultOf(
+export function resultOf(
   before: FoldState,
   after: FoldState,
   stop: Stop,
   given: readonly Item[],
-  { output, error, cause }: Aftermath,
-): Promise<RunResult> {
+  { value: answered, error, cause }: Aftermath,
+): RunResult {
   const known = new Set([...toArray(before.items), ...given].map(({ id }) => id));
   const items = transcript(after).filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
   const text = textOf(last?.parts ?? []);
-  const checked = stop.reason === 'stop' ? await output?.check(answeredValue(last)) : undefined;
-  const value = checked?.ok ? { value: checked.value } : {};
+  const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
   const thrown = cause === undefined ? {} : { cause };
   const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
   const usage = usageSince(after, before);

@@ -1,28 +1,12 @@
-import { type DraftRecord, type ItemId, noUsage, type Stop, type Usage } from '@millrace/core';
-import {
-  type ModelRequest,
-  type Provider,
-  ProviderError,
-  type ProviderErrorKind,
-  type ResponseEnd,
-  type StreamStep,
-} from '@millrace/providers';
-import { DeltaCheck } from './check-deltas.ts';
+import type { ItemId } from '@millrace/core';
+import type { ResponseEnd } from '@millrace/providers';
 import type { RunContext } from './context.ts';
 import { closedParts } from './recover.ts';
+import { failed, streamResponse, type Try } from './stream-response.ts';
 
 export interface Tried {
   readonly end: ResponseEnd;
   readonly itemId: ItemId;
-}
-
-export interface Try {
-  readonly provider: Provider;
-  readonly request: ModelRequest;
-  /** What the answer is written to. */
-  readonly kind: 'assistant' | 'context';
-  readonly turn: number;
-  readonly attempt: number;
 }
 
 /**
@@ -40,48 +24,12 @@ export async function tryRequest(context: RunContext, tried: Try): Promise<Tried
     { ...at, fact: { type: 'response_started', itemId, provider: id, model } },
   ]);
   const left = new AbortController();
-  const end = await Promise.race([stream(context, tried, itemId, left), givenUp(context, left)]);
+  const streamed = streamResponse(context, tried, itemId, left);
+  const end = await Promise.race([streamed, givenUp(context, left)]);
   if (end !== undefined) return { end, itemId };
   await journal.settled();
   await journal.write(closedParts(journal.state, 'aborted'));
   return { end: failed(provider, 'aborted', 'it did not stop when it was told to'), itemId };
-}
-
-/** Writes down what is said, until its end or until it is left. */
-async function stream(
-  { settings, journal, calls, signal }: RunContext,
-  { provider, request, turn, attempt }: Try,
-  itemId: ItemId,
-  left: AbortController,
-): Promise<ResponseEnd | undefined> {
-  const at = { turn, attempt };
-  const check = new DeltaCheck(itemId, at);
-  const context = { item: { id: itemId, ...at }, ids: settings.ids, signal };
-  const steps: AsyncIterable<StreamStep> = provider.stream(request, context);
-  for await (const { deltas, end } of steps) {
-    if (left.signal.aborted) return undefined;
-    const isSound = deltas.every((delta) => check.follows(delta));
-    if (!isSound) return cut(journal, failed(provider, 'protocol_error', 'its deltas do not fit'));
-    const drafts = deltas.map((delta): DraftRecord => ({ ...at, delta: calls.named(delta) }));
-    if (end === undefined) {
-      const full = drafts.length > 0 ? journal.stream(drafts) : undefined;
-      if (full !== undefined) await full;
-      continue;
-    }
-    left.abort();
-    const isWhole = end.error === undefined;
-    await journal.write(isWhole ? [...drafts, finished(at, itemId, end.stop, end.usage)] : drafts);
-    return end;
-  }
-  left.abort();
-  return cut(journal, failed(provider, 'protocol_error', 'its stream ended without an end'));
-}
-
-/** What is open is closed, because nobody else will. */
-async function cut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
-  await journal.settled();
-  await journal.write(closedParts(journal.state, 'cut'));
-  return end;
 }
 
 /** A provider that does not stop when it is told to is not waited for beyond a moment. */
@@ -98,20 +46,4 @@ function givenUp({ settings, signal }: RunContext, left: AbortController): Promi
     if (signal.aborted) return onAbort();
     signal.addEventListener('abort', onAbort, { signal: left.signal });
   });
-}
-
-export function finished(
-  at: { readonly turn: number; readonly attempt: number },
-  itemId: ItemId,
-  stop: Stop,
-  usage: Usage,
-): DraftRecord {
-  return { ...at, fact: { type: 'response_finished', itemId, stop, usage } };
-}
-
-/** A provider that breaks its contract, which the suite would have found. */
-function failed({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
-  const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
-  const reason = kind === 'aborted' ? 'aborted' : 'error';
-  return { stop: { reason }, usage: { ...noUsage, estimated: true }, error };
 }

@@ -1,0 +1,215 @@
+import { type LogRecord, toolCallId } from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import {
+  answer,
+  leftIn,
+  never,
+  pause,
+  resultTexts,
+  type StageOptions,
+  session,
+  stageOf,
+  tool,
+  types,
+} from '../testing/hostile-stage.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
+import { call } from '../testing/scripts.ts';
+import { subAgent } from '../tool/sub-agent.ts';
+
+watchRejections();
+
+const [c1, c2] = [toolCallId('c1'), toolCallId('c2')];
+const asking: StageOptions = { approve: () => 'ask' };
+const parking: StageOptions = { ...asking, whileAsking: 'park' };
+
+/** A tool that should not have run, and what it was given. */
+function dangerous() {
+  const ran: unknown[] = [];
+  const rm = tool('rm', async (input) => {
+    ran.push(input);
+    return 'deleted';
+  });
+  return { ran, tools: [rm] };
+}
+
+const rm = (id: string, input: unknown = {}) => call(id, 'rm', JSON.stringify(input));
+const askedIn = (records: readonly LogRecord[]) =>
+  records.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact.toolCallId : []));
+
+describe('a refusal', () => {
+  test('counts where it came first, and the other way round', async () => {
+    for (const isDeniedFirst of [true, false]) {
+      const { ran, tools } = dangerous();
+      const stage = stageOf([answer(rm('c1')), 'Done.'], { ...asking, tools });
+      const run = stage.agent.run('Go', { session });
+      await stage.until('approval_asked');
+      const [deny, approve] = [() => run.deny(c1), () => run.approve(c1)];
+      const [first, second] = isDeniedFirst ? [deny, approve] : [approve, deny];
+      await Promise.all([first(), second()]);
+      await stage.end(run);
+      expect(ran).toHaveLength(isDeniedFirst ? 0 : 1);
+      expect(types(stage.records).filter((type) => type === 'approval_answered')).toHaveLength(1);
+      expect(await leftIn(stage.log)).toEqual([]);
+    }
+  });
+
+  test('counts for a parked call, whatever is said after it and for how long', async () => {
+    const { ran, tools } = dangerous();
+    const approve = () => ({ decision: 'ask', rule: 'rm' }) as const;
+    const script = [answer(rm('c1')), answer(rm('c2'))];
+    const { agent, end, log, records } = stageOf(script, { ...parking, tools, approve });
+    await end(agent.run('Go', { session }));
+    await log.submit(session, { type: 'deny', toolCallId: 'c1' }, 'k1');
+    await log.submit(session, { type: 'approve', toolCallId: 'c1', until: 'session' }, 'k2');
+    expect((await end(agent.resume(session))).stop.reason).toBe('parked');
+    expect([ran, askedIn(records)]).toEqual([[], ['c1', 'c2']]);
+  });
+
+  test('counts while the policy still thinks, though it comes to allow it', async () => {
+    const { ran, tools } = dangerous();
+    const ruling = Promise.withResolvers<ApprovalDecision>();
+    const approve = () => ruling.promise;
+    const stage = stageOf([answer(rm('c1')), 'Done.'], { tools, approve });
+    const run = stage.agent.run('Go');
+    await stage.until('response_finished');
+    await quiet();
+    await run.deny(c1, { reason: 'no' });
+    ruling.resolve('allow');
+    expect(resultTexts((await stage.end(run)).items)).toEqual(['It was not allowed: no']);
+    expect(ran).toEqual([]);
+  });
+
+  test('counts for a call that waits for its turn', async () => {
+    const clock = new VirtualClock();
+    const { ran, tools } = dangerous();
+    const slow = tool('slow', () => pause(clock, 100));
+    const stage = stageOf([answer(call('c1', 'slow', {}), rm('c2')), 'Done.'], {
+      ...{ clock, tools: [slow, ...tools], limits: { maxParallelTools: 1 } },
+    });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('tool_execution_started');
+    await run.deny(c2, { reason: 'no' });
+    expect(resultTexts((await stage.end(run)).items)).toEqual(['Done.', 'It was not allowed: no']);
+    expect(ran).toEqual([]);
+    expect(await leftIn(stage.log)).toEqual([]);
+  });
+
+  test('counts for a call that is whole while the model still speaks', async () => {
+    const { ran, tools } = dangerous();
+    const script = [{ ...answer(rm('c1'), 'And so on.'), stop: 'tool_use' as const }, 'Done.'];
+    const stage = stageOf(script, { tools }, { pauseMs: 100 });
+    const run = stage.agent.run('Go');
+    await stage.until('commit_part', 2);
+    expect(types(stage.records)).not.toContain('response_finished');
+    await run.deny(c1, { reason: 'no' });
+    await stage.end(run);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('an approval', () => {
+  test('is for one of two calls, though the model gave them one id', async () => {
+    const { ran, tools } = dangerous();
+    const stage = stageOf([answer(rm('c1', 1), rm('c1', 2)), 'Done.'], { ...asking, tools });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('approval_asked', 2);
+    const [one, other] = askedIn(stage.records);
+    expect(one).not.toBe(other);
+    await run.approve(one ?? c1);
+    await stage.until('tool_execution_finished');
+    expect(ran).toEqual([1]);
+    await run.deny(other ?? c1);
+    expect(resultTexts((await stage.end(run)).items)).toEqual(['deleted', 'It was not allowed.']);
+    expect(await leftIn(stage.log)).toEqual([]);
+  });
+
+  test('that is given twice is not one of a later call with the same id', async () => {
+    const { ran, tools } = dangerous();
+    const stage = stageOf([answer(rm('c1', 1)), answer(rm('c1', 2)), 'Done.'], {
+      ...{ ...asking, tools },
+    });
+    const run = stage.agent.run('Go');
+    await stage.until('approval_asked');
+    await run.approve(c1);
+    await stage.until('approval_asked', 2);
+    await expect(run.approve(c1)).rejects.toMatchObject({ code: 'no_such_call' });
+    await stage.log.submit(run.session, { type: 'approve', toolCallId: 'c1' }, 'again');
+    await quiet();
+    stage.clock.advance(100);
+    await quiet();
+    expect(ran).toEqual([1]);
+    await run.abort();
+    expect((await stage.end(run)).stop.reason).toBe('aborted');
+  });
+
+  test('of a call that is not there is refused, and so is one of a call inside another agent', async () => {
+    const clock = new VirtualClock();
+    const { ran, tools } = dangerous();
+    const child = stageOf([answer(rm('c2'))], { ...asking, clock, tools });
+    const helper = subAgent({ name: 'helper', description: 'Helps', agent: child.agent });
+    const calls = answer(call('c1', 'helper', { task: 'Help' }));
+    const stage = stageOf([calls], { clock, tools: [helper] });
+    const run = stage.agent.run('Go');
+    await child.until('approval_asked');
+    for (const id of [c2, toolCallId('none')])
+      await expect(run.approve(id)).rejects.toMatchObject({ code: 'no_such_call' });
+    await run.abort();
+    expect([(await stage.end(run)).stop.reason, ran]).toEqual(['aborted', []]);
+  });
+
+  test('with null instead of the input has the tool given null', async () => {
+    const { ran, tools } = dangerous();
+    const stage = stageOf([answer(rm('c1', { a: 1 })), 'Done.'], { ...asking, tools });
+    const run = stage.agent.run('Go');
+    await stage.until('approval_asked');
+    await run.approve(c1, { input: null });
+    await stage.end(run);
+    expect(ran).toEqual([null]);
+  });
+
+  test('with input whose check never ends does not hold up an abort', async () => {
+    const hanging = z.unknown().refine((input) => input === 'first' || never());
+    const unchecked = tool('rm', async () => 'deleted', { input: hanging as never });
+    const stage = stageOf([answer(rm('c1', 'first'))], { ...asking, tools: [unchecked] });
+    const run = stage.agent.run('Go');
+    await stage.until('approval_asked');
+    await run.approve(c1, { input: 'second' });
+    await quiet();
+    await run.abort();
+    expect((await stage.end(run)).stop.reason).toBe('aborted');
+  });
+
+  test('that is waited for ends with an abort, also where others have parked the run', async () => {
+    const clock = new VirtualClock();
+    const { ran, tools } = dangerous();
+    const slow = tool('slow', (_input, { signal }) => pause(clock, 1e6, signal));
+    const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
+    const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Welcome back.'];
+    const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
+    const { agent, end, until, log } = stageOf(script, options);
+    const run = agent.run('Go', { session });
+    await until('approval_asked');
+    await until('tool_execution_started');
+    await run.abort();
+    expect((await end(run)).stop.reason).toBe('aborted');
+    expect(await leftIn(log)).toEqual([]);
+    expect((await end(agent.run('And now?', { session }))).text).toBe('Welcome back.');
+    expect(ran).toEqual([]);
+  });
+
+  test('that comes later leaves the results in the order of the calls', async () => {
+    const echo = tool('rm', async (input) => `result ${input}`);
+    const approve = ({ call: { toolCallId: id } }: PendingCall) => (id === c1 ? 'ask' : 'allow');
+    const script = [answer(rm('c1', 1), rm('c2', 2)), 'Done.'];
+    const { agent, end, log, provider } = stageOf(script, { ...parking, tools: [echo], approve });
+    await end(agent.run('Go', { session }));
+    await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'k');
+    await end(agent.resume(session));
+    const sent = provider.calls[1]?.request.items ?? [];
+    expect(resultTexts(sent)).toEqual(['result 1', 'result 2']);
+    expect(await leftIn(log)).toEqual([]);
+  });
+});

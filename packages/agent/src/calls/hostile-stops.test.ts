@@ -1,0 +1,120 @@
+import { memoryLog } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import type { Run } from '../run/run.ts';
+import { withDelay, withMethods } from '../testing/changed-log.ts';
+import {
+  answer,
+  leftIn,
+  never,
+  pause,
+  resultTexts,
+  session,
+  stageOf,
+  tool,
+} from '../testing/hostile-stage.ts';
+import { play, VirtualClock } from '../testing/play.ts';
+import { call } from '../testing/scripts.ts';
+import { subAgent } from '../tool/sub-agent.ts';
+
+const one = call('c1', 't', {});
+
+describe('a tool that is to stop', () => {
+  test('is not begun where it still waits for others', async () => {
+    const clock = new VirtualClock();
+    const ran: unknown[] = [];
+    const rm = tool('rm', async (input) => {
+      ran.push(input);
+      await pause(clock, 100);
+      return 'deleted';
+    });
+    const calls = [1, 2, 3].map((n) => call(`c${n}`, 'rm', n));
+    const limits = { maxParallelTools: 1 };
+    const stage = stageOf([answer(...calls)], { clock, tools: [rm], limits });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('tool_execution_started');
+    await run.abort('stop');
+    const { stop, items } = await stage.end(run);
+    expect([stop.reason, ran]).toEqual(['aborted', [1]]);
+    const early = 'It was stopped before it was done.';
+    expect(resultTexts(items)).toEqual(['deleted', early, early]);
+    expect(await leftIn(stage.log)).toEqual([]);
+  });
+
+  test('cleans up where it is a generator, and works no further', async () => {
+    const clock = new VirtualClock();
+    let [ticks, isClean] = [0, false];
+    const watch = tool('t', async function* () {
+      try {
+        for (;;) {
+          await pause(clock, 10);
+          ticks++;
+          yield 'tick ';
+        }
+      } finally {
+        isClean = true;
+      }
+    });
+    const stage = stageOf([answer(one)], { clock, tools: [watch] });
+    const run = stage.agent.run('Go');
+    await stage.until('append_text', 3);
+    await run.abort();
+    expect((await stage.end(run)).stop.reason).toBe('aborted');
+    const atEnd = ticks;
+    await play(clock, pause(clock, 1000));
+    expect([ticks, isClean]).toEqual([atEnd, true]);
+  });
+
+  const stored = (put: (bytes: Uint8Array) => Promise<never>) => {
+    const { blobs } = memoryLog();
+    return { blobs: { ...blobs, get: (hash: string) => blobs.get(hash), put } };
+  };
+  const long = tool('t', async () => 'x'.repeat(50), { maxOutputLength: 10 });
+  const deaf = async function* () {
+    for (;;) yield await never();
+  };
+  test.each([
+    ['it never ends', tool('t', never)],
+    ['it is a generator that never goes on', tool('t', deaf)],
+    ['its output is never stored', long],
+  ])('is not waited for beyond a moment where %s', async (_how, t) => {
+    const clock = new VirtualClock();
+    const log = withMethods(memoryLog({ clock }), stored(never) as never);
+    const stage = stageOf([answer(one, call('c2', 't', {}))], { clock, log, tools: [t] });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('tool_execution_started', 2);
+    await run.abort();
+    const { stop, items } = await stage.end(run);
+    expect([stop.reason, resultTexts(items).length]).toEqual(['aborted', 2]);
+    expect(await leftIn(stage.log)).toEqual([]);
+  });
+
+  test('has one result where it is aborted while what it found early is stored', async () => {
+    const clock = new VirtualClock();
+    const inner = memoryLog({ clock });
+    const put = (bytes: Uint8Array) => pause(clock, 100).then(() => inner.blobs.put(bytes));
+    const slow = withMethods(inner, { blobs: { ...inner.blobs, put } as never });
+    let run: Run | undefined;
+    const log = withDelay(slow, async (drafts) => {
+      if (!drafts.some(({ fact }) => fact?.type === 'response_finished')) return;
+      run?.abort().catch(() => {});
+      await pause(clock, 20);
+    });
+    const early = tool('t', async () => 'x'.repeat(50), { maxOutputLength: 10, effects: 'none' });
+    const { agent, end } = stageOf([answer(one)], { clock, log, tools: [early] }, { pauseMs: 5 });
+    run = agent.run('Go', { session });
+    expect((await end(run)).stop.reason).toBe('aborted');
+    expect(await leftIn(inner)).toEqual([]);
+  });
+
+  test('by its time says so, though it ends tidily', async () => {
+    const clock = new VirtualClock();
+    const tidy = tool('t', (_input, { signal }) => pause(clock, 1e6, signal), { timeoutMs: 100 });
+    const child = stageOf([{ ...answer('Hm'), fault: { type: 'stall', after: 2 } }], { clock });
+    const helper = { name: 'helper', description: 'Helps', agent: child.agent, timeoutMs: 100 };
+    const calls = answer(one, call('c2', 'helper', { task: 'Help' }));
+    const { agent, end } = stageOf([calls, 'Done.'], { clock, tools: [tidy, subAgent(helper)] });
+    const texts = resultTexts((await end(agent.run('Go'))).items);
+    expect(texts).toHaveLength(2);
+    for (const text of texts) expect(text).toMatch(/^It took longer than 100 ms and was stopped\./);
+  });
+});

@@ -1,0 +1,316 @@
+import {
+  type Fact,
+  type ItemId,
+  itemId,
+  type LogRecord,
+  sessionId,
+  toolCallId,
+} from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import type { ApproveOptions, Run } from '../run/run.ts';
+import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import { problemsIn } from '../testing/check-log.ts';
+import { play, quiet, VirtualClock } from '../testing/play.ts';
+import { call } from '../testing/scripts.ts';
+import { useStage } from '../testing/use-stage.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+const session = sessionId('s');
+const input = z.object({ path: z.string() });
+const execute = async ({ path }: z.infer<typeof input>) => `did ${path}`;
+const write = defineTool({ name: 'write', description: 'Writes', input, execute });
+const look = defineTool({ name: 'look', description: 'Looks', effects: 'none', input, execute });
+
+/** Asks about everything; the rule is the tool and the folder. */
+function byFolder({ tool, input: given }: PendingCall): ApprovalDecision {
+  const [folder] = (given as z.infer<typeof input>).path.split('/');
+  return { decision: 'ask', reason: 'it touches files', rule: `${tool.name} ${folder}` };
+}
+
+const calls = (...all: readonly (readonly [string, string, string?])[]): Scripted => ({
+  content: { parts: all.map(([id, path, tool = 'write']) => call(id, tool, { path })) },
+});
+
+/** One that runs on virtual time; `asked` are the calls that people were asked about. */
+function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+  const clock = new VirtualClock();
+  const log = options.log ?? memoryLog({ clock });
+  const told: LogRecord[] = [];
+  const agent = createAgent({
+    ...{ provider: scriptedProvider(script, { clock }), log, clock, tools: [write, look] },
+    ...{ approve: byFolder, observers: [(record) => void told.push(record)], ...options },
+  });
+  const ids = (type: 'approval_asked' | 'tool_execution_started') =>
+    told.flatMap(({ fact }) => (fact?.type === type ? (fact.toolCallId as string) : []));
+  return {
+    ...{ agent, clock, log, told, asked: () => ids('approval_asked') },
+    ran: () => ids('tool_execution_started'),
+    end: (run: Run) => play(clock, run.result),
+    /** Approves so, once this is asked about. */
+    async approve(run: Run, id: string, how?: ApproveOptions) {
+      while (!ids('approval_asked').includes(id)) {
+        await quiet();
+        clock.advance(10);
+      }
+      await run.approve(toolCallId(id), how);
+    },
+  };
+}
+
+const answersIn = (records: readonly LogRecord[]) =>
+  records.flatMap(({ fact }) => (fact?.type === 'approval_answered' ? fact : []));
+
+describe('an approval for the session', () => {
+  test('lets later calls run that are asked about by the same rule, in this run and the next', async () => {
+    const script = [
+      calls(['c1', 'a/1']),
+      calls(['c2', 'a/2']),
+      'One.',
+      calls(['c3', 'a/3']),
+      'Two.',
+    ];
+    const { agent, end, approve, asked, ran, log } = agentOf(script);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session', by: 'ada' });
+    expect((await end(run)).text).toBe('One.');
+    expect((await end(agent.run('Again', { session }))).text).toBe('Two.');
+    expect([asked(), ran()]).toEqual([['c1'], ['c1', 'c2', 'c3']]);
+    const { records } = await log.read(session);
+    expect(answersIn(records)).toMatchObject([
+      { toolCallId: 'c1', decision: 'allow', until: 'session', by: 'ada' },
+    ]);
+    expect(problemsIn(session, records)).toEqual([]);
+  });
+
+  test('names its rule with the question, for whoever answers', async () => {
+    const { agent, end, approve, told } = agentOf([calls(['c1', 'a/1']), 'Done.']);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1');
+    await end(run);
+    const asked = told.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact : []));
+    expect(asked).toMatchObject([{ rule: 'write a', reason: 'it touches files' }]);
+    expectTypeOf<Extract<Fact, { type: 'approval_asked' }>['rule']>().toEqualTypeOf<
+      string | undefined
+    >();
+  });
+
+  test('is about its rule alone', async () => {
+    const script = [
+      calls(['c1', 'a/1']),
+      calls(['c2', 'b/1']),
+      calls(['c3', 'a/2', 'look']),
+      'Done.',
+    ];
+    const { agent, end, approve, asked } = agentOf(script);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session' });
+    await approve(run, 'c2');
+    await approve(run, 'c3');
+    await end(run);
+    expect(asked()).toEqual(['c1', 'c2', 'c3']);
+  });
+
+  test('is about the one call where the policy names no rule', async () => {
+    const script = [calls(['c1', 'a/1']), calls(['c2', 'a/1']), 'Done.'];
+    const { agent, end, approve, asked } = agentOf(script, { approve: () => 'ask' });
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session' });
+    await approve(run, 'c2');
+    await end(run);
+    expect(asked()).toEqual(['c1', 'c2']);
+  });
+
+  test('is of its session alone', async () => {
+    const script = [calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.'];
+    const { agent, end, approve, asked } = agentOf(script);
+    const first = agent.run('Go', { session });
+    await approve(first, 'c1', { until: 'session' });
+    await end(first);
+    const second = agent.run('Go', { session: sessionId('other') });
+    await approve(second, 'c2');
+    await end(second);
+    expect(asked()).toEqual(['c1', 'c2']);
+  });
+
+  test('changes the input of the one call that was approved with another', async () => {
+    const { agent, end, approve } = agentOf([calls(['c1', 'a/1']), calls(['c2', 'a/2']), 'Done.']);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session', input: { path: 'a/other' } });
+    const { items } = await end(run);
+    const texts = items.flatMap(({ kind, parts }) =>
+      kind === 'tool' ? parts.map((part) => 'text' in part && part.text) : [],
+    );
+    expect(texts).toEqual(['did a/other', 'did a/2']);
+  });
+
+  test('lets a call without effects start while the model still speaks', async () => {
+    const speaking = {
+      content: { parts: [call('c2', 'look', { path: 'a/2' }), 'And so on.'] },
+      stop: 'tool_use',
+      pauseMs: 10,
+    } as const;
+    const { agent, end, approve, told } = agentOf([
+      calls(['c1', 'a/1', 'look']),
+      speaking,
+      'Done.',
+    ]);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session' });
+    await end(run);
+    const at = (type: string) =>
+      told.findIndex(({ fact, turn }) => turn === 2 && fact?.type === type);
+    expect(at('tool_execution_started')).toBeGreaterThan(0);
+    expect(at('tool_execution_started')).toBeLessThan(at('response_finished'));
+  });
+
+  test('does not stand against a policy that denies', async () => {
+    let decision: 'ask' | 'deny' = 'ask';
+    const { agent, end, approve, ran } = agentOf(
+      [calls(['c1', 'a/1']), calls(['c2', 'a/2']), 'Done.'],
+      { approve: () => ({ decision, rule: 'all' }) },
+    );
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: 'session' });
+    decision = 'deny';
+    await end(run);
+    expect(ran()).toEqual(['c1']);
+  });
+
+  test('is not given by a refusal', async () => {
+    const { agent, end, approve, asked, ran, log } = agentOf([
+      calls(['c1', 'a/1']),
+      calls(['c2', 'a/2']),
+      'Done.',
+    ]);
+    const run = agent.run('Go', { session });
+    const deny = { type: 'deny', toolCallId: 'c1', until: 'session' };
+    while (asked().length === 0) await quiet();
+    await log.submit(session, deny, 'k');
+    await approve(run, 'c2');
+    await end(run);
+    expect([asked(), ran()]).toEqual([['c1', 'c2'], ['c2']]);
+  });
+});
+
+describe('an approval until a time', () => {
+  const minute = 60_000;
+
+  /** Approves the first call for a minute, and makes the second one so long after that. */
+  async function secondAfter(ms: number) {
+    const made = agentOf([calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.']);
+    const { agent, clock, end, approve, asked } = made;
+    const first = agent.run('Go', { session });
+    const until = clock.now() + 10 * minute;
+    await approve(first, 'c1', { until });
+    await end(first);
+    clock.advance(until - clock.now() + ms);
+    const second = agent.run('Again', { session });
+    await quiet();
+    const wasAsked = asked().includes('c2');
+    if (wasAsked) await approve(second, 'c2');
+    await end(second);
+    return wasAsked;
+  }
+
+  test.each([
+    [-minute, false],
+    [-1, false],
+    [0, true],
+    [minute, true],
+  ])('%i ms after it, a call is asked about: %s', async (ms, isAsked) => {
+    expect(await secondAfter(ms)).toBe(isAsked);
+  });
+
+  test('that is over already is about the one call', async () => {
+    const { agent, clock, end, approve, asked } = agentOf([
+      calls(['c1', 'a/1']),
+      calls(['c2', 'a/2']),
+      'Done.',
+    ]);
+    const run = agent.run('Go', { session });
+    await approve(run, 'c1', { until: clock.now() - 1 });
+    await approve(run, 'c2');
+    await end(run);
+    expect(asked()).toEqual(['c1', 'c2']);
+  });
+
+  test.each(['forever', -1, 0.5, null, true])(
+    'that cannot be one (%s), from elsewhere, is about the one call',
+    async (until) => {
+      const { agent, end, approve, asked, log } = agentOf([
+        calls(['c1', 'a/1']),
+        calls(['c2', 'a/2']),
+        'Done.',
+      ]);
+      const run = agent.run('Go', { session });
+      while (asked().length === 0) await quiet();
+      await log.submit(session, { type: 'approve', toolCallId: 'c1', until }, 'k');
+      await approve(run, 'c2');
+      await end(run);
+      expect(asked()).toEqual(['c1', 'c2']);
+    },
+  );
+});
+
+describe('in another process', () => {
+  const stage = useStage();
+
+  /** A session that was parked in one process, and approved so. */
+  async function parked(log: Log, until: number | 'session', now: VirtualClock) {
+    const script = [calls(['c1', 'a/1'])];
+    const first = agentOf(script, { log, clock: now, whileAsking: 'park' });
+    await play(now, first.agent.run('Go', { session }).result);
+    await log.submit(session, { type: 'approve', toolCallId: 'c1', until }, 'from elsewhere');
+  }
+
+  async function goOn(log: Log, clock: VirtualClock) {
+    const script = [calls(['c2', 'a/2']), 'Done.'];
+    const next = agentOf(script, { log, clock, whileAsking: 'park' });
+    const { stop } = await play(clock, next.agent.resume(session).result);
+    return { stop: stop.reason, asked: next.asked(), ran: next.ran() };
+  }
+
+  test('what was approved for the session still is, and so in the one after that', async () => {
+    const [log, other] = stage.twoLogs();
+    const clock = new VirtualClock();
+    await parked(log, 'session', clock);
+    expect(await goOn(other, clock)).toEqual({ stop: 'stop', asked: [], ran: ['c1', 'c2'] });
+    const third = agentOf([calls(['c3', 'a/3']), 'Done.'], { log, clock });
+    const { stop } = await play(clock, third.agent.run('More', { session }).result);
+    expect([stop.reason, third.asked(), third.ran()]).toEqual(['stop', [], ['c3']]);
+    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+  });
+
+  test('what was approved until a time is asked about when that is over', async () => {
+    const [log, other] = stage.twoLogs();
+    const clock = new VirtualClock();
+    const until = clock.now() + 1000;
+    await parked(log, until, clock);
+    clock.advance(until - clock.now());
+    expect(await goOn(other, clock)).toEqual({ stop: 'parked', asked: ['c2'], ran: ['c1'] });
+  });
+
+  test('a fork has what was approved before it, and not what was approved after', async () => {
+    const [log] = stage.twoLogs();
+    const clock = new VirtualClock();
+    await parked(log, 'session', clock);
+    await goOn(log, clock);
+    const { records } = await log.read(session);
+    const answers = records.flatMap(({ fact }) =>
+      fact?.type === 'item_started' && fact.kind === 'assistant' ? fact.itemId : [],
+    );
+    const askedAgain = async (item: ItemId | undefined) => {
+      const script = [calls(['d', 'a/4']), 'Done.'];
+      const { agent, asked } = agentOf(script, { log, clock, whileAsking: 'park' });
+      const run = agent.regenerate(session, { item: item ?? itemId('none') });
+      await play(clock, run.result);
+      return asked();
+    };
+    expect(await askedAgain(answers[0])).toEqual(['d']);
+    expect(await askedAgain(answers[1])).toEqual([]);
+  });
+});

@@ -1,0 +1,258 @@
+import { type Item, itemId, type JsonObject, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import { withDelay } from '../testing/changed-log.ts';
+import {
+  answer,
+  leftIn,
+  resultTexts,
+  type StageOptions,
+  session,
+  stageOf,
+  textsOf,
+  tool,
+  types,
+} from '../testing/hostile-stage.ts';
+import { VirtualClock } from '../testing/play.ts';
+import { call } from '../testing/scripts.ts';
+import type { Run } from './run.ts';
+
+watchRejections();
+
+const slowly = { pieces: 'character', pauseMs: 20 } as const;
+const said = (id: string, text: string): Item => ({
+  ...{ id: itemId(id), kind: 'user' },
+  parts: [{ kind: 'text', text }],
+});
+const saidJson = (id: string, text: string) => ({ ...said(id, text) }) as unknown as JsonObject;
+const look = tool('look', async () => 'seen');
+const parking: StageOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
+
+/** A run that is told something from elsewhere while it speaks, and another one after it. */
+async function toldFromElsewhere(command: JsonObject) {
+  const stage = stageOf([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
+  const { agent, log, provider, end } = stage;
+  const run = agent.run('Go', { session });
+  await stage.until('append_text');
+  await log.submit(session, command, 'k');
+  const result = await end(run);
+  const left = await leftIn(log);
+  const asked = provider.calls.length;
+  const next = await end(agent.run('And now?', { session }));
+  return { ...stage, result, left, asked, next };
+}
+
+describe('a message', () => {
+  test('may have a picture, whose bytes arrive', async () => {
+    const source = { type: 'bytes', bytes: new Uint8Array([1, 2, 255]) } as const;
+    const picture = { kind: 'media', mimeType: 'image/png', source } as const;
+    const { agent, end, until, provider, log } = stageOf([
+      { ...answer('Hello'), ...slowly },
+      ...['I see.', 'Yes.'],
+    ]);
+    const run = agent.run('Go', { session });
+    await until('append_text');
+    await run.steer({ ...said('u9', 'Look'), parts: [{ kind: 'text', text: 'Look' }, picture] });
+    expect((await end(run)).text).toBe('I see.');
+    expect(provider.calls[1]?.request.items.at(-1)?.parts[1]).toEqual(picture);
+    expect((await end(agent.run('Really?', { session }))).text).toBe('Yes.');
+    expect(await leftIn(log)).toEqual([]);
+  });
+
+  test('that is no message is refused to whoever says it, and the run goes on', async () => {
+    const { agent, end, until, log } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const run = agent.run('Go', { session });
+    await until('append_text');
+    const part = { kind: 'media', mimeType: 'image/png' };
+    const odd = [null, {}, { id: 'u9', kind: 'user' }, { ...said('u9', ''), kind: 'nobody' }];
+    for (const item of [...odd, { ...said('u9', ''), parts: [part] }]) {
+      await expect(run.steer(item as never)).rejects.toThrow();
+      await expect(run.followUp([item] as never)).rejects.toThrow();
+    }
+    expect((await end(run)).text).toBe('Hello');
+    expect(await leftIn(log)).toEqual([]);
+  });
+
+  test('under an id that the session has already is said all the same', async () => {
+    const { agent, end, until, provider, log } = stageOf([
+      { ...answer('Hello'), ...slowly },
+      'Ok.',
+    ]);
+    const run = agent.run(said('u1', 'Go'), { session });
+    await until('append_text');
+    await run.steer([said('u1', 'Left'), said('u1', 'Then right')]);
+    expect((await end(run)).text).toBe('Ok.');
+    const sent = provider.calls[1]?.request.items.flatMap(textsOf);
+    expect(sent).toEqual(['Go', 'Hello', 'Left', 'Then right']);
+    expect(await leftIn(log)).toEqual([]);
+  });
+});
+
+describe('a command from elsewhere', () => {
+  test.each<[string, JsonObject]>([
+    ['a message of nothing', { type: 'message', when: 'steer', items: [null] }],
+    ['a message of half an item', { type: 'message', when: 'steer', items: [{}] }],
+    ['a message without items', { type: 'message' }],
+    ['a decision on no call', { type: 'approve' }],
+    ['a decision on what is no id', { type: 'deny', toolCallId: 5 }],
+  ])('that cannot be read is dropped: %s', async (_what, command) => {
+    const { result, left, asked, next, diagnostics } = await toldFromElsewhere(command);
+    expect([result.text, left, asked]).toEqual(['Hello', [], 1]);
+    expect([next.stop.reason, diagnostics.length]).toEqual(['stop', 1]);
+  });
+
+  test.each([{}, { when: 'later' }])(
+    'with a message follows up unless it steers: %o',
+    async (when) => {
+      const items = [saidJson('u7', 'And?')];
+      const { result, left, asked } = await toldFromElsewhere({ type: 'message', ...when, items });
+      expect([result.text, left, asked]).toEqual(['Two.', [], 2]);
+    },
+  );
+
+  test('that aborts for a reason which is no text aborts', async () => {
+    const { result, left, next } = await toldFromElsewhere({ type: 'abort', reason: 5 });
+    expect([result.stop.reason, left, next.text]).toEqual(['aborted', [], 'Two.']);
+  });
+
+  test('that refuses a call for a reason which is no text refuses it', async () => {
+    const { agent, end, log, provider } = stageOf([answer(call('c1', 'look', {})), 'Ok.'], parking);
+    await end(agent.run('Go', { session }));
+    await log.submit(session, { type: 'deny', toolCallId: 'c1', reason: 5, by: 7 }, 'k');
+    expect((await end(agent.resume(session))).text).toBe('Ok.');
+    expect(resultTexts(provider.calls[1]?.request.items ?? [])).toEqual(['It was not allowed.']);
+    expect(await leftIn(log)).toEqual([]);
+  });
+
+  test('that cannot be read is dropped also where whoever is told of it throws', async () => {
+    const onDiagnostic = () => expect.fail('no');
+    const { agent, end, log } = stageOf(['Hello'], { onDiagnostic });
+    await log.submit(session, { type: 'message', items: [null] }, 'k');
+    expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
+    expect(await leftIn(log)).toEqual([]);
+  });
+});
+
+describe('an abort', () => {
+  test('that is said three times is on the log once, as it was said first', async () => {
+    const { agent, end, until, records } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const run = agent.run('Go');
+    await until('append_text');
+    await Promise.all(['one', 'two', 'three'].map((reason) => run.abort(reason)));
+    expect((await end(run)).stop.reason).toBe('aborted');
+    const aborts = records.flatMap(({ fact }) => (fact?.type === 'aborted' ? fact.reason : []));
+    expect(aborts).toEqual(['one']);
+  });
+
+  test('of a run that never began, or is over, is no mistake', async () => {
+    const { agent, end, log } = stageOf(['Hello']);
+    const driver = await log.open(session);
+    const held = agent.run('Go', { session });
+    await held.abort();
+    expect((await end(held)).stop).toEqual({ reason: 'error', cause: 'held' });
+    await held.abort();
+    await driver.release();
+    expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
+  });
+
+  test('by a signal is an abort, whatever the signal’s reason is', async () => {
+    const reason: unknown = Object.create(null);
+    const { agent, end, until, provider } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const before = await end(agent.run('Go', { signal: AbortSignal.abort(reason) }));
+    expect([before.stop.reason, provider.calls.length]).toEqual(['aborted', 0]);
+    const controller = new AbortController();
+    const run = agent.run('Go', { signal: controller.signal });
+    await until('append_text');
+    controller.abort(reason);
+    expect((await end(run)).stop.reason).toBe('aborted');
+  });
+
+  test('of a parked session that is resumed ends what is open there', async () => {
+    const { agent, end, log, records } = stageOf([answer(call('c1', 'look', {}))], parking);
+    await end(agent.run('Go', { session }));
+    const { stop } = await end(agent.resume(session, { signal: AbortSignal.abort('no') }));
+    expect(stop.reason).toBe('aborted');
+    const facts = types(records);
+    expect(facts.lastIndexOf('run_started')).toBeLessThan(facts.indexOf('aborted'));
+    expect(facts.filter((type) => type === 'command_consumed')).toHaveLength(1);
+    expect(await leftIn(log)).toEqual([]);
+  });
+});
+
+describe('what comes while a run ends', () => {
+  /** Another process writes this just before the run's end is stored. */
+  async function justBeforeTheEnd(command: JsonObject) {
+    const clock = new VirtualClock();
+    const inner = memoryLog({ clock });
+    let isDone = false;
+    const log = withDelay(inner, async (drafts) => {
+      if (isDone || !drafts.some(({ fact }) => fact?.type === 'run_finished')) return;
+      isDone = true;
+      await inner.submit(session, command, 'k');
+    });
+    const stage = stageOf(['One.', 'Two.'], { clock, log });
+    const result = await stage.end(stage.agent.run('Go', { session }));
+    return { ...stage, result, left: await leftIn(inner) };
+  }
+
+  test('from another process is answered', async () => {
+    const command = { type: 'message', when: 'follow_up', items: [saidJson('u9', 'And?')] };
+    const { result, left, provider } = await justBeforeTheEnd(command);
+    expect([result.text, left, provider.calls.length]).toEqual(['Two.', [], 2]);
+  });
+
+  test('and would abort it comes too late, and aborts nothing else', async () => {
+    const { agent, end, result, left } = await justBeforeTheEnd({ type: 'abort' });
+    expect([result.stop.reason, left]).toEqual(['stop', []]);
+    expect((await end(agent.run('And now?', { session }))).text).toBe('Two.');
+  });
+
+  test.each(['steer', 'followUp'] as const)(
+    'or at any other record is answered or refused (%s)',
+    async (how) => {
+      let at = 1;
+      for (let isReached = true; isReached; at++) {
+        isReached = false;
+        let run: Run | undefined;
+        let accepted: Promise<boolean> | undefined;
+        const observer = ({ offset }: { readonly offset: number }) => {
+          if (offset !== at) return;
+          isReached = true;
+          accepted = run?.[how]('More').then(
+            () => true,
+            () => false,
+          );
+        };
+        const stage = stageOf(['One.', 'Two.'], { observers: [observer] });
+        run = stage.agent.run('Go', { session });
+        await stage.end(run);
+        expect(stage.provider.calls.length, `at ${at}`).toBe((await accepted) ? 2 : 1);
+        expect(await leftIn(stage.log), `at ${at}`).toEqual([]);
+      }
+      expect(at).toBeGreaterThan(10);
+    },
+  );
+});
+
+describe('a resumed session', () => {
+  test('goes on with the results that a limit left unanswered', async () => {
+    const script = [answer(call('c1', 'look', {})), 'It was there.'];
+    const first = stageOf(script, { tools: [look], limits: { maxTurns: 1 } });
+    const { log, clock } = first;
+    expect((await first.end(first.agent.run('Go', { session }))).stop.reason).toBe('limit');
+    const second = stageOf(script.slice(1), { tools: [look], log, clock });
+    expect((await second.end(second.agent.resume(session))).text).toBe('It was there.');
+  });
+
+  test('is tried again after an error, and is an error where there is none', async () => {
+    const fault = { type: 'error', after: 0, error: 'auth' } as const;
+    const { agent, end, log } = stageOf([{ ...answer('No'), fault }, 'Yes.']);
+    expect((await end(agent.run('Go', { session }))).stop.reason).toBe('error');
+    expect((await end(agent.resume(session))).text).toBe('Yes.');
+    const missing = sessionId('missing');
+    const { stop } = await end(agent.resume(missing));
+    expect(stop).toEqual({ reason: 'error', cause: 'no_such_session' });
+    expect(await log.info(missing)).toBeUndefined();
+  });
+});

@@ -1,0 +1,269 @@
+import { countingIds, type Item, itemId } from '@millrace/core';
+import { exportSession, importSession, type Log, memoryLog } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import { withAppends } from '../testing/changed-log.ts';
+import {
+  answer,
+  leftIn,
+  never,
+  pause,
+  resultTexts,
+  type StageOptions,
+  session,
+  stageOf,
+  textsOf,
+  tool,
+  types,
+  untilTrue,
+} from '../testing/hostile-stage.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
+import { call } from '../testing/scripts.ts';
+
+watchRejections();
+
+const said = (id: string, text: string): Item => ({
+  ...{ id: itemId(id), kind: 'user' },
+  parts: [{ kind: 'text', text }],
+});
+const one = call('c1', 't', {});
+
+/** Somebody else takes the session, as from a process that died, and leaves it. */
+async function takeAway(log: Log): Promise<void> {
+  const driver = await log.open(session, { takeOver: true });
+  await driver.release();
+}
+
+describe('what the request is made of', () => {
+  /** Throws once. */
+  const failing = (thrown: unknown) => {
+    let isBroken = true;
+    return () => {
+      if (!isBroken) return;
+      isBroken = false;
+      throw thrown;
+    };
+  };
+  const secret = new Error('sk-secret');
+  const hooks: readonly [string, (fail: () => void) => StageOptions][] = [
+    ['the instructions', (fail) => ({ instructions: () => void fail() as undefined })],
+    [
+      'instructions that take time',
+      (fail) => ({ instructions: async () => void fail() as undefined }),
+    ],
+    ['a filter', (fail) => ({ contextFilters: [(items) => items.filter(() => fail() ?? true)] })],
+  ];
+
+  test.each(hooks)('ends the run in order where it throws: %s', async (_what, optionsOf) => {
+    for (const thrown of [secret, Object.create(null)]) {
+      const stage = stageOf(['One.', 'Two.'], optionsOf(failing(thrown)));
+      const { agent, end, log, provider, records } = stage;
+      const { cause, ...result } = await end(agent.run('First', { session }));
+      expect(result).toMatchObject({ stop: { reason: 'error' }, error: { code: 'failed' } });
+      expect(cause).toBe(thrown);
+      expect(JSON.stringify([result, records])).not.toContain('sk-secret');
+      expect(await leftIn(log)).toEqual([]);
+      const next = agent.run('Second', { session });
+      expect([(await end(next)).text, provider.calls.length]).toEqual(['One.', 1]);
+      const started = records.findLast(({ fact }) => fact?.type === 'run_started');
+      expect(started?.fact).toMatchObject({ runId: next.id });
+    }
+  });
+
+  test('is not waited for by an abort where it never comes', async () => {
+    const stage = stageOf(['One.'], { instructions: never });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('turn_started');
+    await run.abort();
+    expect((await stage.end(run)).stop.reason).toBe('aborted');
+    expect(await leftIn(stage.log)).toEqual([]);
+  });
+
+  test('is not waited for by an abort either where it is the check of the answer', async () => {
+    const part = { kind: 'structured', value: 1 } as const;
+    const output = z.number().refine(never);
+    const stage = stageOf([{ content: { parts: [part] } }], { output });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('turn_finished');
+    await quiet();
+    await run.abort();
+    expect((await stage.end(run)).stop.reason).toBe('aborted');
+  });
+
+  test.each<[string, () => unknown]>([
+    ['no tool at once', () => stageOf([], { limits: { maxParallelTools: 0 } })],
+    [
+      'tools at once that are no number',
+      () => stageOf([], { limits: { maxParallelTools: Number.NaN } }),
+    ],
+    ['no turns', () => stageOf([], { limits: { maxTurns: 0 } })],
+    ['no attempt', () => stageOf([], { retry: { maxAttempts: 0 } })],
+    ['less than no time', () => stageOf([], { retry: { toolGraceMs: -1 } })],
+  ])('is refused at once where no run could live with it: %s', (_what, make) => {
+    expect(make).toThrow(expect.objectContaining({ code: 'bad_option' }));
+  });
+});
+
+describe('a session whose process died', () => {
+  test('in the middle of an answer has each question answered once', async () => {
+    for (const onInterrupted of ['keep', 'retry'] as const) {
+      const fault = { type: 'stall', after: 4 } as const;
+      const half = { ...answer('Half an answer.'), fault, pieces: 'token' } as const;
+      const dead = stageOf([half]);
+      const { log, clock } = dead;
+      const run = dead.agent.run('First', { session });
+      await dead.until('append_text', 3);
+      await takeAway(log);
+      expect((await dead.end(run)).stop).toEqual({ reason: 'error', cause: 'fenced' });
+      const { agent, end, provider } = stageOf(['One.', 'Two.'], { log, clock, onInterrupted });
+      const { text } = await end(agent.run('Second', { session }));
+      const sent = provider.calls.map(({ request }) => request.items.flatMap(textsOf));
+      const isKept = onInterrupted === 'keep';
+      expect(text).toBe(isKept ? 'One.' : 'Two.');
+      if (isKept) expect(sent).toEqual([['First', 'Half an answer.', 'Second']]);
+      else expect(sent).toEqual([['First'], ['First', 'One.', 'Second']]);
+      expect(await leftIn(log)).toEqual([]);
+    }
+  });
+
+  test('while it was aborted answers what is asked next', async () => {
+    const dead = stageOf([answer(one)], { tools: [tool('t', never)] });
+    const { log, clock } = dead;
+    const run = dead.agent.run('First', { session });
+    await dead.until('tool_execution_started');
+    await run.abort('ctrl-c');
+    await dead.until('aborted');
+    await takeAway(log);
+    await dead.end(run);
+    const { agent, end } = stageOf(['Two.'], { log, clock, tools: [tool('t', never)] });
+    expect(await end(agent.run('Second', { session }))).toMatchObject({ text: 'Two.' });
+    expect(await leftIn(log)).toEqual([]);
+  });
+
+  test('or failed leaves its turns out of the limits of the next run', async () => {
+    let asked = 0;
+    const instructions = () => (++asked === 3 ? expect.fail('no') : undefined);
+    const calls = [1, 2, 3].map((n) => answer(call(`c${n}`, 't', n)));
+    const tools = [tool('t', async () => 'ok')];
+    const { agent, end } = stageOf([...calls, 'Done.'], {
+      ...{ tools, instructions, limits: { maxTurns: 3 } },
+    });
+    expect((await end(agent.run('First', { session }))).stop.reason).toBe('error');
+    expect((await end(agent.run('Second', { session }))).text).toBe('Done.');
+  });
+
+  test('in a tool has its results in the order of the calls', async () => {
+    const slow = tool('t', async (input) => (input === 1 ? never() : 'two'));
+    const calls = answer(call('c1', 't', 1), call('c2', 't', 2));
+    const dead = stageOf([calls], { tools: [slow], retry: { toolGraceMs: 0 } });
+    const { log, clock } = dead;
+    const run = dead.agent.run('Go', { session });
+    await dead.until('tool_execution_finished');
+    await takeAway(log);
+    await dead.end(run);
+    const { agent, end, provider } = stageOf(['Done.'], { log, clock, tools: [slow] });
+    await end(agent.resume(session));
+    const [first, second] = resultTexts(provider.calls[0]?.request.items ?? []);
+    expect([first, second]).toEqual([expect.stringContaining('nobody knows'), 'two']);
+    expect(await leftIn(log)).toEqual([]);
+  });
+});
+
+describe('a run that cannot write any more', () => {
+  test('stops its tools and its request when another one takes the session', async () => {
+    const clock = new VirtualClock();
+    let isTold = false;
+    const work = tool('t', async (_input, { signal }) => {
+      await pause(clock, 1e6, signal);
+      isTold = signal.aborted;
+    });
+    const stage = stageOf([answer(one), 'Never said.'], { clock, tools: [work] });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('tool_execution_started');
+    const other = await stage.log.open(session, { takeOver: true });
+    await untilTrue(clock, () => isTold);
+    const { stop } = await stage.end(run);
+    expect([stop, isTold]).toEqual([{ reason: 'error', cause: 'fenced' }, true]);
+    expect(stage.provider.calls).toHaveLength(1);
+    const { records } = await other.append([]);
+    expect(types(records).at(-1)).toBe('tool_execution_started');
+    await other.release();
+  });
+
+  test('at any record tells nothing more, asks for nothing more and leaves no tool running', async () => {
+    let appends = Number.POSITIVE_INFINITY;
+    for (let at = 1; at < appends; at++) {
+      const clock = new VirtualClock();
+      const log = memoryLog({ clock });
+      let [count, told, asked, running] = [0, 0, 0, 0];
+      let before: Promise<unknown> = Promise.resolve();
+      // What was given before it failed is not stored; what is given afterwards would be.
+      const flaky = withAppends(log, (append) => {
+        const isLast = ++count === at;
+        const stored = before.then(isLast ? fail : append);
+        before = stored;
+        return stored;
+      });
+      const fail = async () => {
+        await quiet();
+        [told, asked] = [stage.records.length, stage.provider.calls.length];
+        setImmediate(() => {
+          before = Promise.resolve();
+        });
+        throw new Error('the disk is full');
+      };
+      const work = tool('t', async (_input, { update, signal }) => {
+        running++;
+        for (let left = 3; left > 0; left--) await pause(clock, 3, signal).then(() => update('.'));
+        running--;
+      });
+      const stage = stageOf([answer('Hi', one, call('c2', 't', {})), 'Done.'], {
+        ...{ clock, log: flaky, tools: [work] },
+      });
+      const { stop } = await stage.end(stage.agent.run('Go', { session }));
+      if (count < at) appends = count;
+      else {
+        expect([stop.reason, running], `at ${at}`).toEqual(['error', 0]);
+        const after = [stage.records.length, stage.provider.calls.length];
+        expect(after, `at ${at}`).toEqual([told, asked]);
+      }
+      const next = stageOf(['And on.', 'And on.'], { clock, log, tools: [work] });
+      expect((await next.end(next.agent.run('Now?', { session }))).text, `${at}`).toBe('And on.');
+      expect(await leftIn(log), `at ${at}`).toEqual([]);
+    }
+    expect(appends).toBeGreaterThan(20);
+  });
+});
+
+describe('an id that the session has already', () => {
+  test.each<[string, (assistant: Item) => readonly Item[]]>([
+    ['of something said', () => [said('u1', 'Again')]],
+    ['of an answer', ({ id }) => [said(id, 'Again')]],
+    ['twice in what is said', () => [said('u2', 'One'), said('u2', 'Two')]],
+  ])('is refused, and nothing is written: %s', async (_what, inputOf) => {
+    const { agent, end, log, provider } = stageOf(['Yes.', 'No.']);
+    const { items } = await end(agent.run(said('u1', 'Go'), { session }));
+    const [assistant] = items;
+    if (assistant === undefined) return expect.fail('there is no answer');
+    const before = await log.info(session);
+    const { stop } = await end(agent.run(inputOf(assistant), { session }));
+    expect(stop).toEqual({ reason: 'error', cause: 'bad_option' });
+    expect([(await log.info(session))?.through, provider.calls.length]).toEqual([
+      before?.through,
+      1,
+    ]);
+    const lines: string[] = [];
+    for await (const line of exportSession(log, session)) lines.push(line as string);
+    await importSession(memoryLog(), lines);
+  });
+
+  test('is refused also where two processes count from one', async () => {
+    const first = stageOf(['One.'], { ids: countingIds() });
+    await first.end(first.agent.run('Go', { session }));
+    const second = stageOf(['Two.'], { ids: countingIds(), log: first.log, clock: first.clock });
+    const { error } = await second.end(second.agent.run('Go', { session }));
+    expect(error?.code).toBe('bad_option');
+    expect(await leftIn(first.log)).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { type JsonObject, type SessionId, sessionId, transcript } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../create-agent.ts';
+import { eventsOf } from '../testing/events-of.ts';
+import { VirtualClock } from '../testing/play.ts';
+import { useStage } from '../testing/use-stage.ts';
+
+const session = sessionId('s');
+const stage = useStage();
+
+/** A session that a later version has written to. */
+async function written(log: Log, raw: JsonObject, into: SessionId = session): Promise<void> {
+  const provider = scriptedProvider(['It turns.']);
+  await createAgent({ provider, log }).run('The wheel?', { session: into }).result;
+  const driver = await log.open(into);
+  await driver.append([{ turn: 0, attempt: 0, fact: { type: 'unknown', raw } }]);
+  await driver.release();
+}
+
+const treaty = { type: 'treaty_signed', must_understand: true, secret: 'do not tell' };
+
+describe('a session with a fact that has to be understood, and is not', () => {
+  const ways = ['run', 'resume'] as const;
+  const stores = { memory: () => memoryLog(), sqlite: () => stage.twoLogs()[0] };
+  const cases = ways.flatMap((way) => Object.keys(stores).map((store) => [way, store] as const));
+
+  test.each(cases)('is refused by %s, is not changed, and is let go (%s)', async (way, store) => {
+    const log = stores[store as keyof typeof stores]();
+    await written(log, treaty);
+    const before = await log.read(session);
+    const provider = scriptedProvider(['No.']);
+    const told: unknown[] = [];
+    const agent = createAgent({ provider, log, observers: [(record) => void told.push(record)] });
+    const run = way === 'run' ? agent.run('On', { session }) : agent.resume(session);
+    const { stop, error, items, text } = await run.result;
+    expect(stop).toEqual({ reason: 'error', cause: 'not_understood' });
+    expect(error).toMatchObject({ code: 'not_understood' });
+    expect(error?.message).toContain('treaty_signed');
+    expect(error?.message).not.toContain('do not tell');
+    expect([items, text, told, await eventsOf(run)]).toEqual([[], '', [], []]);
+    expect(provider.calls).toEqual([]);
+    expect(await log.read(session)).toEqual(before);
+    expect((await log.info(session))?.lease).toBeUndefined();
+  });
+
+  // An append of nothing counts as a change of the session, and every run begins with one.
+  test.fails('has the time of its last record as that of its change', async () => {
+    const clock = new VirtualClock();
+    const log = memoryLog({ clock });
+    await written(log, treaty);
+    const before = await log.info(session);
+    clock.advance(1000);
+    await createAgent({ provider: scriptedProvider([]), log }).resume(session).result;
+    expect(await log.info(session)).toEqual(before);
+  });
+
+  test('can still be read', async () => {
+    const log = memoryLog();
+    await written(log, treaty);
+    const said = transcript(await snapshot(log, session)).map(({ kind }) => kind);
+    expect(said).toEqual(['user', 'assistant']);
+  });
+
+  test('cannot be steered or approved: who tries is told why', async () => {
+    const log = memoryLog();
+    await written(log, treaty);
+    const run = createAgent({ provider: scriptedProvider([]), log }).resume(session);
+    await expect(run.steer('On')).rejects.toMatchObject({ code: 'not_understood' });
+    await expect(run.abort()).resolves.toBeUndefined();
+    await run.result;
+    expect((await log.info(session))?.hasWork).toBe(false);
+  });
+
+  test('goes on in a fork that was made before it', async () => {
+    const log = memoryLog();
+    await written(log, treaty);
+    const agent = createAgent({ provider: scriptedProvider(['It turned.', 'No.']), log });
+    const { text, stop } = await agent.regenerate(session).result;
+    expect([text, stop.reason]).toEqual(['It turned.', 'stop']);
+    const { through } = (await log.info(session)) ?? { through: 0 };
+    const into = sessionId('whole');
+    await log.fork(session, { into, through });
+    expect((await agent.run('On', { session: into }).result).stop.cause).toBe('not_understood');
+  });
+});
+
+describe('a fact that is not known', () => {
+  test.each([
+    { type: 'weather_noted' },
+    { type: 'weather_noted', must_understand: false },
+    { type: 'weather_noted', must_understand: 'true' },
+  ])('does not keep anybody from going on where it is %o', async (raw) => {
+    const log = memoryLog();
+    await written(log, raw);
+    const provider = scriptedProvider(['It still turns.']);
+    const { text, stop } = await createAgent({ provider, log }).run('And now?', { session }).result;
+    expect([text, stop.reason]).toEqual(['It still turns.', 'stop']);
+  });
+});
