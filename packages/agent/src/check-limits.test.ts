@@ -116,7 +116,7 @@ describe('options that cannot be meant are refused at once', () => {
   );
 
   // Only its form is looked at, though no run could live with it.
-  test.fails('limits.maxCost below nothing', () => {
+  test('limits.maxCost below nothing', () => {
     expect(made({ limits: { maxCost: dollars('-0.50') } })).toThrow(refused('maxCost'));
   });
 

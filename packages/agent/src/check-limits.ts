@@ -1,13 +1,17 @@
-import { isDecimal } from '@millrace/core';
+import { compareDecimals, isDecimal } from '@millrace/core';
 import { AgentError } from './errors/agent-error.ts';
 import type { Limits, RetrySettings } from './run/settings.ts';
 
 /** Refuses what no run could live with, before there is one. */
 export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings): void {
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
-  if (maxCost !== undefined && !isDecimal(maxCost.amount)) throw badCost(maxCost.amount);
+  if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
   for (const [name, value] of Object.entries(retry))
     assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
+}
+
+function isPrice(amount: string): boolean {
+  return isDecimal(amount) && compareDecimals(amount, '0') >= 0;
 }
 
 function assertAtLeast(name: string, value: number, least: number): void {
@@ -17,6 +21,6 @@ function assertAtLeast(name: string, value: number, least: number): void {
 }
 
 function badCost(amount: string): AgentError {
-  const message = `Cannot use maxCost ${amount}: it is an exact decimal such as 0.50`;
+  const message = `Cannot use maxCost ${amount}: it is an exact decimal such as 0.50, 0 or more`;
   return new AgentError('bad_option', message, { option: 'maxCost' });
 }

@@ -123,7 +123,10 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
     { into = ids.session(), signal }: ForkedRunOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
-  ): Run => new LiveRun(settings, { session: into, input, signal, prepare: () => fork(into) });
+  ): Run => {
+    const prepare = () => fork(into);
+    return new LiveRun(settings, { session: into, input, signal, joins: true, prepare });
+  };
   const agent: Agent = {
     name: settings.name,
     run: (input, { session = ids.session(), signal } = {}) =>

@@ -49,7 +49,7 @@ export class CallRunner {
     this.#gate = new Gate(settings.limits.maxParallelTools);
     this.#approvals = new Approvals(context, this.#at);
     this.#places = new ResultPlaces(this.#at, settings.ids, toolItemId, journal.state);
-    this.#handOvers = new HandOvers(this.#at);
+    this.#handOvers = new HandOvers(context, this.#at);
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
@@ -198,6 +198,7 @@ export class CallRunner {
       ...{ context: this.#context, at: this.#at, places: this.#places, stop },
       isOver: () => this.#isOver,
       isAdopted: () => this.#isAdopted,
+      reviewed: (part: ToolResultPart) => this.#handOvers.reviewed(ready, part),
       beside: (part: ToolResultPart) => this.#handOvers.draftsFor(ready, part),
     };
     // After an abort nothing is begun, not even where the log has not told of it yet.

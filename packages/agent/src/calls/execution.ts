@@ -25,6 +25,8 @@ export interface ExecutionOptions {
   readonly isOver: () => boolean;
   /** Whether what comes of it counts. */
   readonly isAdopted: () => boolean;
+  /** The result, or what is said instead. */
+  readonly reviewed: (part: ToolResultPart) => ToolResultPart;
   /** What else is said with the result. */
   readonly beside: (part: ToolResultPart) => readonly DraftRecord[];
 }
@@ -45,7 +47,7 @@ export async function execution(
   mayFail: boolean,
   options: ExecutionOptions,
 ): Promise<boolean> {
-  const { context, at, places, isOver, isAdopted, beside } = options;
+  const { context, at, places, isOver, isAdopted, reviewed, beside } = options;
   const { call, tool, summary } = ready;
   const { journal, settings } = context;
   const { toolCallId, name } = call;
@@ -65,7 +67,7 @@ export async function execution(
     await journal.write([finished(at, about, true, 'completed')]);
     return false;
   }
-  const [part, filled] = placed(places, result, ready);
+  const [part, filled] = placed(places, reviewed(result), ready);
   const end = finished(at, about, part.isError, 'completed');
   await journal.write([...filled, ...beside(part), end]);
   return true;

@@ -139,7 +139,8 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
     case 'item_finished':
       return fact.itemId === turn.itemId && fact.stop ? { ...turn, stop: fact.stop } : turn;
     case 'handed_off':
-      return { ...turn, handedTo: fact.to };
+      // The first one counts.
+      return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
     default:
       return 'toolCallId' in fact ? withCall(turn, fact.toolCallId, fact) : turn;
   }

@@ -12,8 +12,11 @@ export async function checkAnswer({
   return settings.output?.check(answeredValue(last));
 }
 
+/** Tells it from what somebody said. */
+export const byTheLoop = { by: 'the loop' } as const;
+
 /** What the model is told then. */
 export function askedAgain(id: ItemId, problem: string): Item {
   const text = `Your answer does not fit what was asked for:\n${problem}\nAnswer again.`;
-  return { id, kind: 'developer', parts: [{ kind: 'text', text }] };
+  return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: byTheLoop };
 }

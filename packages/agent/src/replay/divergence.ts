@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DraftRecord, LogRecord } from '@millrace/core';
 
 /** Where a replay would have written something else than was recorded. */
@@ -13,10 +14,27 @@ export interface Divergence {
 
 export function divergenceAt(expected: LogRecord, found: readonly DraftRecord[]): Divergence {
   const { offset } = expected;
-  const instead = found.map(nameOf).join(', ');
-  const came = found.length === 0 ? 'nothing comes' : `the loop writes ${instead}`;
-  const message = `Record ${offset} is ${nameOf(expected)}, and ${came}`;
+  const fields = found[0] ? differingFields(expected, found[0]) : [];
+  const message = `Record ${offset} is ${nameOf(expected)}, and ${insteadOf(found, fields)}`;
   return { offset, expected, found, message };
+}
+
+function insteadOf(found: readonly DraftRecord[], fields: readonly string[]): string {
+  if (found.length === 0) return 'nothing comes';
+  if (fields.length > 0) return `the loop writes one of another ${fields.join(', ')}`;
+  return `the loop writes ${found.map(nameOf).join(', ')}`;
+}
+
+/** Where both are of one type: what they say differently, without what that is. */
+function differingFields(expected: LogRecord, found: DraftRecord): readonly string[] {
+  const [one, other] = [contentOf(expected), contentOf(found)];
+  if (one['type'] !== other['type']) return [];
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...keys].filter((key) => !isDeepStrictEqual(one[key], other[key]));
+}
+
+function contentOf({ delta, fact }: DraftRecord | LogRecord): Readonly<Record<string, unknown>> {
+  return (fact ?? delta ?? {}) as unknown as Readonly<Record<string, unknown>>;
 }
 
 function nameOf({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string {

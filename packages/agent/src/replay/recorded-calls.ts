@@ -11,12 +11,18 @@ import type { ApprovalDecision } from '../run/settings.ts';
 
 /** What a tool did, as far as the log was told. */
 export interface RecordedExecution {
-  readonly updates: readonly string[];
+  readonly updates: readonly RecordedUpdate[];
   /** Undefined where it threw and was tried again, was thrown away, or nobody knows. */
   readonly result: ToolResultPart | undefined;
   /** How many records there were when it ended. Undefined where it did not. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
+}
+
+interface RecordedUpdate {
+  readonly text: string;
+  /** How many records there were before it. */
+  readonly after: number;
 }
 
 /** What was decided on a call before anything else was done about it. */
@@ -37,17 +43,18 @@ export function recordedExecutions(
   const executions = new Map<ExecutionId, RecordedExecution>();
   /** Where a call's result goes: the last part that was begun for it. */
   const places = new Map<ToolCallId, PartId>();
-  const told = new Map<PartId, string[]>();
+  const told = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
   /** What is under way for a call. */
   const last = new Map<ToolCallId, ExecutionId>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
       places.set(delta.toolCallId, delta.partId);
-    if (delta?.type === 'append_text') told.get(delta.partId)?.push(delta.chunk);
+    if (delta?.type === 'append_text')
+      told.get(delta.partId)?.push({ text: delta.chunk, after: at });
     if (fact?.type === 'tool_execution_started') {
       const { executionId, toolCallId, child } = fact;
-      const updates: string[] = [];
+      const updates: RecordedUpdate[] = [];
       const place = places.get(toolCallId);
       if (place !== undefined) told.set(place, updates);
       drivers.set(executionId, producer);

@@ -7,6 +7,7 @@ import {
   sessionId,
   toItem,
 } from '@millrace/core';
+import { byTheLoop } from '../output/check-answer.ts';
 
 /** What one driver wrote: a run, or the part of one until its process died. */
 export interface RecordedDrive {
@@ -94,7 +95,8 @@ function givenIds(own: readonly LogRecord[], messages: ReadonlySet<string>): rea
   for (const { fact, turn } of own.slice(Math.max(0, begun))) {
     if (fact?.type === 'turn_started' || fact?.type === 'run_finished') return ids;
     if (fact?.type === 'command_consumed' && messages.has(fact.key)) return ids;
-    if (fact?.type === 'item_started' && turn === 0) ids.push(fact.itemId);
+    if (fact?.type !== 'item_started' || turn !== 0) continue;
+    if (fact.metadata?.['by'] !== byTheLoop.by) ids.push(fact.itemId);
   }
   return ids;
 }

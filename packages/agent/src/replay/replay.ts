@@ -56,7 +56,8 @@ async function playDrive(
   const { session, records } = recording;
   const stage = new Stage();
   const log = new ReplayedLog(records, stage, drive);
-  const played = replayedSettings(settings, { recording, drive, stage, log }, observers);
+  const scene = { recording, drive, stage, log, root: settings.name };
+  const played = replayedSettings(settings, scene, observers);
   const input = drive.given.length === 0 ? undefined : drive.given;
   const run = new LiveRun(played, { session, input, signal: undefined });
   // A run whose driver died is left where that happened.

@@ -5,6 +5,7 @@ import { type Divergence, divergenceAt } from './divergence.ts';
 import type { RecordedDrive } from './recorded-drive.ts';
 import { isSameDraft } from './same-draft.ts';
 import type { Stage } from './stage.ts';
+import { waitsAfter } from './waits-after.ts';
 
 interface Pending {
   readonly drafts: readonly DraftRecord[];
@@ -106,8 +107,12 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     }
   }
 
-  /** A command that the driver's next word answers came with what was written before it. */
+  /**
+   * A command that the driver's next word answers came with what was written before it; unless that was
+   * something after which the driver waits for others, and has time to hear it.
+   */
   #heardWith(count: number): number {
+    if (waitsAfter(this.#records, count - 1)) return count;
     const { producer, end } = this.#drive;
     let next = count;
     while (next < end && this.#records[next]?.producer !== producer) next++;
@@ -148,11 +153,13 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     const wrong = this.#pending.find(
       ({ drafts: [first] }) => first && !rest.some((record) => isSameDraft(first, record)),
     );
-    const diverge = (found: readonly DraftRecord[]) =>
-      this.#over.resolve(divergenceAt(expected, found));
-    if (wrong !== undefined) return diverge(wrong.drafts);
+    const diverge = ({ drafts }: Pick<Pending, 'drafts'>) => {
+      const same = drafts.findIndex((draft, at) => !rest[at] || !isSameDraft(draft, rest[at]));
+      this.#over.resolve(divergenceAt(rest[Math.max(0, same)] ?? expected, drafts.slice(same)));
+    };
+    if (wrong !== undefined) return diverge(wrong);
     clearTimeout(this.#patience);
-    const waiting = this.#pending[0]?.drafts ?? [];
+    const waiting = this.#pending[0] ?? { drafts: [] };
     this.#patience = setTimeout(() => diverge(waiting), patienceMs);
   }
 

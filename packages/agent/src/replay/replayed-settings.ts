@@ -23,7 +23,7 @@ export function replayedSettings(
   );
   return {
     ...settings,
-    providers: replayedProviders(scene),
+    providers: replayedProviders(scene, settings.name),
     tools: new Map(tools),
     instructions: undefined,
     contextFilters: [],

@@ -24,7 +24,10 @@ async function performed(
   { executionId, update }: ToolContext,
 ): Promise<ToolReturn> {
   const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
-  for (const text of updates) update(text);
+  for (const told of updates) {
+    await stage.reached(told.after);
+    update(told.text);
+  }
   await stage.reached(after ?? Number.POSITIVE_INFINITY);
   if (result === undefined) throw new Error('It failed, and was tried again');
   const { text, value, isError, attachments, metadata } = result;

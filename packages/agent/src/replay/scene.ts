@@ -9,6 +9,8 @@ export interface Scene {
   readonly drive: RecordedDrive;
   readonly stage: Stage;
   readonly log: ReplayedLog;
+  /** The name of the agent that is replayed, which may hand over to others. */
+  readonly root: string;
 }
 
 /** The turn that is played. */

@@ -6,6 +6,7 @@ import {
   type PartId,
   transcript,
 } from '@millrace/core';
+import type { Provider } from '@millrace/providers';
 import { type Compaction, coverable } from '../context/compaction.ts';
 import { contextOf, summaryId } from '../context/context-of.ts';
 import { withBytes } from './build-request.ts';
@@ -20,11 +21,11 @@ export async function compact(
   context: RunContext,
   turn: number,
   { keepSteps, summarize }: Compaction,
+  provider: Provider | undefined,
 ): Promise<boolean> {
   const { journal, settings, standing } = context;
   const said = contextOf(transcript(journal.state), journal.loop.compacted);
   const itemIds = coverable(said, keepSteps).flat();
-  const [provider] = settings.providers;
   if (itemIds.length === 0 || provider === undefined) return false;
   const at = { turn, attempt: 1 };
   if (summarize === false) {

@@ -1,4 +1,5 @@
 import { transcript } from '@millrace/core';
+import type { Provider } from '@millrace/providers';
 import { coverable, summaryPrompt } from '../context/compaction.ts';
 import { contextOf } from '../context/context-of.ts';
 import { compact } from './compact.ts';
@@ -28,13 +29,15 @@ export class Compactor {
     return steps >= (isFirst || isTooLong ? 1 : keepSteps);
   }
 
-  async compact(turn: number): Promise<void> {
+  async compact(turn: number, provider: Provider | undefined): Promise<void> {
     const { settings, journal } = this.#context;
     const { compaction = byCommand } = settings;
-    const isDone = await compact(this.#context, turn, compaction).catch((error: unknown) => {
-      this.#putOff();
-      throw error;
-    });
+    const isDone = await compact(this.#context, turn, compaction, provider).catch(
+      (error: unknown) => {
+        this.#putOff();
+        throw error;
+      },
+    );
     if (!isDone && journal.failure === undefined) this.#putOff();
   }
 

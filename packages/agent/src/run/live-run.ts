@@ -35,6 +35,8 @@ export interface RunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
+  /** What is said goes into the run that is found open, where it stands between turns. */
+  readonly joins?: boolean | undefined;
   /** Makes the session, or looks for it, before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
@@ -226,7 +228,7 @@ export class LiveRun implements Run {
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
-    const { input } = this.#options;
+    const { input, joins = false } = this.#options;
     const given = input === undefined ? [] : inputItems(input, ids);
     const used = usedId(given, journal.state);
     if (used !== undefined) throw idUsed(this.session, used);
@@ -237,7 +239,9 @@ export class LiveRun implements Run {
     const opening = [...mended, ...unheard(found, stale)];
     if (opening.length > 0) await journal.write(opening);
     const isKept = journal.loop.turn?.stop?.cause === interrupted.cause;
-    const isAwaited = given.length > 0 || (isKept && journal.loop.commands.length > 0);
+    const mayJoin = joins && journal.loop.turn === undefined;
+    const isNew = given.length > 0 && !mayJoin;
+    const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;

@@ -111,7 +111,7 @@ describe('a history that is refused', () => {
   });
 
   // Its one more try is counted together with those of other errors in the turn.
-  test.fails('is sent once more also where another error came before', async () => {
+  test('is sent once more also where another error came before', async () => {
     const script = [thinks('a'), fails('overloaded'), fails('history_rejected'), 'It is there.'];
     const provider = scriptedProvider(script);
     expect((await run(provider)).text).toBe('It is there.');
@@ -183,7 +183,7 @@ describe('a provider that took another’s place', () => {
   });
 
   // A summary is always asked of the first provider, and so fails as long as that is dead.
-  test.fails('is asked for the summary too, where what was said gets long', async () => {
+  test('is asked for the summary too, where what was said gets long', async () => {
     const usage = { input: 900, output: 100 };
     const dead = named('p0', fails('auth'));
     const alive = named('p1', { ...thinks('a'), usage }, 'A is there.', 'Done.');

@@ -64,6 +64,12 @@ export class TurnRequest {
     await wait(settings.clock, delayMs, signal);
   }
 
+  /** The one that is asked now. */
+  get provider(): Provider | undefined {
+    const { providers } = this.#context.settings;
+    return providers[providers === this.#providers ? this.#index : 0];
+  }
+
   /** A provider that took another's place keeps it, until another agent brings its own. */
   #begin(turn: number): void {
     const { providers } = this.#context.settings;
@@ -94,10 +100,11 @@ export class TurnRequest {
   #delayAfter(error: ProviderError): number | undefined {
     const { retry, providers, random } = this.#context.settings;
     const failures = ++this.#failures;
-    const tries = { yes: retry.maxAttempts, once: 2, once_without_reasoning: 2, no: 1 };
-    const most = Math.min(retry.maxAttempts, tries[error.retry]);
+    const isOnce = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
+    const tries = { yes: retry.maxAttempts, once: 2, no: 1 };
+    const most = isOnce ? retry.maxAttempts : error.retry in tries ? tries[error.retry as 'no'] : 1;
     const hinted = error.retryAfterMs ?? 0;
-    if (failures < most && hinted <= retry.maxDelayMs) {
+    if (failures < Math.min(most, retry.maxAttempts) && hinted <= retry.maxDelayMs) {
       if (error.retry === 'once_without_reasoning')
         this.#filters = [dropReasoning({ keepAnswers: 0 })];
       const grown = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));

@@ -121,7 +121,7 @@ export class RunDriver {
         return undefined;
       case 'compact':
         if (step.keys.length > 0) await this.#write(step.keys.map(consumed));
-        await this.#compactor.compact(step.turn);
+        await this.#compactor.compact(step.turn, this.#request.provider);
         return undefined;
       case 'request':
         await this.#doRequest(step.turn);

@@ -177,7 +177,7 @@ describe('of two hand-offs in one turn', () => {
   });
 
   // Who handed over is known to one CallRunner alone: after a resume the second one is written too, and counts.
-  test.fails('the first counts also where the second is approved after it, by whoever resumes', async () => {
+  test('the first counts also where the second is approved after it, by whoever resumes', async () => {
     const { one, two } = cast();
     const log = memoryLog();
     const front = agentOf('front', [both], {

@@ -35,7 +35,7 @@ export function readOutputTool({
       if (bytes === undefined) throw new Error(`There is no output ${output}.`);
       if (bytes.length === 0) return `There is nothing at byte ${start}: it ends before that.`;
       // A stretch may begin or end inside a character; what is cut there is shown as U+FFFD.
-      const text = new TextDecoder().decode(bytes);
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
       const isLast = bytes.length < end - start;
       return isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
     },

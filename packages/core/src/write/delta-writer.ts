@@ -78,7 +78,12 @@ export class DeltaWriter {
 
   /** Goes on with a result that another writer left open, of which there is so much already. */
   goOn(begin: BeginPart & { readonly kind: 'tool_result' }, length: number): TextWriter {
+    const { partId, itemId } = begin;
     this.#check(begin);
+    const isOther = itemId !== this.#options.itemId || this.#used.has(partId);
+    this.#assert(isOther ? 'conflict' : undefined, 'go on with a part', { partId });
+    const isLength = Number.isSafeInteger(length) && length >= 0;
+    this.#assert(isLength ? undefined : 'gap', 'go on with a part', { partId, length });
     const writer = new TextPartWriter<'tool_result'>(begin, this.#limits, this.#outlet, length);
     this.#used.add(begin.partId);
     this.#open.set(begin.partId, writer);

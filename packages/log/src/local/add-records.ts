@@ -19,7 +19,9 @@ export function addRecords(
   now: number,
 ): Added {
   const records = numberRecords(row, drafts, producer, now);
-  const grown = { ...row, through: row.through + records.length, changedAt: now };
+  // Who only asks what is new changes nothing.
+  const changedAt = records.length > 0 ? now : row.changedAt;
+  const grown = { ...row, through: row.through + records.length, changedAt };
   shelf.putSession(grown);
   shelf.insert(row.session, records);
   const next = remember(shelf, grown, records);
