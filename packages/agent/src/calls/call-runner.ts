@@ -70,6 +70,12 @@ export class CallRunner {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
   }
 
+  /** The response is on the log with its calls: what was begun while it streamed counts. */
+  get #hasEnded(): boolean {
+    const { turn } = this.#context.journal.loop;
+    return turn?.attempt === this.#at.attempt && turn.stop?.reason === 'tool_use';
+  }
+
   get #isOver(): boolean {
     return this.#stop.signal.aborted || this.#context.standing.isAborting;
   }
@@ -197,7 +203,7 @@ export class CallRunner {
     const options = {
       ...{ context: this.#context, at: this.#at, places: this.#places, stop },
       isOver: () => this.#isOver,
-      isAdopted: () => this.#isAdopted,
+      isAdopted: () => this.#isAdopted || this.#hasEnded,
       reviewed: (part: ToolResultPart) => this.#handOvers.reviewed(ready, part),
       beside: (part: ToolResultPart) => this.#handOvers.draftsFor(ready, part),
     };

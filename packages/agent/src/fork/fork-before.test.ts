@@ -193,6 +193,10 @@ describe('edit', () => {
       agent.edit(session, second as ItemId, 'Not the second', { into }),
     );
     expect(text).toBe('Another two.');
+    // The run that the second one began is not in it.
+    const { records } = await log.read(session);
+    const runs = records.filter(({ fact }) => fact?.type === 'run_finished');
+    expect((await log.info(into))?.origin?.through).toBe(runs[0]?.offset);
     expect(await textsIn(log)).toEqual([
       ...['user: First', 'assistant: One.', 'user: Not the second', 'assistant: Another two.'],
     ]);
@@ -207,7 +211,7 @@ describe('edit', () => {
       ...['user: Not the first', 'assistant: Another one.'],
     ]);
     expect(asRead(provider.calls[1]?.request.items ?? [])).toEqual(['user: Not the first']);
-    expect((await log.info(run.session))?.origin?.session).toBe(session);
+    expect((await log.info(run.session))?.origin).toEqual({ session, through: 0 });
   });
 
   test('takes items as run does', async () => {

@@ -39,7 +39,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
         return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
-      return { ...answered, standing: new Map(state.standing).set(rule, until) };
+      const longest = Math.max(until, state.standing.get(rule) ?? 0);
+      return { ...answered, standing: new Map(state.standing).set(rule, longest) };
     }
     case 'turn_started':
       return startTurn(state, turn);

@@ -19,7 +19,7 @@ export interface RunContext {
 }
 
 /** Where a run stands, before it is on the log. */
-export interface Standing {
+interface Standing {
   /** An abort is on its way to the log: nothing is begun after it. */
   isAborting: boolean;
   /** Nothing that comes now is part of the turn. */

@@ -105,7 +105,8 @@ export class LiveRun implements Run {
   }
 
   approve(toolCallId: ToolCallId, { input, by, until }: ApproveOptions = {}): Promise<void> {
-    return this.#decide({ type: 'approve', toolCallId, input, by, until });
+    const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
+    return this.#decide({ type: 'approve', toolCallId, input, by, until: lasting });
   }
 
   deny(toolCallId: ToolCallId, { reason, by }: DenyOptions = {}): Promise<void> {

@@ -53,6 +53,7 @@ export class RunDriver {
   async drive(): Promise<Stop> {
     this.#context.standing.isRunEnding = false;
     this.#isDriving = true;
+    this.#repairs = 0;
     await this.#ear.hear();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {

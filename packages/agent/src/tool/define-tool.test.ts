@@ -58,7 +58,7 @@ describe('isCall', () => {
   });
 
   test('is false for another tool, and for input that does not fit', async () => {
-    const other = await toldOf('count', { from: '1' });
+    const other = await toldOf('count', { from: '1', path: 'it would fit' });
     expect(other.filter(isReady)).toHaveLength(1);
     expect(other.filter((event) => read.isCall(event))).toEqual([]);
     const wrong = await toldOf('read', { path: 5 });

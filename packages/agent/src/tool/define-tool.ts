@@ -80,7 +80,9 @@ export function defineTool<const Name extends string, Input extends Schema>(
 function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (event.type !== 'tool_call_ready' || event.name !== name) return false;
   const result = schema['~standard'].validate(event.input);
-  return !(result instanceof Promise) && result.issues === undefined;
+  if (!(result instanceof Promise)) return result.issues === undefined;
+  result.catch(() => {});
+  return false;
 }
 
 function schemaOf(name: string, schema: Schema): JsonObject {
