@@ -34,7 +34,7 @@ describe('README.md', () => {
   });
 });
 
-test.each(globSync('packages/*/README.md'))('%s has snippets that run', (path) => {
+test.each(globSync('{packages,apps}/*/README.md'))('%s has snippets that run', (path) => {
   for (const { code } of snippetsOf(readFileSync(path, 'utf8'))) run(code);
 });
 
@@ -50,7 +50,7 @@ test('every relative link in a document leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
-test('npm start folds an example without a terminal, and explains a name that it does not know', () => {
+test('00-fold-live folds an example without a terminal, and explains a name that it does not know', () => {
   const example = ['--conditions=@millrace/source', 'examples/00-fold-live.ts'];
   const printed = execFileSync(process.execPath, example, { encoding: 'utf8' });
   expect(printed).toContain('tool_call_ready');

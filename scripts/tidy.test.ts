@@ -9,6 +9,7 @@ const layers: readonly (readonly string[])[] = [
   ['@millrace/providers', '@millrace/log'],
   ['@millrace/agent'],
   ['@millrace/tools'],
+  ['millrace'],
 ];
 
 /** These also run where Node is not. */
@@ -22,15 +23,15 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-const packages = globSync('packages/*/package.json').map((path) => ({
+const packages = globSync('{packages,apps}/*/package.json').map((path) => ({
   folder: dirname(path),
   manifest: JSON.parse(readFileSync(path, 'utf8')) as Manifest,
 }));
 
-const isTest = (path: string) => path.endsWith('.test.ts') || path.includes('/testing/');
+const isTest = (path: string) => /\.test\.tsx?$/.test(path) || path.includes('/testing/');
 const sourcesIn = (folder: string) =>
   globSync(`${folder}/**/*.{ts,tsx}`, { exclude: ['**/node_modules/**', '**/dist/**'] });
-const sources = sourcesIn('packages').filter((path) => !isTest(path));
+const sources = sourcesIn('{packages,apps}').filter((path) => !isTest(path));
 
 const rowOf = (name: string) => layers.findIndex((row) => row.includes(name));
 

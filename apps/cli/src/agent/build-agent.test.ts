@@ -1,0 +1,332 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Item,
+  type JsonObject,
+  type Part,
+  type SessionId,
+  sessionId,
+  type ToolCallId,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
+import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
+import { chosenOf, folderWith, type Staged, stage } from '../testing/stage.ts';
+
+const session = sessionId('s');
+let made = 0;
+const calls = (...given: readonly (readonly [name: string, input: JsonObject])[]) => ({
+  content: {
+    parts: given.map(([name, input]) => toolCallPart(toolCallId(`${name} ${++made}`), name, input)),
+  },
+});
+const write = (path: string): Scripted => calls(['write', { path, content: 'x' }]);
+
+const resultsOf = (items: readonly Item[]) =>
+  items
+    .flatMap(({ parts }): readonly Part[] => parts)
+    .flatMap((part) => (part.kind === 'tool_result' ? [part.text] : []));
+
+/** Runs, and allows what is asked about. */
+async function run({ agent }: Pick<Staged, 'agent'>, of: SessionId = session) {
+  const going = agent.run('Go', { session: of });
+  const asked: string[] = [];
+  for await (const event of going.events) {
+    if (event.type !== 'approval_asked') continue;
+    asked.push(event.name);
+    await going.approve(event.id);
+  }
+  const result = await going.result;
+  return { ...result, asked, results: resultsOf(result.items) };
+}
+
+/** The first call in a session that somebody is asked about. */
+async function firstAsk({ log }: Staged, of: SessionId): Promise<ToolCallId> {
+  for await (const { records } of log.follow(of))
+    for (const { fact } of records) if (fact?.type === 'approval_asked') return fact.toolCallId;
+  throw new Error('Nobody is asked about anything');
+}
+
+const namesOf = ({ tools }: Staged) => tools.map(({ name }) => name);
+const reading = ['read', 'ls', 'grep', 'glob', 'read_output'];
+const changing = ['edit', 'write', 'bash'];
+
+describe('the tools are those of the folder', () => {
+  test('with questions where somebody is there, and without them in scripts', async () => {
+    const provider = scriptedProvider([]);
+    expect(namesOf(await stage({ provider }))).toEqual([
+      ...reading,
+      ...changing,
+      'task',
+      'ask_user',
+    ]);
+    const script = await stage({ provider, approve: 'park' });
+    expect(namesOf(script)).toEqual([...reading, ...changing, 'task']);
+  });
+
+  test('that change nothing, where it is to be read alone', async () => {
+    const config = { permissions: { mode: 'read-only', rules: [] } } as const;
+    const mcpServers = [stdioServer()];
+    const built = await stage({
+      provider: scriptedProvider([]),
+      config: { ...config, mcpServers },
+    });
+    expect(namesOf(built)).toEqual([...reading, 'task', 'ask_user']);
+    const task = built.tools.find(({ name }) => name === 'task');
+    expect(task?.description).not.toContain('worker');
+  });
+
+  test('and of MCP servers; one that fails is reported and left out', async () => {
+    const broken = { name: 'broken', stdio: { command: join(folderWith(), 'no-such-program') } };
+    const provider = scriptedProvider([calls(['test_echo', { text: 'hi' }]), 'Done.']);
+    const built = await stage({ provider, config: { mcpServers: [broken, stdioServer()] } });
+    expect(built.problems).toHaveLength(1);
+    expect(built.problems[0]).toMatch(/broken.* It is left out\.$/s);
+    const { results, asked } = await run(built);
+    expect([results, asked]).toEqual([['hi'], ['test_echo']]);
+  });
+});
+
+describe('what may be done', () => {
+  test('is by the rules of the configuration', async () => {
+    const cwd = folderWith({ 'a.txt': 'a', '.env': 'hush' });
+    const rules = [
+      { tool: 'write', path: 'out/**', decision: 'allow' },
+      { path: '.env', decision: 'deny' },
+    ] as const;
+    const provider = scriptedProvider([
+      calls(
+        ['write', { path: 'out/a', content: 'x' }],
+        ['read', { path: '.env' }],
+        ['read', { path: 'a.txt' }],
+        ['grep', { pattern: 'hush' }],
+      ),
+      'Done.',
+    ]);
+    const built = await stage({ provider, cwd, config: { permissions: { mode: 'ask', rules } } });
+    const { asked, results } = await run(built);
+    expect(asked).toEqual([]);
+    expect(results).toEqual([
+      'Made out/a: 1 line',
+      expect.stringContaining('.env is denied'),
+      '1\ta',
+      'Nothing matches.',
+    ]);
+  });
+
+  test('is not asked about again once it is remembered, for the session or for ever', async () => {
+    const [cwd, home] = [folderWith(), folderWith()];
+    const env = { XDG_CONFIG_HOME: home };
+    const config = await loadConfig({ args: {}, env, cwd });
+    const script = ['a', 'b', 'c'].map(write);
+    const built = await stage({ provider: scriptedProvider([...script, 'Done.']), cwd, config });
+    await built.remember({ tool: 'write', path: 'a', exact: true, decision: 'allow' }, 'session');
+    const always = ['b', 'bb'].map((path) =>
+      built.remember({ tool: 'write', path, exact: true, decision: 'allow' }, 'always'),
+    );
+    await Promise.all(always);
+    expect((await run(built)).asked).toEqual(['write']);
+    expect(built.policy().remembered).toHaveLength(3);
+    const later = await loadConfig({ args: {}, env, cwd });
+    expect(later.permissions.rules).toHaveLength(2);
+    expect(statSync(later.foldersFile ?? '').mode & 0o777).toBe(0o600);
+    const next = await stage({
+      provider: scriptedProvider([...script, 'Done.']),
+      cwd,
+      config: later,
+    });
+    expect((await run(next)).asked).toHaveLength(2);
+    const elsewhere = await loadConfig({ args: {}, env, cwd: folderWith() });
+    expect(elsewhere.permissions.rules).toEqual([]);
+  });
+
+  test('and what is denied meanwhile is not found any more', async () => {
+    const cwd = folderWith({ 'a.txt': 'hush', 'b.txt': 'hush' });
+    const look = calls(['grep', { pattern: 'hush', mode: 'files' }]);
+    const built = await stage({ provider: scriptedProvider([look, '.', look, '.']), cwd });
+    expect((await run(built)).results).toEqual(['a.txt\nb.txt']);
+    await built.remember({ path: 'b.txt', decision: 'deny' }, 'session');
+    expect((await run(built)).results).toEqual(['a.txt']);
+  });
+
+  test('waits for nobody in a script: the run is parked, and a sub-agent is told no', async () => {
+    const task = calls(['task', { agent: 'worker', task: 'Write a' }]);
+    const provider = scriptedProvider([
+      task,
+      write('a'),
+      'I was not allowed.',
+      write('b'),
+      'Done.',
+    ]);
+    const built = await stage({ provider, approve: 'park' });
+    const { stop, items } = await built.agent.run('Go', { session }).result;
+    expect(stop.reason).toBe('parked');
+    expect(resultsOf(items)[0]).toBe('I was not allowed.');
+    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain('nobody who could be asked');
+    expect(existsSync(join(built.cwd, 'b'))).toBe(false);
+  });
+
+  test('by a sub-agent is asked about in its own session, and can be allowed there', async () => {
+    const cwd = folderWith({ 'README.md': '# A\n' });
+    const built = await stage({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd });
+    const going = built.agent.run('A worker sub-agent, please', { session });
+    let child: SessionId | undefined;
+    for await (const event of going.events) {
+      if (event.type === 'tool_execution_started') child = event.child;
+      // It has a session since it speaks.
+      if (event.type === 'tool_execution_update' && child !== undefined) break;
+    }
+    if (child === undefined) throw new Error('It has no session');
+    const ask = await firstAsk(built, child);
+    await built.log.submit(child, { type: 'approve', toolCallId: ask }, 'k');
+    expect((await going.result).stop.reason).toBe('stop');
+    expect(existsSync(join(cwd, 'millrace-demo.md'))).toBe(true);
+  });
+});
+
+describe('a question of the model', () => {
+  const ask = calls(['ask_user', { question: 'Red or blue?' }]);
+
+  test('is answered by whoever is there then, and dismissed where nobody is', async () => {
+    const built = await stage({ provider: scriptedProvider([ask, '.', ask, '.', ask, '.']) });
+    expect((await run(built)).results[0]).toContain('gave no answer');
+    built.answerBy(async ({ question }) => `${question} Blue.`);
+    expect((await run(built)).results).toEqual(['Red or blue? Blue.']);
+    built.answerBy(undefined);
+    expect((await run(built)).results[0]).toContain('gave no answer');
+  });
+});
+
+describe('the model is told', () => {
+  test('who it is, where it is, and what the project and the person want', async () => {
+    const cwd = folderWith({
+      '.git/HEAD': 'ref: refs/heads/tides/high\n',
+      'AGENTS.md': 'Tabs, never spaces.',
+      'inner/AGENTS.md': 'Here spaces.',
+    });
+    const provider = scriptedProvider(['Yes.']);
+    const clock = new VirtualClock(Date.UTC(2026, 10, 15));
+    const inner = join(cwd, 'inner');
+    const built = await stage({ provider, cwd: inner, clock, config: { system: 'Speak French.' } });
+    await built.agent.run('Hello').result;
+    const [system] = provider.calls[0]?.request.items ?? [];
+    const text = system?.parts[0]?.kind === 'text' ? system.parts[0].text : '';
+    expect(system?.kind).toBe('system');
+    expect(text).toMatch(/^You are Millrace/);
+    for (const told of [`Folder: ${inner}`, `Platform: ${process.platform}`, '2026-11-15'])
+      expect(text).toContain(told);
+    expect(text).toContain('Git branch, when the session began: tides/high');
+    expect(text.indexOf('Tabs, never')).toBeLessThan(text.indexOf('Here spaces.'));
+    expect(text.endsWith('Speak French.')).toBe(true);
+  });
+
+  test('what it will see again: the instructions, and what was said to it last', async () => {
+    const provider = scriptedProvider([calls(['ls', {}]), 'Yes.']);
+    const built = await stage({ provider });
+    await run(built);
+    const [first, second] = provider.calls.map(({ request }) => request);
+    const ids = (at: readonly number[]) => at.map((index) => second?.items[index]?.id);
+    expect(first?.cache?.upTo[0]).toBe('instructions');
+    expect(second?.items.map(({ kind }) => kind)).toEqual(['system', 'user', 'assistant', 'tool']);
+    expect(second?.cache?.upTo).toEqual(ids([0, 1, 3]));
+  });
+
+  test('what its configuration asks for', async () => {
+    const provider = scriptedProvider(['Yes.']);
+    const request = { reasoning: 'low', maxOutputTokens: 10 } as const;
+    await run(await stage({ provider, chosen: chosenOf(provider, { request }) }));
+    expect(provider.calls[0]?.request).toMatchObject(request);
+  });
+});
+
+describe('the same agent with something else', () => {
+  test('has another model, and shares rules, questions and tools', async () => {
+    const [first, second] = [
+      scriptedProvider([write('a'), 'One.']),
+      scriptedProvider([write('b'), 'Two.']),
+    ];
+    const built = await stage({ provider: first });
+    const other = built.with({ chosen: chosenOf(second) });
+    await built.remember({ tool: 'write', decision: 'allow' }, 'session');
+    expect(other.chosen.provider).toBe(second);
+    expect(other.policy()).toBe(built.policy());
+    expect((await run(built)).text).toBe('One.');
+    expect(await run(other)).toMatchObject({ text: 'Two.', asked: [] });
+    expect(second.calls[0]?.request.items.some(({ kind }) => kind === 'assistant')).toBe(true);
+    expect(other.tools.slice(0, 8)).toEqual(built.tools.slice(0, 8));
+  });
+
+  test('answers in a form', async () => {
+    const built = await stage({ provider: demoProvider({ pauseMs: 0 }) });
+    const output = z.object({ city: z.string() });
+    const { value } = await built.with({ output }).agent.run('Where?').result;
+    expect(output.safeParse(value).success).toBe(true);
+  });
+
+  test('tells others what happens', async () => {
+    const built = await stage({ provider: scriptedProvider(['Yes.']) });
+    const told: string[] = [];
+    const observers = [
+      (_: unknown, events: readonly { readonly type: string }[]) =>
+        void told.push(...events.map(({ type }) => type)),
+    ];
+    await built.with({ observers }).agent.run('Hello').result;
+    expect(told).toContain('assistant_text_delta');
+  });
+});
+
+describe('there is an end to', () => {
+  test('turns, tokens and money, as it is configured', async () => {
+    const costs = [{ amount: '0.6', currency: 'USD' }];
+    const step = { ...calls(['ls', {}]), usage: { input: 60, costs } };
+    const limits = [
+      [{ maxTurns: 2 }, '2 turns'],
+      [{ maxTokens: 100 }, '100 tokens'],
+      [{ maxCost: { amount: '1', currency: 'USD' } }, '1 USD'],
+    ] as const;
+    for (const [given, cause] of limits) {
+      const provider = scriptedProvider(Array.from({ length: 5 }, () => step));
+      const { stop } = await run(await stage({ provider, config: { limits: given } }));
+      expect([stop, provider.calls.length]).toEqual([{ reason: 'limit', cause }, 2]);
+    }
+  });
+
+  test.each([
+    ['four fifths of what the model can take', { contextTokens: 1000 }, {}, 800],
+    ['what is configured', { contextTokens: 1000 }, { compactAtTokens: 500 }, 500],
+    ['250,000 at most', { contextTokens: 1_000_000 }, {}, 250_000],
+    ['150,000 where nothing is known', {}, {}, 150_000],
+  ])('what is sent at once: it is summarised at %s', async (_what, chosen, config, tokens) => {
+    const asked = async (input: number) => {
+      const steps = Array.from({ length: 7 }, () => ({
+        ...calls(['ls', { path: `${made}/..` }]),
+        usage: { input, output: 0 },
+      }));
+      const provider = scriptedProvider([...steps, 'Done.']);
+      const built = await stage({ provider, chosen: chosenOf(provider, chosen), config });
+      await run(built);
+      return provider.calls.some(({ request }) =>
+        JSON.stringify(request).includes('Summarise the'),
+      );
+    };
+    expect([await asked(tokens - 1), await asked(tokens)]).toEqual([false, true]);
+  });
+});
+
+test('a session says who drives it', async () => {
+  const built = await stage({ provider: scriptedProvider([]) });
+  expect(built.agent.name).toBe(`millrace (process ${process.pid})`);
+});
+
+test('a folder that is not there is refused', async () => {
+  const cwd = join(folderWith(), 'nowhere');
+  await expect(stage({ provider: scriptedProvider([]), cwd })).rejects.toThrow(
+    'it is not a folder',
+  );
+});

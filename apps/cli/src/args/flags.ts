@@ -1,0 +1,119 @@
+import type { HelpTopic } from './args.ts';
+
+/** What a flag belongs to; `run` is the chat and the print. */
+export type FlagOwner = 'run' | 'print' | HelpTopic;
+
+export interface Flag {
+  readonly short?: string;
+  /** Shown for its value. `[…]`: it may be left out. None: it takes none. */
+  readonly value?: string;
+  readonly of: readonly FlagOwner[];
+  /** For the help. */
+  readonly help: string;
+  /** For the help of one command, where it is another matter. */
+  readonly helpOf?: Partial<Record<FlagOwner, string>>;
+}
+
+export type FlagName =
+  | 'print'
+  | 'json'
+  | 'output-schema'
+  | 'verbose'
+  | 'model'
+  | 'continue'
+  | 'resume'
+  | 'cwd'
+  | 'config'
+  | 'store'
+  | 'system'
+  | 'max-turns'
+  | 'max-tokens'
+  | 'max-cost'
+  | 'yes'
+  | 'read-only'
+  | 'allow'
+  | 'deny'
+  | 'trust'
+  | 'all'
+  | 'output'
+  | 'speed'
+  | 'no-color'
+  | 'help'
+  | 'version';
+
+const all: readonly FlagOwner[] = ['run', 'print', 'sessions', 'replay', 'inspect', 'doctor'];
+const run: readonly FlagOwner[] = ['run', 'print'];
+
+/** Every flag that there is, in the order of the help. One name means one thing in all commands. */
+const flags: Readonly<Record<FlagName, Flag>> = {
+  print: {
+    short: 'p',
+    value: '[text]',
+    of: run,
+    help: 'Answer once and print it, for scripts. Piped input is context, or the text itself',
+  },
+  json: {
+    of: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
+    help: 'Print JSON for programs',
+    helpOf: { print: 'With -p: print all that happens as JSON, one event a line' },
+  },
+  'output-schema': {
+    value: '<file>',
+    of: ['print'],
+    help: 'With -p: print an object that fits this JSON schema, or fail',
+  },
+  verbose: { of: ['print'], help: 'With -p: say on standard error what it does' },
+  model: {
+    short: 'm',
+    value: '<name>',
+    of: run,
+    help: 'A name of your configuration, provider/model, or "demo"',
+  },
+  continue: { short: 'c', of: run, help: 'Go on with the last session of this folder' },
+  resume: {
+    short: 'r',
+    value: '[id]',
+    of: run,
+    help: 'Go on with a session: by its id or how that begins, or choose from a list',
+  },
+  cwd: { value: '<dir>', of: all, help: 'Work in this folder' },
+  config: { value: '<file>', of: all, help: 'Use this configuration file and no other' },
+  store: { value: '<file>', of: all, help: 'Keep the sessions in this file' },
+  system: { value: '<text>', of: run, help: 'Further instructions for the model' },
+  'max-turns': { value: '<n>', of: run, help: 'Stop after so many requests' },
+  'max-tokens': { value: '<n>', of: run, help: 'Stop after so many tokens, in and out' },
+  'max-cost': { value: '<dollars>', of: run, help: 'Stop when it has cost so much: 0.50' },
+  yes: {
+    short: 'y',
+    of: ['run', 'print', 'sessions'],
+    help: 'Do not ask: every tool runs, commands and changes of files too, unless a rule is against it',
+    helpOf: { sessions: 'Delete without asking' },
+  },
+  'read-only': { of: run, help: 'Only tools that look; nothing is changed and nothing is run' },
+  allow: {
+    value: '<rule>',
+    of: run,
+    help: 'Allow without asking: "bash:git status", "write:src/**"',
+  },
+  deny: {
+    value: '<rule>',
+    of: run,
+    help: 'Never allow: "bash:git push", "*:.env". Wins over the rest',
+  },
+  trust: {
+    of: run,
+    help: "Take all of this folder's millrace.json, programs it starts included, until it changes",
+  },
+  all: { short: 'a', of: ['sessions'], help: 'Those of every folder' },
+  output: { short: 'o', value: '<file>', of: ['sessions'], help: 'Where export writes' },
+  speed: { value: '<n>', of: ['replay'], help: 'Times as fast as it was; "max" is at once' },
+  'no-color': { of: all, help: 'No colours; NO_COLOR=1 does the same' },
+  help: { short: 'h', of: all, help: 'Say how it is used' },
+  version: { short: 'v', of: all, help: 'Say which version it is' },
+};
+
+export const flagNames: readonly FlagName[] = Object.keys(flags) as readonly FlagName[];
+
+export function flagOf(name: FlagName): Flag {
+  return flags[name];
+}

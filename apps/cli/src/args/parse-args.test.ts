@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Args } from './args.ts';
+import { flagNames, flagOf } from './flags.ts';
+import { helpText } from './help-text.ts';
+import { parseArgs } from './parse-args.ts';
+import { UsageError } from './usage-error.ts';
+
+const parse = (...argv: readonly string[]) => parseArgs(argv);
+
+describe('without a command', () => {
+  test('nothing at all is a chat in a new session', () => {
+    expect(parse()).toMatchObject({
+      command: 'chat',
+      prompt: undefined,
+      session: 'new',
+      rules: [],
+    });
+  });
+
+  test('words are the first thing to say, wherever flags stand', () => {
+    expect(parse('fix', 'the', 'tests')).toMatchObject({
+      command: 'chat',
+      prompt: 'fix the tests',
+    });
+    expect(parse('--model', 'demo', 'fix it')).toMatchObject({ prompt: 'fix it', model: 'demo' });
+    expect(parse('fix it', '-m', 'demo')).toMatchObject({ prompt: 'fix it', model: 'demo' });
+    expect(parse('fix it', '--model=demo')).toMatchObject({ prompt: 'fix it', model: 'demo' });
+  });
+
+  test('what comes after -- is text, whatever it looks like', () => {
+    expect(parse('--', '--help')).toMatchObject({ command: 'chat', prompt: '--help' });
+    expect(parse('--', 'sessions')).toMatchObject({ command: 'chat', prompt: 'sessions' });
+    expect(parse('-p', '--', '-1 is')).toMatchObject({ command: 'print', prompt: '-1 is' });
+  });
+
+  test('-p prints, with its text before or after other flags', () => {
+    const expected = { command: 'print', prompt: 'Say hello', json: true };
+    expect(parse('-p', 'Say hello', '--json')).toMatchObject(expected);
+    expect(parse('-p', '--json', 'Say hello')).toMatchObject(expected);
+    expect(parse('--print=Say hello', '--json')).toMatchObject(expected);
+    expect(parse('-p')).toMatchObject({ command: 'print', prompt: undefined, json: false });
+    expect(parse('-p', 'sessions')).toMatchObject({ command: 'print', prompt: 'sessions' });
+  });
+
+  test('a session is chosen by --continue and --resume', () => {
+    expect(parse('-c')).toMatchObject({ session: 'last' });
+    expect(parse('-r')).toMatchObject({ session: 'pick' });
+    expect(parse('-r', '--read-only')).toMatchObject({ session: 'pick', permissions: 'read-only' });
+    expect(parse('-r', 'ab12', 'go', 'on')).toMatchObject({
+      session: { id: 'ab12' },
+      prompt: 'go on',
+    });
+    expect(parse('--resume=ab12')).toMatchObject({ session: { id: 'ab12' }, prompt: undefined });
+    expect(parse('-pr', 'ab12', 'go on')).toMatchObject({
+      command: 'print',
+      session: { id: 'ab12' },
+    });
+    expect(parse('-r', '--', 'go on')).toMatchObject({ session: 'pick', prompt: 'go on' });
+  });
+
+  test('limits are numbers, and money stays the decimal that it was', () => {
+    const limits = { maxTurns: 5, maxTokens: 20_000, maxCost: '0.10' };
+    expect(parse('--max-turns', '5', '--max-tokens=20000', '--max-cost', '$0.10')).toMatchObject(
+      limits,
+    );
+  });
+
+  test('rules keep their order, and of a flag that is given twice the last counts', () => {
+    const args = parse('--deny', '*:.env', '--allow', 'bash:git status', '-m', 'a', '-m', 'b');
+    expect(args).toMatchObject({
+      model: 'b',
+      rules: [
+        { path: '.env', decision: 'deny' },
+        { tool: 'bash', command: 'git status', decision: 'allow' },
+      ],
+    });
+  });
+
+  test('--yes and --read-only say what is allowed', () => {
+    expect(parse('--yes')).toMatchObject({ permissions: 'allow' });
+    expect(parse('--read-only')).toMatchObject({ permissions: 'read-only' });
+    expect(parse()).toMatchObject({ permissions: undefined });
+  });
+});
+
+describe('commands', () => {
+  const cases: readonly (readonly [string, Partial<Args>])[] = [
+    ['sessions', { command: 'sessions', action: 'list', operands: [], all: false, json: false }],
+    ['sessions list --all --json', { command: 'sessions', action: 'list', all: true, json: true }],
+    [
+      '--store x.db sessions show ab',
+      { command: 'sessions', action: 'show', operands: ['ab'], store: 'x.db' },
+    ],
+    [
+      'sessions export a b -o c',
+      { command: 'sessions', action: 'export', operands: ['a', 'b'], output: 'c' },
+    ],
+    [
+      'sessions delete a --yes',
+      { command: 'sessions', action: 'delete', operands: ['a'], yes: true },
+    ],
+    ['sessions import', { command: 'sessions', action: 'import', operands: [] }],
+    ['replay ab --speed 4', { command: 'replay', session: 'ab', speed: 4 }],
+    ['replay ab', { command: 'replay', speed: 1, json: false }],
+    ['replay ab --speed max', { command: 'replay', speed: Number.POSITIVE_INFINITY }],
+    ['inspect last --json', { command: 'inspect', session: 'last', json: true }],
+    ['doctor --no-color', { command: 'doctor', color: false }],
+    ['help', { command: 'help', topic: undefined }],
+    ['help replay', { command: 'help', topic: 'replay' }],
+    ['sessions show --help', { command: 'help', topic: 'sessions' }],
+    ['-h', { command: 'help', topic: undefined }],
+    ['-v', { command: 'version' }],
+  ];
+
+  test.each(cases)('%s', (line, expected) => {
+    expect(parse(...line.split(' '))).toMatchObject(expected);
+  });
+});
+
+describe('a mistake is told with the way out', () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [['--modle', 'x'], 'There is no flag --modle. Did you mean --model? See millrace --help'],
+    [['--zzzzzz'], 'There is no flag --zzzzzz. See millrace --help, and put -- before text'],
+    [['-z'], 'There is no flag -z. See'],
+    [['--model'], '--model needs a value: --model <name>'],
+    [['--model='], '--model needs a value: --model <name>'],
+    [['--model', '--json'], '--json looks like a flag: write --model=<name>'],
+    [['--yes=1'], '--yes takes no value'],
+    [['--json', 'hello'], '--json is not for the chat. It goes with -p: add that'],
+    [['--speed', '2'], '--speed is not for the chat. It goes with millrace replay'],
+    [['doctor', '-m', 'x'], '--model is not for millrace doctor. It goes with -p'],
+    [['sesions'], 'There is no command sesions. Did you mean millrace sessions?'],
+    [['sesions'], 'To say it to the model: millrace -- sesions'],
+    [['sessions', 'lst'], 'millrace sessions cannot do that. Did you mean list?'],
+    [['sessions', 'show'], 'millrace sessions show needs to know which session'],
+    [['sessions', 'list', 'x'], 'millrace sessions list was given more words than it takes'],
+    [['replay'], 'millrace replay needs to know which session: millrace replay <id>, or'],
+    [['inspect', 'a', 'b'], 'was given more words than it takes. See millrace inspect --help'],
+    [['doctor', 'my', 'code'], 'millrace doctor was given more words than it takes'],
+    [['replay', 'a', '--speed', '0'], '--speed takes a number above 0, or max'],
+    [['help', 'me'], 'There is no help on that. There is on: sessions, replay'],
+    [['--max-turns', '0'], '--max-turns takes a whole number from 1 on'],
+    [['--max-tokens', '1e3'], '--max-tokens takes a whole number'],
+    [['--max-cost', 'free'], '--max-cost takes an amount in dollars above 0'],
+    [['-c', '-r', 'x'], '--continue and --resume both choose a session'],
+    [['-p', '-r'], '--resume needs an id with -p'],
+    [['--yes', '--read-only'], '--yes allows everything and --read-only next to nothing'],
+    [['-p', 'x', '--json', '--output-schema', 'f'], 'Leave out one'],
+    [['--allow', 'github:push'], 'github takes neither a path nor a command'],
+  ];
+
+  test.each(cases)('%j', (argv, message) => {
+    expect(() => parseArgs(argv)).toThrow(UsageError);
+    expect(() => parseArgs(argv)).toThrow(message);
+  });
+});
+
+test('any words at all are either understood or a usage error', () => {
+  const word = fc.oneof(
+    fc.constantFrom(
+      ...flagNames.map((name) => `--${name}`),
+      ...flagNames.map((name) => `--${name}=1`),
+    ),
+    fc.constantFrom(
+      '-p',
+      '-r',
+      '-c',
+      '-cr',
+      '--',
+      '-',
+      '',
+      'sessions',
+      'show',
+      'replay',
+      'help',
+      '-x',
+    ),
+    fc.string({ maxLength: 8 }),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 6 }), (argv) => {
+      try {
+        expect(typeof parseArgs(argv).command).toBe('string');
+      } catch (error) {
+        expect(error).toBeInstanceOf(UsageError);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+describe('the help', () => {
+  test('names every flag of a command, fits a terminal, and its examples are understood', () => {
+    for (const topic of [undefined, 'sessions', 'replay', 'inspect', 'doctor'] as const) {
+      const help = helpText(topic);
+      const owners = topic === undefined ? (['run', 'print'] as const) : [topic];
+      for (const name of flagNames) {
+        const isOwn = flagOf(name).of.some((owner) => owners.some((each) => each === owner));
+        expect(new RegExp(`^ .*--${name}(?= |$)`, 'm').test(help.split('Flags:')[1] ?? '')).toBe(
+          isOwn,
+        );
+      }
+      expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      const examples = help.matchAll(/^ {2}millrace ?(.*)\n {6}\w/gm);
+      const words = [...examples].map(([, line = '']) => line.replace(/ [<|] .*/, ''));
+      expect(words.length).toBeGreaterThan(0);
+      for (const line of words) {
+        const argv = [...line.matchAll(/"([^"]*)"|\S+/g)].map(([all, quoted]) => quoted ?? all);
+        expect(parseArgs(argv).command).toBe(topic ?? (argv.includes('-p') ? 'print' : 'chat'));
+      }
+    }
+  });
+});

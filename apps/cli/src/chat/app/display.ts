@@ -1,0 +1,103 @@
+import type { Clock } from '@millrace/agent';
+import type { Theme } from '../../text/theme/theme.ts';
+import type { Moment } from '../render/call-lines.ts';
+import type { Look } from '../render/look.ts';
+import { Printer } from '../render/printer.ts';
+import type { Block } from '../state/block.ts';
+import { Frames } from './frames.ts';
+import type { Drawn } from './reflow.ts';
+import { Spinner, spinnerFrame } from './spinner.ts';
+
+export interface DisplayOptions {
+  readonly clock: Clock;
+  readonly theme: Theme;
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  /** Something goes on, so that the picture changes by itself. */
+  readonly isBusy: () => boolean;
+}
+
+/** What is to be seen: what was printed last, which goes there once, and the moment it is now. */
+export interface Picture {
+  readonly printed: { readonly number: number; readonly lines: readonly string[] };
+  readonly moment: Moment;
+  /** The chat was left. */
+  readonly isOver: boolean;
+}
+
+/** Decides when something is drawn: at once, and while it streams at most so often. */
+export class Display {
+  readonly printer: Printer = new Printer();
+  /** Kept by whoever draws. */
+  drawn: Drawn = { lines: [] };
+  isUnfolded = false;
+  readonly #options: DisplayOptions;
+  readonly #frames: Frames;
+  readonly #spinner: Spinner;
+  readonly #listeners = new Set<() => void>();
+  #waiting: readonly Block[] = [];
+  #picture: Picture;
+
+  constructor(options: DisplayOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#frames = new Frames(clock, () => this.#draw(false));
+    this.#spinner = new Spinner(clock, () => this.#frames.request());
+    const printed = { number: 0, lines: [] };
+    this.#picture = { printed, moment: this.#moment(), isOver: false };
+  }
+
+  get look(): Look {
+    const { size, theme } = this.#options;
+    return { width: size().columns, theme, isUnfolded: this.isUnfolded };
+  }
+
+  get rows(): number {
+    return this.#options.size().rows;
+  }
+
+  readonly snapshot = (): Picture => this.#picture;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Something may look different: soon. */
+  changed(): void {
+    this.#frames.request();
+  }
+
+  /** A key was pressed: now. */
+  drawNow(): void {
+    this.#frames.drawNow();
+  }
+
+  print(blocks: readonly Block[]): void {
+    this.#waiting = [...this.#waiting, ...blocks];
+    this.#frames.request();
+  }
+
+  /** Prints what waits, and leaves nothing else on the screen. */
+  end(): void {
+    this.#frames.stop();
+    this.#draw(true);
+    this.#spinner.stop();
+  }
+
+  #draw(isOver: boolean): void {
+    const blocks = this.#waiting;
+    this.#waiting = [];
+    const { printed } = this.#picture;
+    const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
+    const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
+    this.#picture = { printed: next, moment: this.#moment(), isOver };
+    this.#spinner.turn(this.#options.isBusy());
+    for (const listener of this.#listeners) listener();
+  }
+
+  #moment(): Moment {
+    const { clock, theme } = this.#options;
+    const now = clock.now();
+    return { now, frame: spinnerFrame(now, theme.symbols.cut !== '…') };
+  }
+}

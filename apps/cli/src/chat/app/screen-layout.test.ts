@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { liveRows, type ScreenParts, screenLayout } from './screen-layout.ts';
+
+const lines = (max: number) => fc.array(fc.constant('line'), { maxLength: max });
+const clipTo = (all: readonly string[]) => (room: number) => all.slice(0, room);
+
+const parts: fc.Arbitrary<ScreenParts> = fc.record({
+  rows: fc.integer({ min: 1, max: 60 }),
+  promptRows: fc.integer({ min: 0, max: 20 }),
+  status: fc.constant('status'),
+  activity: fc.option(fc.constant('activity'), { nil: undefined }),
+  queued: lines(5),
+  ask: fc.option(lines(100).map(clipTo), { nil: undefined }),
+  live: lines(100).map(clipTo),
+});
+
+test('everything together is lower than the terminal, as long as the prompt is', () => {
+  fc.assert(
+    fc.property(parts, (given) => {
+      const { above, below } = screenLayout(given);
+      const height = above.length + below.length + given.promptRows;
+      expect(height).toBeLessThanOrEqual(Math.max(given.promptRows, liveRows(given.rows)));
+      if (given.rows > 2) expect(liveRows(given.rows)).toBeLessThan(given.rows - 1);
+    }),
+  );
+});
+
+test('what is asked comes before what else there is', () => {
+  const ask = (room: number) => ['asked', 'choice'].slice(0, room);
+  const live = (room: number) => Array.from({ length: 50 }, () => 'live').slice(0, room);
+  const base = { promptRows: 0, status: 'status', activity: 'activity', queued: ['queued'] };
+  expect(screenLayout({ ...base, rows: 5, ask, live })).toEqual({
+    above: ['asked', 'choice'],
+    below: ['status'],
+  });
+  const { above } = screenLayout({ ...base, rows: 12, ask, live });
+  expect(above).toEqual([
+    ...['live', 'live', 'live', 'live', ''],
+    'activity',
+    'queued',
+    'asked',
+    'choice',
+  ]);
+});

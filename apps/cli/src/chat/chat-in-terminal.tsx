@@ -1,0 +1,98 @@
+import { dirname, join } from 'node:path';
+import { systemClock } from '@millrace/agent';
+import { render } from 'ink';
+import { exitCodes } from '../exit-code.ts';
+import type { HistoryEntry } from '../input/editor-state.ts';
+import { openHistory } from '../input/history.ts';
+import { storePath } from '../store/store-path.ts';
+import { themeFor } from '../text/theme/theme-for.ts';
+import { version } from '../version.ts';
+import { ChatApp } from './app/chat-app.ts';
+import { ChatRoot } from './app/chat-root.tsx';
+import { coalescedOutput } from './app/coalesced-output.ts';
+import { holdSignals } from './app/hold-signals.ts';
+import { doesReflow, eraseReflowed } from './app/reflow.ts';
+import { welcome } from './app/welcome.ts';
+import type { RunChatOptions } from './run-chat.tsx';
+import { note } from './state/block.ts';
+
+/** The chat in a terminal, until it is left. */
+export async function chatInTerminal(options: RunChatOptions): Promise<number> {
+  const { config, built, chosen, log, session, cwd, env, signal } = options;
+  const { stdin = process.stdin, stdout = process.stdout, clock = systemClock } = options;
+  const theme = themeFor({ env, isTTY: stdout.isTTY === true });
+  const size = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const left = Promise.withResolvers<void>();
+  const onQuit = () => left.resolve();
+  const { ids } = options;
+  const canStop = stdin === process.stdin && process.platform !== 'win32';
+  const suspension = canStop ? untilContinued : undefined;
+  const app = new ChatApp(
+    { log, built, config, cwd, env, clock, theme, size, onQuit, ids, suspension },
+    session,
+  );
+  const history = await historyOf(options);
+  app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'] }));
+  app.print(...built.problems.map((problem) => note('mark', problem)));
+  const output = coalescedOutput(stdout, { hasColor: theme.styles.strong.length > 0 });
+  const onExit = () => output.end();
+  process.once('exit', onExit);
+  const leaveReflow = doesReflow(env)
+    ? eraseReflowed(output.stream, () => app.display.drawn)
+    : () => {};
+  const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
+  const instance = render(root, {
+    ...{ stdin, stdout: output.stream, interactive: true, incrementalRendering: true },
+    // What is drawn when is decided in the app, by its own clock.
+    ...{ exitOnCtrlC: false, patchConsole: false, maxFps: 1000 },
+  });
+  const releaseSignals = signal === undefined ? () => {} : holdSignals(process);
+  const onAbort = () => left.resolve();
+  signal?.addEventListener('abort', onAbort);
+  if (signal?.aborted) onAbort();
+  try {
+    await app.begin();
+    if (options.prompt !== undefined) app.submit(options.prompt);
+    // A mistake of ours in drawing ends the chat as well, and is told when the terminal is whole again.
+    await Promise.race([left.promise, instance.waitUntilExit()]);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    await app.close();
+    instance.unmount();
+    await instance.waitUntilExit().catch(() => {});
+    output.end();
+    leaveReflow();
+    releaseSignals();
+    process.off('exit', onExit);
+  }
+  return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+}
+
+interface ChatHistory {
+  readonly entries: readonly HistoryEntry[];
+  readonly add: (entry: HistoryEntry) => void;
+}
+
+/** Without a file for it, what was said before is not offered, and that is all. */
+async function historyOf({ config, env }: RunChatOptions): Promise<ChatHistory> {
+  try {
+    const path = join(dirname(storePath(config, env)), 'history.jsonl');
+    const { entries, add } = await openHistory({ path });
+    return { entries, add: (entry) => void add(entry).catch(() => {}) };
+  } catch {
+    return { entries: [], add: () => {} };
+  }
+}
+
+/** Resolves when the process goes on. */
+async function untilContinued(): Promise<void> {
+  // What was written to leave the screen in order has to be there first.
+  await new Promise((resolve) => setImmediate(resolve));
+  // With the keyboard let go of, nothing else might keep the process until it hears of it.
+  const kept = setInterval(() => {}, 1000);
+  await new Promise<void>((resolve) => {
+    process.once('SIGCONT', () => resolve());
+    process.kill(process.pid, 'SIGTSTP');
+  });
+  clearInterval(kept);
+}

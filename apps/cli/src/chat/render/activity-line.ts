@@ -1,0 +1,72 @@
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import type { ChatState } from '../state/chat-state.ts';
+import { type Waiting, waitsFor } from '../state/waits-for.ts';
+import { duration } from './amounts.ts';
+import type { Moment } from './call-lines.ts';
+import { clipped } from './lines.ts';
+import { inTone, type Look } from './look.ts';
+
+export interface Activity {
+  readonly moment: Moment;
+  /** Of the model. */
+  readonly label: string;
+  /** A person is asked something. */
+  readonly isAsked: boolean;
+}
+
+/** What goes on, in one line, or nothing where nothing does. */
+export function activityLine(
+  look: Look,
+  state: ChatState,
+  { moment: { now, frame }, label, isAsked }: Activity,
+): string | undefined {
+  const waiting: Waiting = isAsked ? { type: 'approval' } : waitsFor(state);
+  const words = wordsOf(waiting, now, label);
+  if (words === undefined) return undefined;
+  const started = state.run?.startedAt;
+  const elapsed = started === undefined ? '' : ` · ${duration(now - started)}`;
+  const room = look.width - 2 - cellWidth(elapsed);
+  return `${inTone(look, 'mark', frame)} ${inTone(look, 'dim', clipped(words, room) + elapsed)}`;
+}
+
+function wordsOf(waiting: Waiting, now: number, label: string): string | undefined {
+  switch (waiting.type) {
+    case 'idle':
+      return undefined;
+    case 'approval':
+      return 'waits for your answer';
+    case 'stopping':
+      return 'stopping';
+    case 'summary':
+      return 'summarising what was said long ago';
+    case 'model':
+      return `waiting for ${label}`;
+    case 'thinking':
+      return 'thinking';
+    case 'answer':
+      return 'answering';
+    case 'working':
+      return 'working';
+    case 'retry':
+      return `trying again in ${duration(waiting.at - now)}: ${waiting.problem}`;
+    case 'tools': {
+      const names = [...new Set(waiting.names)].join(', ');
+      return waiting.names.length === 1
+        ? `running ${names}`
+        : `running ${waiting.names.length} tools: ${names}`;
+    }
+  }
+}
+
+const maxQueued = 3;
+
+/** What was said and is not heard yet. */
+export function queuedLines(look: Look, { queued, run }: ChatState): readonly string[] {
+  const shown = queued.slice(0, maxQueued).map(({ when, text }) => {
+    const busy = when === 'steer' ? '↳ joins next: ' : '↳ then: ';
+    const label = run === undefined ? '↳ goes with what you say next: ' : busy;
+    return inTone(look, 'dim', label + clipped(text, look.width - cellWidth(label)));
+  });
+  const more = queued.length - shown.length;
+  return more === 0 ? shown : [...shown, inTone(look, 'dim', `  … and ${more} more`)];
+}

@@ -1,0 +1,38 @@
+import type { Cost } from '@millrace/core';
+
+/** `0.3 s`, `12 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** `812`, `4.1k`, `1.2M`. */
+export function tokens(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 999_500) return `${short(count / 1000)}k`;
+  return `${short(count / 1_000_000)}M`;
+}
+
+function short(value: number): string {
+  return value < 9.95 ? value.toFixed(1) : String(Math.round(value));
+}
+
+const signs: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£' };
+
+/** `$0.0042`, `$1.20`; several where there are several currencies. */
+export function money(costs: readonly Cost[]): string {
+  return costs.map(({ amount, currency }) => oneCost(Number(amount), currency)).join(' + ');
+}
+
+function oneCost(value: number, currency: string): string {
+  const digits = value !== 0 && Math.abs(value) < 0.995 ? (Math.abs(value) < 0.01 ? 4 : 3) : 2;
+  const sign = signs[currency];
+  return sign === undefined ? `${value.toFixed(digits)} ${currency}` : sign + value.toFixed(digits);
+}
+
+export function count(number: number, one: string, many: string = `${one}s`): string {
+  return number === 1 ? `1 ${one}` : `${number.toLocaleString('en')} ${many}`;
+}

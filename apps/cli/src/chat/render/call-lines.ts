@@ -1,0 +1,102 @@
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { lastLines } from '../state/tail.ts';
+import type { CardPhase, ToolCard } from '../state/tool-card.ts';
+import { count, duration } from './amounts.ts';
+import { callBody, callExtra, margin } from './call-body.ts';
+import { callTitle } from './call-title.ts';
+import { clipped, clippedLines } from './lines.ts';
+import { inRole, inTone, type Look } from './look.ts';
+
+/** Of what a call prints while it runs. */
+const outputLines = 6;
+const draftLines = 3;
+
+/** A call that is over, as it is printed. */
+export function finishedCall(look: Look, card: ToolCard): readonly string[] {
+  return [titleLine(look, card, undefined), ...callBody(look, card)];
+}
+
+export interface Moment {
+  readonly now: number;
+  /** Of the spinner. */
+  readonly frame: string;
+}
+
+/** A call that is written, waits or runs. */
+export function liveCall(look: Look, card: ToolCard, moment: Moment): readonly string[] {
+  return [titleLine(look, card, moment), ...liveBody(look, card)];
+}
+
+function titleLine(look: Look, card: ToolCard, moment: Moment | undefined): string {
+  const { phase } = card;
+  const took = takenMs(card, moment?.now);
+  const words = [callExtra(card), stateOf(phase), took === undefined ? undefined : duration(took)];
+  const end = words.filter((word) => word !== undefined).join(' · ');
+  const room = look.width - 2 - (end === '' ? 0 : cellWidth(end) + 2);
+  const title = clipped(callTitle(card), room);
+  const mark = markOf(look, phase, moment?.frame);
+  return `${mark} ${inRole(look, 'strong', title)}${end === '' ? '' : inTone(look, 'dim', `  ${end}`)}`;
+}
+
+function stateOf(phase: CardPhase): string | undefined {
+  switch (phase) {
+    case 'writing':
+    case 'running':
+    case 'done':
+      return undefined;
+    case 'ready':
+      return 'waits';
+    case 'asking':
+      return 'may it run?';
+    case 'failed':
+      return 'failed';
+    case 'rejected':
+      return 'not run';
+    case 'lost':
+      return 'nobody knows what became of it';
+  }
+}
+
+/** What is over in an instant needs no time told. */
+const shortMs = 100;
+
+function takenMs({ startedAt, finishedAt }: ToolCard, now: number | undefined): number | undefined {
+  const end = finishedAt ?? now;
+  if (startedAt === undefined || end === undefined) return undefined;
+  const took = end - startedAt;
+  return took < shortMs ? undefined : took;
+}
+
+function markOf(look: Look, phase: CardPhase, frame = '•'): string {
+  switch (phase) {
+    case 'done':
+      return inTone(look, 'good', '✓');
+    case 'failed':
+    case 'lost':
+      return inTone(look, 'bad', '✗');
+    case 'rejected':
+      return inTone(look, 'mark', '✗');
+    case 'asking':
+      return inTone(look, 'mark', '?');
+    case 'ready':
+      return inTone(look, 'dim', '•');
+    case 'writing':
+    case 'running':
+      return inTone(look, 'mark', frame);
+  }
+}
+
+function liveBody(look: Look, { phase, output, draft }: ToolCard): readonly string[] {
+  const dim = (lines: readonly string[]) =>
+    clippedLines(look, lines, margin).map((line) => inTone(look, 'dim', line));
+  if (phase === 'writing') return draft.tail === '' ? [] : dim(draftEnd(draft.tail));
+  if (phase !== 'running') return [];
+  const { lines, above } = lastLines(output, outputLines);
+  return dim(above === 0 ? lines : [`… ${count(above, 'line')} above`, ...lines]);
+}
+
+/** The last of the arguments, where they are long: mostly a file's content, with its line breaks. */
+function draftEnd(tail: string): readonly string[] {
+  const text = tail.replaceAll('\\n', '\n').replaceAll('\\t', '  ').replaceAll('\\"', '"');
+  return text.split('\n').slice(-draftLines);
+}

@@ -1,0 +1,185 @@
+import { type JsonValue, noUsage, partId, sessionId, toolCallId } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
+import { colorTheme, plainTheme } from '../../text/theme/themes.ts';
+import { type Ask, listOf } from '../ask/ask.ts';
+import { askLines } from '../ask/ask-lines.ts';
+import type { Block } from '../state/block.ts';
+import { noNumbers } from '../state/numbers.ts';
+import { newCard, type ToolCard } from '../state/tool-card.ts';
+import { finishedCall, liveCall } from './call-lines.ts';
+import type { Look } from './look.ts';
+import { Printer } from './printer.ts';
+import { statusLine } from './status-line.ts';
+
+const look = (width: number, theme = plainTheme): Look => ({ width, theme, isUnfolded: true });
+const width = fc.integer({ min: 4, max: 120 });
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+  fc
+    .array(
+      fc.constantFrom('word', '你好', '\n', '\t', '\u001b[31m', '\u001b]0;x\u0007', '👩‍👩‍👧', ' '),
+    )
+    .map((all) => all.join(' ')),
+);
+
+const card = (name: string, changes: Partial<ToolCard>): ToolCard => ({
+  ...newCard(toolCallId('c'), name, 'done'),
+  ...changes,
+});
+const result = (said: string, value?: JsonValue) => ({ text: said, length: said.length, value });
+
+const passages = (markdown: string) => {
+  const stream = new MarkdownStream();
+  stream.push(markdown);
+  return stream.end();
+};
+
+const block: fc.Arbitrary<Block> = fc.oneof(
+  text.map((said): Block => ({ type: 'said', text: said, author: undefined })),
+  text.map(
+    (said): Block => ({ type: 'answer', partId: partId(1, 1, 'a'), passages: passages(said) }),
+  ),
+  text.map((said): Block => ({ type: 'thought', text: said, form: 'full', tookMs: 1200 })),
+  text.map((said): Block => ({ type: 'note', tone: 'bad', text: said })),
+  fc.tuple(text, text).map((row): Block => ({ type: 'rows', rows: [row] })),
+  fc.tuple(fc.constantFrom('bash', 'edit', 'write', 'read', 'other'), text).map(
+    ([name, said]): Block => ({
+      type: 'call',
+      card: card(name, { summary: said, result: result(said) }),
+    }),
+  ),
+);
+
+test('whatever is printed fits into the width, and none of it controls the terminal', () => {
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 4 }), width, (blocks, columns) => {
+      for (const line of new Printer().print(look(columns), blocks)) {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
+        expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+        expect(cellWidth(line)).toBeLessThanOrEqual(columns);
+      }
+    }),
+  );
+});
+
+test('what is asked fits into the room it has, and the choices come first', () => {
+  const approval = {
+    session: sessionId('s'),
+    id: toolCallId('c'),
+    name: 'edit',
+    isAnswered: false,
+  };
+  const input = { path: 'a.ts', edits: [{ old_text: 'a\nb\nc', new_text: 'd\ne' }] };
+  const rule = '{"tool":"edit","decision":"allow"}';
+  const ask: Ask = {
+    ...{ type: 'approval', isChild: false, others: 2 },
+    approval: { ...approval, input, reason: 'because', rule },
+  };
+  fc.assert(
+    fc.property(width, fc.integer({ min: 1, max: 40 }), (columns, room) => {
+      const lines = askLines(look(columns), ask, listOf(ask), room);
+      expect(lines.length).toBeLessThanOrEqual(room);
+      for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
+      if (room >= 6 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
+    }),
+  );
+  expect(askLines(look(60), ask, listOf(ask), 40).join('\n')).toContain('- a');
+});
+
+describe('a call', () => {
+  const edited = result(
+    'Edited a.ts: 1 line added, 1 line removed\n@@ -1,2 +1,2 @@\n-old\n+new\n same',
+    { added: 1, removed: 1 },
+  );
+
+  test('that edited a file shows the change, in colours', () => {
+    const lines = finishedCall(
+      look(60),
+      card('edit', { summary: 'Edit a.ts (1 change)', result: edited }),
+    );
+    expect(lines[0]).toBe('✓ Edit a.ts (1 change)  +1 −1');
+    expect(lines.join('\n')).toMatch(/- old\n.*\+ new/);
+    const painted = finishedCall(
+      look(60, colorTheme),
+      card('edit', { summary: 'Edit', result: edited }),
+    );
+    expect(painted.join('\n')).toContain('\u001b[32m');
+    expect(painted.join('\n')).toContain('\u001b[31m');
+  });
+
+  test('that wrote a file shows what is new in it', () => {
+    const input = { path: 'a.ts', content: 'one\ntwo\n' };
+    const lines = finishedCall(
+      look(60),
+      card('write', { summary: 'Write a.ts', input, result: result('Made a.ts') }),
+    );
+    expect(lines.join('\n')).toMatch(/\+ one\n.*\+ two/);
+  });
+
+  test('that printed much shows how much more there is', () => {
+    const much = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n');
+    const lines = finishedCall(look(60), card('bash', { summary: 'make', result: result(much) }));
+    expect(lines[0]).toBe('✓ $ make');
+    expect(lines.at(-1)).toContain('… 24 more lines');
+  });
+
+  test('that failed shows the error', () => {
+    const failed = card('read', {
+      phase: 'failed',
+      summary: 'Read x',
+      result: result('There is no x'),
+    });
+    expect(finishedCall(look(60), failed)).toEqual(['✗ Read x  failed', '  │ There is no x']);
+  });
+
+  test('that is being written shows what it is about as soon as that is known', () => {
+    const draft = { head: '{"path":"src/a.ts","content":"one', tail: '\\ntwo\\nthree', length: 45 };
+    const lines = liveCall(look(60), card('write', { phase: 'writing', draft }), {
+      now: 0,
+      frame: '*',
+    });
+    expect(lines).toEqual(['* write src/a.ts', '  │ ', '  │ two', '  │ three']);
+  });
+
+  test('that runs shows the last of what it prints, and for how long', () => {
+    const output = {
+      text: Array.from({ length: 9 }, (_, line) => `line ${line}\n`).join(''),
+      droppedLines: 0,
+    };
+    const running = card('bash', { phase: 'running', summary: 'make', startedAt: 1000, output });
+    const lines = liveCall(look(60), running, { now: 4000, frame: '*' });
+    expect(lines[0]).toBe('* $ make  3.0 s');
+    expect(lines[1]).toContain('… 3 lines above');
+    expect(lines).toHaveLength(8);
+  });
+});
+
+test('the status line has as many numbers as fit', () => {
+  const usage = {
+    ...noUsage,
+    input: 12_000,
+    output: 345,
+    costs: [{ amount: '0.02', currency: 'USD' }],
+  };
+  const numbers = {
+    ...noNumbers,
+    before: usage,
+    contextTokens: 50_000,
+    firstTokenMs: 800,
+    tokensPerSecond: 54.3,
+  };
+  const status = {
+    chosen: { label: 'big/model', contextTokens: 200_000 },
+    numbers,
+    holder: undefined,
+  };
+  expect(statusLine(look(120), status)).toBe(
+    'big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
+  );
+  expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
+  expect(statusLine(look(5), status)).toBe('big/…');
+  expect(statusLine(look(80), { ...status, holder: 'somebody' })).toContain('somebody drives');
+});

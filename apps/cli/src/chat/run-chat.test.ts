@@ -1,0 +1,235 @@
+import { defineTool } from '@millrace/agent';
+import { transcript } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ChatStage, calls, keys } from '../testing/chat-stage.ts';
+
+const stalls = (text: string, after: number) =>
+  ({ content: { parts: [text] }, fault: { type: 'stall', after } }) as const;
+
+test('begins with what it is, where, with which model and why, and how to get help', async () => {
+  const stage = new ChatStage();
+  await stage.idle();
+  expect(stage.terminal.text.split('\n').slice(0, 3)).toEqual([
+    '',
+    expect.stringMatching(/^millrace \S+ in \/folder$/),
+    'Using a script. /help says what can be done here.',
+  ]);
+});
+
+test('what is said is answered, word by word, and all of it stands in the scrollback once', async () => {
+  const stage = new ChatStage({ script: ['One two three.\n\nFour **five**.'], pauseMs: 40 });
+  await stage.say('Count');
+  await stage.see('One two');
+  expect(stage.terminal.text).not.toContain('Four');
+  await stage.idle();
+  await stage.leave();
+  const { text } = stage.terminal;
+  expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nTo go on:');
+  expect(text.split('One two three.')).toHaveLength(2);
+});
+
+test('a first message says in which folder it was said', async () => {
+  const stage = new ChatStage({ script: ['Yes.'], cwd: '/some/where' });
+  await stage.say('Here?');
+  await stage.see('Yes.');
+  const [first] = transcript(await snapshot(stage.log, stage.session));
+  expect(first?.metadata).toEqual({ cwd: '/some/where' });
+});
+
+test('Esc stops it, and what was said is kept', async () => {
+  const stage = new ChatStage({ script: [stalls('Said so far.', 3), 'On.'] });
+  await stage.say('Go');
+  await stage.see('Said so');
+  stage.type(keys.escape);
+  await stage.see('■ stopped');
+  await stage.say('And?');
+  await stage.see('On.');
+  const items = transcript(await snapshot(stage.log, stage.session));
+  expect(items.map(({ kind, stop }) => [kind, stop?.reason])).toEqual([
+    ['user', undefined],
+    ['assistant', 'aborted'],
+    ['user', undefined],
+    ['assistant', 'stop'],
+  ]);
+});
+
+test('Ctrl-C stops it too, then clears what is typed, then leaves', async () => {
+  const stage = new ChatStage({ script: [stalls('Said', 1)] });
+  await stage.say('Go');
+  await stage.see('Said');
+  stage.type(keys.ctrlC);
+  await stage.see('■ stopped');
+  await stage.idle();
+  stage.type('a draft');
+  await stage.see('> a draft');
+  stage.type(keys.ctrlC);
+  await stage.missOnScreen('a draft');
+  stage.type(keys.ctrlC);
+  expect(await stage.left).toBe(0);
+});
+
+test('leaves the terminal as it was: a cursor, no raw mode, no paste mode, nothing of the prompt', async () => {
+  const stage = new ChatStage({ script: ['Yes.'] });
+  await stage.say('Hi');
+  await stage.see('Yes.');
+  await stage.idle();
+  expect(stage.keyboard.isRaw).toBe(true);
+  expect(await stage.leave()).toBe(0);
+  expect(stage.keyboard.isRaw).toBe(false);
+  const { written, isCursorShown, screen } = stage.terminal;
+  expect(isCursorShown).toBe(true);
+  expect(written.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(
+    written.lastIndexOf('\u001b[?2004h'),
+  );
+  expect(screen).not.toMatch(/Enter sends|Say what/);
+  expect(screen).toContain(`millrace --resume ${stage.session.slice(0, 8)}`);
+});
+
+test('a mistake of ours in drawing is told, and leaves the terminal as it was', async () => {
+  let isBroken = false;
+  const label = () => {
+    if (isBroken) throw new RangeError('cannot be drawn');
+    return 'script';
+  };
+  const stage = new ChatStage({ script: [stalls('Said', 1)], label });
+  await stage.say('Go');
+  await stage.see('Said');
+  isBroken = true;
+  const left = expect(stage.left).rejects.toThrow('cannot be drawn');
+  await stage.until(() => !stage.keyboard.isRaw);
+  await left;
+  expect(stage.terminal.isCursorShown).toBe(true);
+  const items = transcript(await snapshot(stage.log, stage.session));
+  expect(items.at(-1)).toMatchObject({ stop: { reason: 'aborted' }, parts: [{ text: 'Said' }] });
+});
+
+test('a signal stops what goes on, keeps it, and leaves', async () => {
+  const stage = new ChatStage({ script: [stalls('Said', 1)] });
+  await stage.say('Go');
+  await stage.see('Said');
+  await stage.end();
+  expect(await stage.left).toBe(3);
+  const items = transcript(await snapshot(stage.log, stage.session));
+  expect(items.at(-1)).toMatchObject({ stop: { reason: 'aborted' }, parts: [{ text: 'Said' }] });
+});
+
+describe('while it works', () => {
+  const gated = () => {
+    const gate = Promise.withResolvers<void>();
+    const tool = defineTool({
+      ...{ name: 'wait', description: 'Waits', input: z.object({}) },
+      execute: () => gate.promise.then(() => 'over'),
+    });
+    const script = [calls(['c1', 'wait', {}]), 'One.', 'Two.'];
+    return { gate, stage: new ChatStage({ script, tools: [tool] }) };
+  };
+
+  test('Enter joins the next step, and Alt-Enter is answered when it would end', async () => {
+    const { gate, stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(`this way${keys.enter}`);
+    await stage.see('↳ joins next: this way');
+    stage.type(`and then that${keys.altEnter}`);
+    await stage.see('↳ then: and then that');
+    gate.resolve();
+    await stage.see('Two.');
+    await stage.idle();
+    expect(stage.terminal.text).toContain('› this way\n\nOne.\n\n› and then that\n\nTwo.');
+    expect(stage.terminal.screen).not.toContain('↳');
+  });
+
+  test('Ctrl-D does not leave', async () => {
+    const { gate, stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(keys.ctrlD);
+    await stage.pass(1000);
+    gate.resolve();
+    await stage.see('One.');
+  });
+
+  test('what was queued when it was stopped is not done behind one’s back', async () => {
+    const { stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(`and then that${keys.altEnter}`);
+    await stage.see('↳ then: and then that');
+    stage.type(keys.escape);
+    await stage.see('■ stopped');
+    await stage.see('↳ goes with what you say next: and then that');
+    await stage.pass(5000);
+    expect(stage.terminal.text).not.toContain('One.');
+  });
+});
+
+test('calls that run side by side are shown as they do, and printed in their order', async () => {
+  const gate = Promise.withResolvers<void>();
+  const wait = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({ for: z.string() }) },
+    summarize: (input) => `Wait for ${input.for}`,
+    async *execute({ for: what }) {
+      yield `${what} begins\n`;
+      if (what === 'first') await gate.promise;
+      return `${what} is over`;
+    },
+  });
+  const both = calls(['c1', 'wait', { for: 'first' }], ['c2', 'wait', { for: 'second' }]);
+  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
+  await stage.say('Go');
+  await stage.see('✓ Wait for second');
+  expect(stage.terminal.screen).toMatch(
+    /. Wait for first.*\n {2}│ first begins\n✓ Wait for second/,
+  );
+  expect(stage.terminal.screen).toContain('running wait');
+  gate.resolve();
+  await stage.see('Done.');
+  await stage.idle();
+  expect(stage.terminal.text).toContain(
+    '✓ Wait for first\n  │ first is over\n✓ Wait for second\n  │ second is over',
+  );
+});
+
+test('a failed attempt is visibly replaced', async () => {
+  const cut = { content: { parts: ['Half of'] }, fault: { type: 'cut', after: 1 } } as const;
+  const stage = new ChatStage({ script: [cut, 'All of it.'] });
+  await stage.say('Go');
+  await stage.see('All of it.');
+  await stage.idle();
+  expect(stage.terminal.text).toContain('↻ tried again: truncated_stream\n\nAll of it.');
+  expect(stage.terminal.text).not.toContain('Half');
+});
+
+test('while it waits to try again, it says so and why, and Esc ends the waiting', async () => {
+  const busy = {
+    content: { parts: ['x'] },
+    fault: { type: 'error', after: 0, error: 'overloaded' },
+  } as const;
+  const stage = new ChatStage({ script: [busy, 'Fine.', busy], retryMs: 4000 });
+  await stage.say('Go');
+  await stage.see('trying again in');
+  await stage.see('Fine.');
+  await stage.say('Again');
+  await stage.until(() => /trying again in [\d.]+ s: \S/.test(stage.terminal.screen));
+  stage.type(keys.escape);
+  await stage.see('■ stopped');
+});
+
+test('what the model thinks is folded to its last lines, and Ctrl-R shows all of it', async () => {
+  const text = Array.from({ length: 12 }, (_, line) => `thought ${line}`).join('\n');
+  const thought = { kind: 'reasoning', text, form: 'full' } as const;
+  const parts = { parts: [thought, 'Well.'] };
+  const stage = new ChatStage({ script: [{ content: parts }, { content: parts }], pauseMs: 20 });
+  await stage.say('Think');
+  await stage.see('thought 11');
+  expect(stage.terminal.screen).not.toContain('thought 1\n');
+  await stage.see('Well.');
+  await stage.idle();
+  expect(stage.terminal.text).toMatch(/∴ thought for [\d.]+ s\n\nWell\./);
+  stage.type(keys.ctrlR);
+  await stage.see('thought 0\n  thought 1\n');
+  await stage.say('Again');
+  await stage.until(() => stage.terminal.text.split('thought 0\n').length === 3);
+});

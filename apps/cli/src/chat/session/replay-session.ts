@@ -1,0 +1,87 @@
+import type { Clock } from '@millrace/agent';
+import { type AgentEvent, agentEvents, Folder, type SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { recordsOf } from '../../store/records-of.ts';
+import type { Block } from '../state/block.ts';
+import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
+
+export interface ReplayingOptions {
+  readonly log: Log;
+  readonly session: SessionId;
+  readonly clock: Clock;
+  /** Times as fast as it was. */
+  readonly speed: number;
+  readonly print: (blocks: readonly Block[]) => void;
+  readonly onChange: () => void;
+}
+
+/** Nobody waits again for what took a person an hour. */
+const longestPauseMs = 2000;
+
+/** A session that is streamed once more, as it was: folded and printed like a live one. */
+export class ReplaySession {
+  readonly #options: ReplayingOptions;
+  readonly #stop = new AbortController();
+  #state: ChatState;
+
+  constructor(options: ReplayingOptions) {
+    this.#options = options;
+    this.#state = emptyChat(options.session);
+  }
+
+  get state(): ChatState {
+    return this.#state;
+  }
+
+  /** Resolves when all was shown, or it was stopped: then it says so. */
+  async play(): Promise<'done' | 'stopped'> {
+    const { log, session } = this.#options;
+    const folder = new Folder(session);
+    let lastMs: number | undefined;
+    for await (const record of recordsOf(log, session)) {
+      const { time, offset } = record;
+      if (lastMs !== undefined && time > lastMs) await this.#pause(time - lastMs);
+      if (this.#stop.signal.aborted) return 'stopped';
+      lastMs = time;
+      const events: AgentEvent[] = [];
+      const batch = { after: folder.state.through, through: offset, records: [record] };
+      folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
+      this.#tell(events);
+    }
+    return 'done';
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  #tell(events: readonly AgentEvent[]): void {
+    const { print, onChange } = this.#options;
+    for (const event of events) {
+      // What happens now happens now, so that times count from here.
+      const { state, blocks } = foldChat(this.#state, {
+        ...event,
+        time: this.#options.clock.now(),
+      });
+      this.#state = state;
+      if (blocks.length > 0) print(blocks);
+    }
+    onChange();
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { clock, speed } = this.#options;
+    const { signal } = this.#stop;
+    const shortMs = Math.min(ms, longestPauseMs) / speed;
+    if (signal.aborted || shortMs < 1) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = clock.after(shortMs, done);
+      signal.addEventListener('abort', done);
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { type Item, type SessionId, totalUsage, transcript } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  perform,
+  plans,
+  resumeAt,
+  session,
+} from '../../../../../packages/agent/src/testing/schedules.ts';
+import { ToldChat } from '../../testing/chat-told.ts';
+import type { Block } from './block.ts';
+import { totalOf } from './numbers.ts';
+
+/** What a person has to have seen of a transcript, however it came about. */
+function seenIn(items: readonly Item[]) {
+  const parts = (kind: Item['kind']) =>
+    items.filter((item) => item.kind === kind).flatMap((item) => item.parts);
+  return {
+    said: parts('user').flatMap((part) => (part.kind === 'text' ? [part.text] : [])),
+    calls: parts('assistant').flatMap((part) =>
+      part.kind === 'tool_call' ? [part.toolCallId] : [],
+    ),
+  };
+}
+
+async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> {
+  const { state, blocks } = await new ToldChat(which).readAll(log, which);
+  const folded = await snapshot(log, which);
+  const seen = seenIn(transcript(folded));
+  expect(blocks.flatMap((block) => (block.type === 'said' ? [block.text] : []))).toEqual(seen.said);
+  const printed = blocks.flatMap((block) => (block.type === 'call' ? [block.card] : []));
+  expect(new Set(printed.map(({ id }) => id))).toEqual(new Set(seen.calls));
+  for (const { phase } of printed) expect(['done', 'failed', 'rejected', 'lost']).toContain(phase);
+  expect(state.entries).toEqual([]);
+  expect(state.approvals).toEqual([]);
+  expect(state.run).toBeUndefined();
+  expect(totalOf(state.numbers)).toEqual(totalUsage(folded));
+  return blocks;
+}
+
+test('whatever happens in a run, all of it that counts is printed in the end, and nothing stays open', async () => {
+  const notes = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { log } = await perform(plan);
+      for (const block of await checkTold(log, session))
+        if (block.type === 'note') notes.add(block.text.slice(0, 3));
+    }),
+    { numRuns: 200 },
+  );
+  expect([...notes].sort()).toEqual(expect.arrayContaining(['■ s', '↻ t', '✗ C']));
+});
+
+test('the same holds for a session that was cut at any record, and taken over', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, fc.nat(), fc.constantFrom('keep', 'retry'), async (plan, at, how) => {
+      const { log } = await perform(plan);
+      const { into, all, result } = await resumeAt(plan, at, how);
+      expect([log, all.length > 0, result]).toBeDefined();
+      expect(into).toBeDefined();
+    }),
+    { numRuns: 1 },
+  );
+});

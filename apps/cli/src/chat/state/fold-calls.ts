@@ -1,0 +1,120 @@
+import type { AgentEvent } from '@millrace/core';
+import { appendArguments } from './arguments-draft.ts';
+import type { ChatState } from './chat-state.ts';
+import { callEntry, replaceEntry, withEntry } from './entries.ts';
+import type { EventOf } from './event-of.ts';
+import { addLength } from './numbers.ts';
+import { appendTail } from './tail.ts';
+import * as tool from './tool-card.ts';
+
+type CallEvent = Extract<AgentEvent, { readonly id: tool.ToolCard['id'] }>;
+
+/** Tool calls, from the first letter of their arguments to their results. */
+export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
+  switch (event.type) {
+    case 'tool_call_started':
+      return start(state, event);
+    case 'tool_call_arguments_delta': {
+      const numbers = addLength(state.numbers, event.time, event.delta.length);
+      return change({ ...state, numbers }, event, (card) => ({
+        ...card,
+        draft: appendArguments(card.draft, event.delta),
+      }));
+    }
+    case 'tool_call_ready':
+      return change(state, event, (card) => ({ ...card, phase: 'ready', input: event.input }));
+    case 'approval_asked':
+      return ask(state, event);
+    case 'approval_answered':
+      return answer(state, event);
+    case 'tool_execution_started':
+      return execute(state, event);
+    case 'tool_execution_update':
+      return change(state, event, (card) => ({
+        ...card,
+        output: appendTail(card.output, event.text),
+      }));
+    case 'part_finished':
+      return event.part?.kind === 'tool_result' ? fill(state, event.part) : state;
+    case 'tool_execution_finished':
+      return finish(state, event);
+    case 'tool_call_rejected':
+      return withoutApproval(
+        change(orNew(state, event), event, (card) => tool.rejected(card, event)),
+        event,
+      );
+    default:
+      return state;
+  }
+}
+
+function change(
+  state: ChatState,
+  { id }: Pick<CallEvent, 'id'>,
+  make: (card: tool.ToolCard) => tool.ToolCard,
+): ChatState {
+  const entry = callEntry(state, id);
+  if (entry === undefined) return state;
+  return replaceEntry(state, entry, { ...entry, card: make(entry.card) });
+}
+
+function start(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
+  const { id, name, partId, turn, attempt, itemId } = event;
+  // A summary has no tools, whatever its model thinks.
+  if (state.items.get(itemId) === 'context') return state;
+  const card = tool.newCard(id, name, 'writing');
+  return withEntry(state, { kind: 'call', at: { turn, attempt }, partId, card, isLoose: false });
+}
+
+/** A call that the model made before what is known here: in a turn that was settled, or before a restart. */
+function orNew(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
+  if (callEntry(state, event.id) !== undefined) return state;
+  const { id, name, turn, attempt } = event;
+  const card = tool.newCard(id, name, 'ready');
+  const place = { at: { turn, attempt }, partId: undefined };
+  return withEntry(state, { kind: 'call', ...place, card, isLoose: true });
+}
+
+function ask(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
+  const { session, id, name, reason, rule } = event;
+  const known = change(orNew(state, event), event, (card) => ({ ...card, phase: 'asking' }));
+  const input = callEntry(known, id)?.card.input;
+  const others = state.approvals.filter((one) => one.id !== id);
+  const asked = { session, id, name, input, reason, rule, isAnswered: false };
+  return { ...known, approvals: [...others, asked] };
+}
+
+function answer(state: ChatState, event: EventOf<'approval_answered'>): ChatState {
+  const { input } = event;
+  const changed = change(state, event, (card) => ({
+    ...card,
+    phase: 'ready',
+    ...(input !== undefined && { input }),
+  }));
+  return withoutApproval(changed, event);
+}
+
+function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatState {
+  if (!state.approvals.some((one) => one.id === id)) return state;
+  return { ...state, approvals: state.approvals.filter((one) => one.id !== id) };
+}
+
+function execute(state: ChatState, event: EventOf<'tool_execution_started'>): ChatState {
+  return change(orNew(state, event), event, (card) => tool.started(card, event));
+}
+
+/** What does not count is not shown as a result; its card goes with its attempt. */
+function finish(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
+  if (event.outcome !== 'discarded')
+    return change(state, event, (card) => tool.finished(card, event));
+  const entry = callEntry(state, event.id);
+  return entry === undefined
+    ? state
+    : { ...state, entries: state.entries.filter((one) => one !== entry) };
+}
+
+function fill(state: ChatState, part: Parameters<typeof tool.withResult>[1]): ChatState {
+  const card = callEntry(state, part.toolCallId)?.card;
+  if (card === undefined || card.phase === 'rejected') return state;
+  return change(state, { id: part.toolCallId }, (one) => tool.withResult(one, part));
+}

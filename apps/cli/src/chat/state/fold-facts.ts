@@ -1,0 +1,176 @@
+import type { AgentEvent, ItemKind, Stop } from '@millrace/core';
+import { type NoteBlock, note } from './block.ts';
+import type { ChatState } from './chat-state.ts';
+import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries.ts';
+import type { EventOf } from './event-of.ts';
+import { finishResponse, reportUsage, startResponse } from './numbers.ts';
+import { decidedCall, queuedMessage } from './pending.ts';
+import { isOver } from './tool-card.ts';
+
+/** What happens around the words: items, responses, turns, runs, commands. */
+export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
+  const at = { turn: event.turn, attempt: event.attempt };
+  switch (event.type) {
+    case 'item_started':
+      return startItem(state, event);
+    case 'item_finished':
+      return finishItem(release(state, event.itemId), event);
+    case 'response_started':
+      return startAttempt(state, event);
+    case 'response_finished': {
+      const numbers = finishResponse(state.numbers, event);
+      return release({ ...state, numbers, isAside: false }, event.itemId);
+    }
+    case 'usage_reported':
+      return { ...state, numbers: reportUsage(state.numbers, event) };
+    case 'attempt_superseded':
+      return supersede(state, event);
+    case 'retry_scheduled': {
+      const retry = { at: event.time + event.delayMs, problem: event.error.message };
+      return { ...state, retry };
+    }
+    case 'run_started': {
+      const run = { startedAt: event.time };
+      return { ...state, run, isStopping: false, retry: undefined, isEndTold: false };
+    }
+    case 'run_finished':
+      return finishRun(state, event);
+    case 'turn_finished':
+      return finishTurn(state, event);
+    case 'aborted':
+      return { ...state, isStopping: true, retry: undefined };
+    case 'error_reported':
+      return withNote({ ...state, isEndTold: true }, at, note('bad', `✗ ${event.error.message}`));
+    case 'command_queued':
+      return queue(state, event);
+    case 'command_consumed':
+      return { ...state, queued: state.queued.filter(({ key }) => key !== event.key) };
+    case 'compacted':
+      return compact(state, event);
+    case 'handed_off':
+      return withNote(
+        state,
+        at,
+        note('dim', `→ handed over to ${event.to}${because(event.reason)}`),
+      );
+    case 'item_redacted': {
+      const text = `⌫ something that was said before was taken out${because(event.reason)}`;
+      return withNote(state, at, note('mark', text));
+    }
+    default:
+      return state;
+  }
+}
+
+function startItem(state: ChatState, event: EventOf<'item_started'>): ChatState {
+  const { itemId, kind, turn, attempt } = event;
+  const items = new Map(state.items).set(itemId, kind);
+  const known = { ...state, items };
+  if (kind !== 'user' && kind !== 'notification') return known;
+  const author = event.author?.name;
+  const said = { kind: 'said', at: { turn, attempt }, itemId, by: kind, author } as const;
+  return withEntry(known, { ...said, text: '', isDone: false });
+}
+
+function finishItem(state: ChatState, { itemId, turn }: EventOf<'item_finished'>): ChatState {
+  const done = mapEntries(state, (entry) =>
+    entry.kind === 'said' && entry.itemId === itemId ? { ...entry, isDone: true } : entry,
+  );
+  if (turn !== 0) return done;
+  const items = new Map([...done.items].filter(([id]) => id !== itemId));
+  return { ...done, items };
+}
+
+function startAttempt(state: ChatState, event: EventOf<'response_started'>): ChatState {
+  const isAside = state.items.get(event.itemId) === 'context';
+  const numbers = startResponse(state.numbers, event, isAside);
+  return { ...state, numbers, isAside, retry: undefined };
+}
+
+/** What it had said is replaced by what follows. What is in the scrollback stays there, and is said not to count. */
+function supersede(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
+  const { turn, attempt, reason } = event;
+  const prefix = `${turn}.${attempt}.`;
+  const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
+  const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
+  const more = isPrinted ? '. What it had said above does not count' : '';
+  const told = note('mark', `↻ tried again: ${reason}${more}`);
+  const approvals: ChatState['approvals'] = [];
+  return withNote({ ...left, approvals }, { turn, attempt: 0 }, told);
+}
+
+/** All that is left of a turn is printed, and forgotten. */
+function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatState {
+  const { turn, stop } = event;
+  const done = mapEntries(state, (entry) => {
+    if (entry.at.turn !== turn) return entry;
+    // Of one that has not come to anything by now, nothing more comes.
+    if (entry.kind === 'call') return isOver(entry.card) ? { ...entry, isLoose: false } : undefined;
+    return 'end' in entry && entry.end !== 'done' ? { ...entry, end: 'done' } : entry;
+  });
+  const isOfTurn = (kind: ItemKind) => ['assistant', 'tool', 'context'].includes(kind);
+  const items = new Map([...state.items].filter(([, kind]) => !isOfTurn(kind)));
+  const left = { ...done, items, printed: new Set<never>(), isAside: false };
+  const told = state.isEndTold ? undefined : endOf(stop);
+  if (told === undefined) return left;
+  return withNote({ ...left, isEndTold: true }, { turn, attempt: 0 }, told);
+}
+
+function finishRun(state: ChatState, { stop }: EventOf<'run_finished'>): ChatState {
+  const over = { ...state, run: undefined, isStopping: false, isAside: false, retry: undefined };
+  const told = state.isEndTold ? undefined : endOf(stop);
+  const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));
+  return told === undefined ? left : withNote(left, { turn: 0, attempt: 0 }, told);
+}
+
+/** An end that is not the usual one, in words. */
+function endOf({ reason, cause }: Stop): NoteBlock | undefined {
+  switch (reason) {
+    case 'stop':
+    case 'tool_use':
+    case 'pause':
+      return undefined;
+    case 'aborted':
+      return cause === 'interrupted'
+        ? note('mark', '■ cut short: the program that ran this ended')
+        : note('mark', '■ stopped');
+    case 'length':
+      return note('mark', '■ cut off: the answer is as long as the model allows');
+    case 'content_filter':
+      return note('mark', '■ cut off by the provider’s content filter');
+    case 'refusal':
+      return note('mark', '■ the model refused');
+    case 'limit':
+      return note('mark', `■ stopped at a limit${because(cause)}`);
+    case 'parked':
+      return note('mark', `■ waits${because(cause)}`);
+    case 'error':
+      return note('bad', `✗ it ended with an error${because(cause)}`);
+    case 'unknown':
+      return note('mark', `■ ended${because(cause)}`);
+  }
+}
+
+function queue(state: ChatState, event: EventOf<'command_queued'>): ChatState {
+  const { key, command } = event;
+  const message = queuedMessage(key, command);
+  if (message !== undefined) return { ...state, queued: [...state.queued, message] };
+  if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
+  const decided = decidedCall(event);
+  if (decided === undefined) return state;
+  const approvals = state.approvals.map((one) =>
+    one.id === decided ? { ...one, isAnswered: true } : one,
+  );
+  return { ...state, approvals };
+}
+
+function compact(state: ChatState, { itemIds, turn, attempt }: EventOf<'compacted'>): ChatState {
+  const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
+  const told = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
+  const numbers = { ...state.numbers, contextTokens: undefined };
+  return withNote({ ...state, numbers }, { turn, attempt }, told);
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${reason}`;
+}

@@ -1,0 +1,81 @@
+import { addUsage, noUsage, type Usage } from '@millrace/core';
+import type { EventOf } from './event-of.ts';
+
+/** What the status line counts. Times are those of the records, so that a session counts the same again. */
+export interface Numbers {
+  readonly model: string | undefined;
+  /** Of all attempts but the last. */
+  readonly before: Usage;
+  readonly last: AttemptNumbers | undefined;
+  /** Tokens of the last request and its answer: about what the next one sends. */
+  readonly contextTokens: number | undefined;
+  readonly firstTokenMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+}
+
+interface AttemptNumbers {
+  readonly turn: number;
+  readonly attempt: number;
+  readonly usage: Usage;
+  /** A summary is made: it says nothing about how long the conversation is. */
+  readonly isAside: boolean;
+  readonly startedAt: number;
+  readonly firstAt: number | undefined;
+  readonly lastAt: number;
+  /** Of what streamed, until the provider counts. */
+  readonly length: number;
+}
+
+export const noNumbers: Numbers = {
+  ...{ model: undefined, before: noUsage, last: undefined, contextTokens: undefined },
+  ...{ firstTokenMs: undefined, tokensPerSecond: undefined },
+};
+
+export function totalOf({ before, last }: Numbers): Usage {
+  return last === undefined ? before : addUsage(before, last.usage);
+}
+
+export function startResponse(
+  numbers: Numbers,
+  { turn, attempt, time, model }: EventOf<'response_started'>,
+  isAside: boolean,
+): Numbers {
+  const counted = { turn, attempt, usage: noUsage, isAside };
+  const last = { ...counted, startedAt: time, firstAt: undefined, lastAt: time, length: 0 };
+  return { ...numbers, model, before: totalOf(numbers), last };
+}
+
+/** So much came of the answer, of what was thought, or of a call. */
+export function addLength(numbers: Numbers, time: number, length: number): Numbers {
+  const { last } = numbers;
+  if (last === undefined) return numbers;
+  const firstAt = last.firstAt ?? time;
+  const grown = { ...last, firstAt, lastAt: time, length: last.length + length };
+  const isFirst = last.firstAt === undefined && !last.isAside;
+  const timed = isFirst ? { firstTokenMs: time - last.startedAt } : {};
+  return { ...numbers, ...timed, last: grown };
+}
+
+/** The last word on an attempt counts. One of an attempt that was told about before has been counted. */
+export function reportUsage(
+  numbers: Numbers,
+  { turn, attempt, usage }: EventOf<'usage_reported' | 'response_finished'>,
+): Numbers {
+  const { last } = numbers;
+  if (last?.turn !== turn || last.attempt !== attempt) return numbers;
+  return { ...numbers, last: { ...last, usage } };
+}
+
+/** Under a fifth of a second nothing can be said about speed. */
+const shortestMs = 200;
+
+export function finishResponse(numbers: Numbers, event: EventOf<'response_finished'>): Numbers {
+  const reported = reportUsage(numbers, event);
+  const { last } = reported;
+  if (last === undefined || last.isAside) return reported;
+  const { input, output } = event.usage;
+  const tookMs = last.lastAt - (last.firstAt ?? last.lastAt);
+  const tokensPerSecond = tookMs < shortestMs ? undefined : output / (tookMs / 1000);
+  const isCounted = input + output > 0;
+  return { ...reported, tokensPerSecond, ...(isCounted && { contextTokens: input + output }) };
+}

@@ -1,0 +1,244 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Captured, Failing } from '../testing/captured.ts';
+import { version } from '../version.ts';
+import type { Host } from './host.ts';
+import { runCommand } from './run-command.ts';
+
+let root: string;
+let cwd: string;
+let server: ScriptedServer;
+beforeEach(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-command-')));
+  cwd = join(root, 'project');
+  mkdirSync(cwd);
+  server = await startScriptedServer();
+  const models = { test: { provider: 'compatible', model: 'any', baseUrl: `${server.url}/v1` } };
+  mkdirSync(join(root, 'home/.config/millrace'), { recursive: true });
+  const user = { model: 'test', models };
+  writeFileSync(join(root, 'home/.config/millrace/config.json'), JSON.stringify(user));
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(root, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  argv: readonly string[],
+  given: Partial<Host> & { piped?: string } = {},
+): Promise<Ended> {
+  const { piped = '', ...host } = given;
+  const [stdout, stderr] = [new Captured(), new Captured()];
+  const code = await runCommand({
+    ...{ argv, cwd, stdout, stderr, stdin: Readable.from([Buffer.from(piped)]) },
+    env: { HOME: join(root, 'home') },
+    signal: new AbortController().signal,
+    ...host,
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+const said = () => server.requests.map(({ body }) => JSON.stringify(body));
+const store = () => join(root, 'home/.local/share/millrace/sessions.db');
+
+describe('what needs no model', () => {
+  test('the version and the help are printed', async () => {
+    expect(await run(['--version', '--json'])).toEqual({
+      code: 0,
+      stdout: `${version()}\n`,
+      stderr: '',
+    });
+    const help = await run(['sessions', '-h']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain('Usage:\n  millrace sessions');
+  });
+
+  test('wrong usage is one line on standard error, and 2', async () => {
+    const { code, stdout, stderr } = await run(['--modle', 'x']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^millrace: There is no flag --modle\. Did you mean --model\? .*\n$/);
+  });
+
+  test('a reader that left is no error, a full disk is', async () => {
+    expect((await run(['--help'], { stdout: new Failing('EPIPE') })).code).toBe(0);
+    const full = await run(['--help'], { stdout: new Failing('ENOSPC') });
+    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('no space left') });
+  });
+
+  test('a folder that is none, and a configuration that cannot be used, are wrong usage', async () => {
+    const gone = await run(['-p', 'x', '--cwd', 'gone']);
+    expect(gone).toMatchObject({ code: 2, stdout: '' });
+    expect(gone.stderr).toContain(`Cannot work in ${join(cwd, 'gone')}: there is no such folder`);
+    writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
+    const bad = await run(['-p', 'x']);
+    expect(bad).toMatchObject({ code: 2, stdout: '' });
+    expect(bad.stderr).toContain('millrace.json:1:3: modle is not known. Did you mean model?');
+  });
+});
+
+describe('a print', () => {
+  test('is answered by the model that is configured, and is kept', async () => {
+    server.answer({ text: 'It turns.' });
+    expect(await run(['-p', 'The wheel?'])).toMatchObject({ code: 0, stdout: 'It turns.\n' });
+    expect(said()[0]).toContain('The wheel?');
+    expect(existsSync(store())).toBe(true);
+  });
+
+  test('goes on with the last session of its folder', async () => {
+    server.answer({ text: 'It turns.' });
+    await run(['-p', 'The wheel?']);
+    server.answer({ text: 'Still.' });
+    expect(await run(['-p', '-c', 'And now?'])).toMatchObject({ code: 0, stdout: 'Still.\n' });
+    expect(said()[1]).toContain('It turns.');
+    const other = join(root, 'other');
+    mkdirSync(other);
+    expect(await run(['-p', '-c', 'And now?', '--cwd', '../other'])).toMatchObject({
+      code: 1,
+      stdout: '',
+    });
+  });
+
+  test('parks where nobody can approve, and runs with --yes', async () => {
+    const write = { name: 'write', arguments: JSON.stringify({ path: 'a.txt', content: 'hello' }) };
+    server.answer({ toolCalls: [write] });
+    expect(await run(['-p', 'Write'])).toMatchObject({ code: 4 });
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
+    server.answer({ toolCalls: [write] });
+    server.answer({ text: 'Written.' });
+    expect(await run(['-p', 'Write', '--yes'])).toMatchObject({ code: 0, stdout: 'Written.\n' });
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(true);
+  });
+
+  test('says what it left out of a file that nobody trusts', async () => {
+    writeFileSync(
+      join(cwd, 'millrace.json'),
+      JSON.stringify({ permissions: { allow: ['write'] } }),
+    );
+    server.answer({ text: 'Hello.' });
+    const { code, stdout, stderr } = await run(['-p', 'Hello']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' });
+    expect(stderr).toContain('permissions.allow of');
+    expect(stderr).toContain('--trust');
+  });
+
+  test('takes paths from where they were typed', async () => {
+    mkdirSync(join(cwd, 'sub'));
+    server.answer({ text: 'Hello.' });
+    await run(['-p', 'Hello', '--cwd', 'sub', '--store', 'own.db']);
+    expect(existsSync(join(cwd, 'own.db'))).toBe(true);
+  });
+});
+
+describe('without a terminal and without -p', () => {
+  test('what is piped in is the prompt', async () => {
+    server.answer({ text: 'It turns.' });
+    const ended = await run([], { piped: 'The wheel?\n' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'It turns.\n' });
+    expect(said()[0]).toContain('The wheel?');
+  });
+
+  test('and with words, it is their context', async () => {
+    server.answer({ text: 'It turns.' });
+    expect(await run(['What', 'does', 'it', 'do?'], { piped: 'A wheel.' })).toMatchObject({
+      code: 0,
+    });
+    expect(said()[0]).toContain('What does it do?');
+    expect(said()[0]).toContain('A wheel.');
+  });
+
+  test('with nothing at all the demo takes one turn, of which nothing is kept', async () => {
+    writeFileSync(join(cwd, 'README.md'), '# Waterwheel\n');
+    const { code, stdout } = await run([]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Waterwheel');
+    expect(server.requests).toEqual([]);
+    expect(existsSync(store())).toBe(false);
+  });
+
+  test('nobody can choose a session', async () => {
+    const ended = await run(['--resume']);
+    expect(ended).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('needs an id'),
+    });
+  });
+});
+
+describe('at a terminal, before the chat', () => {
+  const atTerminal = () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    return { stdin, stdout: new Captured({ isTTY: true }) };
+  };
+
+  test('a person who leaves instead of choosing a session leaves the command', async () => {
+    server.answer({ text: 'It turns.' });
+    await run(['-p', 'The wheel?']);
+    const { stdin, stdout } = atTerminal();
+    const ended = run(['--resume'], { stdin, stdout });
+    stdin.end();
+    expect((await ended).code).toBe(3);
+    expect(stdout.text).toContain('The wheel?');
+  });
+
+  test('there has to be a session to choose', async () => {
+    const { code, stderr } = await run(['--resume'], atTerminal());
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is none');
+  });
+
+  test("a project's file says what it wants, and whoever leaves has trusted nothing", async () => {
+    const mcpServers = { a: { command: 'anything' } };
+    writeFileSync(join(cwd, 'millrace.json'), JSON.stringify({ mcpServers }));
+    const { stdin, stdout } = atTerminal();
+    const ended = run([], { stdin, stdout });
+    stdin.end();
+    expect((await ended).code).toBe(3);
+    expect(stdout.text).toContain(`${join(cwd, 'millrace.json')} wants to:\n  - start programs`);
+    expect(existsSync(join(root, 'home/.config/millrace/folders.json'))).toBe(false);
+  });
+});
+
+describe('what was printed before', () => {
+  beforeEach(async () => {
+    server.answer({ text: 'It turns.' });
+    await run(['-p', 'The wheel?']);
+  });
+
+  test.each([
+    ['sessions', 'The wheel?'],
+    ['sessions show last', 'It turns.'],
+    ['replay last --speed max', 'It turns.'],
+    ['inspect last', 'run_started'],
+  ])('can be seen again: %s', async (line, shown) => {
+    const { code, stdout } = await run(line.split(' '));
+    expect(code).toBe(0);
+    expect(stdout).toContain(shown);
+  });
+
+  test('is of its folder: elsewhere it is found by its id alone', async () => {
+    const [session] = JSON.parse((await run(['sessions', '--json'])).stdout) as [{ id: string }];
+    const elsewhere = { cwd: root };
+    expect((await run(['sessions', '--json'], elsewhere)).stdout).not.toContain(session.id);
+    expect((await run(['sessions', '--all', '--json'], elsewhere)).stdout).toContain(session.id);
+    expect((await run(['replay', 'last'], elsewhere)).code).toBe(1);
+    expect((await run(['inspect', session.id.slice(0, 12)], elsewhere)).code).toBe(0);
+  });
+});
+
+test('the doctor says what is wrong with a configuration instead of failing at it', async () => {
+  writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
+  const { code, stdout } = await run(['doctor', '--no-color']);
+  expect(code).toBe(1);
+  expect(stdout).toContain('modle is not known. Did you mean model?');
+});

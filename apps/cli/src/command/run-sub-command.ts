@@ -1,0 +1,32 @@
+import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../args/args.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { Host } from './host.ts';
+import { workFolder } from './work-folder.ts';
+
+type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
+
+/** The commands that ask no model. */
+export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
+  const { env, stdin, stdout, stderr, signal } = host;
+  const cwd = await workFolder(args, host.cwd);
+  const streams = { stdin, stdout, stderr, env, cwd, signal };
+  if (args.command === 'doctor') {
+    const { doctorCommand } = await import('../doctor/doctor-command.ts');
+    return doctorCommand({ args, ...streams });
+  }
+  const config = await loadConfig({ args, env, cwd });
+  switch (args.command) {
+    case 'sessions': {
+      const { sessionsCommand } = await import('../sessions/sessions-command.ts');
+      return sessionsCommand({ args, config, ...streams });
+    }
+    case 'replay': {
+      const { replayCommand } = await import('../playback/replay-command.ts');
+      return replayCommand({ args, config, ...streams });
+    }
+    case 'inspect': {
+      const { inspectCommand } = await import('../inspect/inspect-command.ts');
+      return inspectCommand({ args, config, ...streams });
+    }
+  }
+}

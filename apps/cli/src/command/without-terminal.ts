@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream';
+import type { ChatArgs, PrintArgs } from '../args/args.ts';
+import { UsageError } from '../args/usage-error.ts';
+import { readPiped } from '../print/piped-input.ts';
+import type { Host } from './host.ts';
+
+/** A run that prints, instead of the chat that nobody could see. */
+export interface PrintInstead {
+  readonly args: PrintArgs;
+  /** What was piped in has been read; this gives it again. */
+  readonly stdin: Host['stdin'];
+  /** Nothing was said: one turn of the demo, of which nothing is kept. */
+  readonly isDemo: boolean;
+}
+
+export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true;
+}
+
+/**
+ * What a chat becomes without a terminal: what was piped in is said, and where there is nothing to say
+ * the demo shows what it can do, so that `npm start` in a script does something.
+ */
+export async function withoutTerminal(
+  chat: ChatArgs,
+  { stdin, signal }: Pick<Host, 'stdin' | 'signal'>,
+): Promise<PrintInstead> {
+  if (chat.session === 'pick') {
+    throw new UsageError('--resume needs an id here: there is no terminal to choose one in');
+  }
+  const piped = (await readPiped(stdin, { signal })) ?? '';
+  const args = { ...chat, command: 'print', json: false, verbose: false } as const;
+  const again = Readable.from(piped === '' ? [] : [piped]);
+  const isSaid = chat.prompt !== undefined || piped.trim() !== '' || chat.session !== 'new';
+  if (isSaid || chat.model !== undefined) return { args, stdin: again, isDemo: false };
+  return { args: { ...args, ...demo }, stdin: again, isDemo: true };
+}
+
+/** It only looks: nobody is there to approve of more. */
+const demo = {
+  model: 'demo',
+  permissions: 'read-only',
+  prompt: 'Look around in this folder and say what you see.',
+} as const;

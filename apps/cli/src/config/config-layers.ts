@@ -1,0 +1,85 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { ConfigArgs } from '../args/args.ts';
+import type { Env } from '../models/env.ts';
+import { checkFile } from './check-file.ts';
+import type { Untrusted } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { findProjectFile, userFolder } from './config-paths.ts';
+import { configSchema } from './config-schema.ts';
+import { changeFolder, type FolderDecisions, readFolders } from './folders-file.ts';
+import type { Layer } from './layer.ts';
+import { readJsonFile } from './read-json-file.ts';
+import { fingerprint, riskyParts, withoutRisky } from './trust.ts';
+
+export interface LayersOptions {
+  readonly args: ConfigArgs;
+  readonly env: Env;
+  readonly cwd: string;
+  /** A file that is to be used alone. */
+  readonly onlyFile: string | undefined;
+}
+
+export interface Layers {
+  /** Weakest first. */
+  readonly layers: readonly Layer[];
+  /** What was decided about the folder. */
+  readonly decisions: FolderDecisions;
+  readonly foldersFile: string | undefined;
+  /** What was left out, because nobody said that it is trusted. */
+  readonly untrusted?: Untrusted | undefined;
+}
+
+export async function configLayers(options: LayersOptions): Promise<Layers> {
+  const { env, cwd, onlyFile } = options;
+  const folder = userFolder(env);
+  const foldersFile = folder && join(folder, 'folders.json');
+  const folders = await readFolders(foldersFile);
+  const decisions = folders[await realpath(cwd)] ?? {};
+  const kept = { decisions, foldersFile };
+  if (onlyFile !== undefined)
+    return { ...kept, layers: [await neededLayer(resolve(cwd, onlyFile))] };
+  const user = folder && (await readLayer(join(folder, 'config.json')));
+  const path = await findProjectFile(cwd);
+  const project = path && (await readLayer(path));
+  const layers = user ? [user] : [];
+  if (!project) return { ...kept, layers };
+  const root = await realpath(dirname(project.file.path));
+  const isTrusted = await isTrustedLayer(project, folders[root], { ...options, foldersFile, root });
+  if (isTrusted) return { ...kept, layers: [...layers, project] };
+  const untrusted = { path: project.file.path, parts: riskyParts(project.settings) };
+  const settings = withoutRisky(project.settings);
+  return { ...kept, layers: [...layers, { ...project, settings }], untrusted };
+}
+
+async function readLayer(path: string): Promise<Layer | undefined> {
+  const file = await readJsonFile(path);
+  return file && { file, settings: checkFile(file, configSchema) };
+}
+
+async function neededLayer(path: string): Promise<Layer> {
+  const layer = await readLayer(path);
+  if (layer !== undefined) return layer;
+  const message = `Cannot use the configuration ${path}: there is no such file. Leave out --config and MILLRACE_CONFIG, or name another`;
+  throw new ConfigError(message, { path });
+}
+
+interface Trusting extends Pick<LayersOptions, 'args'> {
+  readonly foldersFile: string | undefined;
+  readonly root: string;
+}
+
+/** `--trust` is remembered, for the file as it is now. */
+async function isTrustedLayer(
+  { settings }: Layer,
+  decisions: FolderDecisions | undefined,
+  { args, foldersFile, root }: Trusting,
+): Promise<boolean> {
+  if (riskyParts(settings).length === 0) return true;
+  const trusted = fingerprint(settings);
+  if (decisions?.trusted === trusted) return true;
+  if (args.trust !== true) return false;
+  if (foldersFile !== undefined)
+    await changeFolder(foldersFile, root, (known) => ({ ...known, trusted }));
+  return true;
+}

@@ -1,0 +1,28 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import type { Env } from '../models/env.ts';
+import { foldersUpToRoot } from './folders-up.ts';
+
+/** The folder of the user's own files, where the environment says where that is. */
+export function userFolder(env: Env): string | undefined {
+  const { XDG_CONFIG_HOME: given, HOME, USERPROFILE } = env;
+  // The XDG specification has relative ones ignored.
+  if (given && isAbsolute(given)) return join(given, 'millrace');
+  const home = HOME || USERPROFILE;
+  return home ? join(home, '.config', 'millrace') : undefined;
+}
+
+const projectFileName = 'millrace.json';
+
+/** The project's file: the nearest one from a folder up to its repository's root. */
+export async function findProjectFile(cwd: string): Promise<string | undefined> {
+  for (const folder of await foldersUpToRoot(cwd)) {
+    const path = join(folder, projectFileName);
+    const isThere = await stat(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,82 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { PermissionRule } from '@millrace/tools';
+import { z } from 'zod';
+import { checkFile } from './check-file.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { readJsonFile } from './read-json-file.ts';
+import { ruleToText } from './rule-text.ts';
+
+/** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
+export interface FolderDecisions {
+  /** The fingerprint of what its millrace.json may do. */
+  readonly trusted?: string | undefined;
+  readonly allow?: readonly string[] | undefined;
+  readonly deny?: readonly string[] | undefined;
+}
+
+type Folders = Readonly<Record<string, FolderDecisions>>;
+
+const schema: z.ZodType<Folders> = z.record(
+  z.string(),
+  z.strictObject({
+    trusted: z.string().optional(),
+    allow: z.array(z.string()).optional(),
+    deny: z.array(z.string()).optional(),
+  }),
+);
+
+export async function readFolders(path: string | undefined): Promise<Folders> {
+  const file = path === undefined ? undefined : await readJsonFile(path);
+  return file === undefined ? {} : checkFile(file, schema);
+}
+
+/** A rule for a folder that holds in later sessions too. `cwd` is the one that the rule's paths start at. */
+export async function rememberRule(
+  { foldersFile }: Pick<Config, 'foldersFile'>,
+  cwd: string,
+  rule: PermissionRule,
+): Promise<void> {
+  if (rule.decision === 'ask') return;
+  const text = ruleToText(rule);
+  const { decision } = rule;
+  await changeFolder(foldersFile, cwd, (known) => ({
+    ...known,
+    [decision]: [...(known[decision] ?? []).filter((each) => each !== text), text],
+  }));
+}
+
+/** Changes what is known of one folder, and nothing else in the file. */
+export async function changeFolder(
+  path: string | undefined,
+  folder: string,
+  change: (known: FolderDecisions) => FolderDecisions,
+): Promise<void> {
+  if (path === undefined) {
+    throw new ConfigError('Cannot remember it: neither XDG_CONFIG_HOME nor HOME is set. Set one');
+  }
+  const folders = await readFolders(path);
+  const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;
+  const next = { ...folders, [folder]: change(known ?? {}) };
+  await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+}
+
+/** Whole or not at all, and for its owner alone. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw cannotWrite(path, error);
+  }
+}
+
+function cannotWrite(path: string, cause: unknown): ConfigError {
+  const { code: errno = 'nothing' } = cause as NodeJS.ErrnoException;
+  const message = `Cannot write ${path}: the system says ${errno}. See whether its folder can be written to`;
+  return new ConfigError(message, { path, errno }, { cause });
+}

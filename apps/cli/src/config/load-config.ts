@@ -1,0 +1,94 @@
+import { dirname, resolve } from 'node:path';
+import type { McpServer } from '@millrace/tools/mcp';
+import type { ConfigArgs } from '../args/args.ts';
+import type { Env } from '../models/env.ts';
+import type { Config, LimitsConfig, Untrusted } from './config.ts';
+import type { ConfigFile } from './config-file.ts';
+import { configLayers } from './config-layers.ts';
+import { type EnvSettings, envSettings } from './env-settings.ts';
+import { fileMcpServers } from './file-mcp-servers.ts';
+import { fileModels } from './file-models.ts';
+import type { Layer } from './layer.ts';
+import { permissionsOf } from './permissions-of.ts';
+
+export interface LoadConfigOptions {
+  readonly args: ConfigArgs;
+  readonly env: Env;
+  /** The folder that is worked in. */
+  readonly cwd: string;
+}
+
+/**
+ * All that a run goes by: flags over environment over ./millrace.json over the user's own file. Throws a
+ * `ConfigError` that names the file and the place in it.
+ */
+export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise<Config> {
+  const said = envSettings(env);
+  const onlyFile = args.config ?? said.config;
+  const read = await configLayers({ args, env, cwd, onlyFile });
+  const { layers, untrusted, foldersFile } = read;
+  const warnings = untrusted === undefined ? [] : [untrustedWarning(untrusted)];
+  const warn = (warning: string) => void warnings.push(warning);
+  const ofFiles = <Name extends keyof ConfigFile>(name: Name) =>
+    layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
+  return {
+    model: args.model ?? said.model ?? ofFiles('model'),
+    models: Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn))),
+    reasoning: ofFiles('reasoning'),
+    system: args.system ?? said.system ?? ofFiles('system'),
+    limits: limitsOf(args, said, layers),
+    permissions: await permissionsOf(read, args),
+    mcpServers: mcpServersOf(layers, { env, cwd }, warn),
+    store: storeOf(args.store ?? said.store, layers, cwd),
+    compactAtTokens: ofFiles('compactAtTokens'),
+    files: layers.map(({ file }) => file.path).toReversed(),
+    warnings,
+    foldersFile,
+    untrusted,
+  };
+}
+
+function limitsOf(args: ConfigArgs, said: EnvSettings, layers: readonly Layer[]): LimitsConfig {
+  const ofFiles: NonNullable<ConfigFile['limits']> = Object.assign(
+    {},
+    ...layers.map(({ settings }) => settings.limits),
+  );
+  const { maxTurns, maxTokens, maxCostUsd } = ofFiles;
+  const amount = args.maxCost ?? said.maxCost ?? decimalOf(maxCostUsd);
+  return {
+    maxTurns: args.maxTurns ?? said.maxTurns ?? maxTurns,
+    maxTokens: args.maxTokens ?? said.maxTokens ?? maxTokens,
+    maxCost: amount === undefined ? undefined : { amount, currency: 'USD' },
+  };
+}
+
+/** Money is no float from here on. */
+function decimalOf(amount: number | undefined): string | undefined {
+  return amount?.toFixed(9).replace(/\.?0+$/, '');
+}
+
+/** A server of a stronger file takes the place of one of the same name, and may switch it off. */
+function mcpServersOf(
+  layers: readonly Layer[],
+  at: { readonly env: Env; readonly cwd: string },
+  warn: (warning: string) => void,
+): readonly McpServer[] {
+  const byName = new Map(layers.flatMap((layer) => [...fileMcpServers(layer, at, warn)]));
+  return [...byName.values()].filter((server) => server !== undefined);
+}
+
+/** What a file says is from that file's folder on, what was typed from this one on. */
+function storeOf(
+  typed: string | undefined,
+  layers: readonly Layer[],
+  cwd: string,
+): string | undefined {
+  if (typed !== undefined) return resolve(cwd, typed);
+  const layer = layers.findLast(({ settings }) => settings.store !== undefined);
+  return layer && resolve(dirname(layer.file.path), layer.settings.store ?? '');
+}
+
+function untrustedWarning({ path, parts }: Untrusted): string {
+  const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} left out`;
+  return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
+}

@@ -1,0 +1,51 @@
+import type { PermissionRule } from '@millrace/tools';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ruleFromText, ruleToText } from './rule-text.ts';
+
+const cases: readonly (readonly [string, Omit<PermissionRule, 'decision'>])[] = [
+  ['bash', { tool: 'bash' }],
+  ['*', {}],
+  ['github_*', { tool: 'github_*' }],
+  ['bash:git status', { tool: 'bash', command: 'git status' }],
+  [
+    'bash=git log --format="%h: %s"',
+    { tool: 'bash', command: 'git log --format="%h: %s"', exact: true },
+  ],
+  ['write:src/**', { tool: 'write', path: 'src/**' }],
+  ['edit=src/a=b.ts', { tool: 'edit', path: 'src/a=b.ts', exact: true }],
+  ['*:.env', { path: '.env' }],
+];
+
+test.each(cases)('%s', (text, rule) => {
+  expect(ruleFromText(text, 'deny')).toEqual({ ...rule, decision: 'deny' });
+  expect(ruleToText({ ...rule, decision: 'deny' })).toBe(text);
+});
+
+test.each(['', ' ', ':x', '=x', 'bash:', 'bash= ', 'two words:x', 'task:x', 'github_push:x'])(
+  '%j is no rule, and the message shows what is',
+  (text) => {
+    expect(() => ruleFromText(text, 'allow')).toThrow(
+      /Cannot use the rule .*Write it like "bash:git status"/s,
+    );
+  },
+);
+
+test('any rule that a policy can make for a call is the same after it was written down', () => {
+  const words = fc.string({ minLength: 1 }).filter((text) => text.trim() === text && text !== '');
+  const exact = fc.constantFrom({}, { exact: true });
+  const rule = fc.oneof(
+    fc.tuple(words, exact).map(([command, more]) => ({ tool: 'bash', command, ...more })),
+    fc
+      .tuple(fc.constantFrom('read', 'edit'), words, exact)
+      .map(([tool, path, more]) => ({ tool, path, ...more })),
+    fc.constantFrom({ tool: 'github_push' }, { tool: 'task' }),
+  );
+  fc.assert(
+    fc.property(rule, (given) => {
+      const whole: PermissionRule = { ...given, decision: 'allow' };
+      expect(ruleFromText(ruleToText(whole), 'allow')).toEqual(whole);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,81 @@
+import type { Item, JsonValue, Part, ToolCallPart, ToolResultPart } from '@millrace/core';
+
+/** What was done for the person, and what came of it. */
+export interface Step {
+  readonly name: string;
+  readonly input: JsonValue | undefined;
+  readonly result: ToolResultPart;
+}
+
+/** Where a conversation stands, read from what the model is sent: a script has no other memory. */
+export interface Conversation {
+  /** What was said last. */
+  readonly latest: string;
+  /** Nothing was answered since. */
+  readonly isNew: boolean;
+  /** What was done since the person's request; words in between belong to the same request. */
+  readonly steps: readonly Step[];
+  /** What was said before the latest words, if it was cut off by the person. */
+  readonly cut: string | undefined;
+  /** Whole answers, each in one text, and summaries of older ones. */
+  readonly answers: readonly string[];
+  /** How many requests there were. */
+  readonly requests: number;
+}
+
+/** What the loop answers in the place of a call that was stopped. */
+const stoppedResult = 'It was stopped before it was done.';
+
+export function conversationOf(items: readonly Item[]): Conversation {
+  const said = items.filter(({ kind }) => kind !== 'system' && kind !== 'developer');
+  const latestAt = said.findLastIndex(({ kind }) => kind === 'user');
+  const startAt = startOf(said, latestAt);
+  const before = said.slice(0, latestAt).findLast(({ kind }) => kind !== 'user');
+  return {
+    latest: textOf(said[latestAt]),
+    isNew: said.slice(latestAt + 1).every(({ kind }) => kind !== 'assistant'),
+    steps: stepsIn(said.slice(Math.max(startAt, 0))),
+    cut: before !== undefined && wasCut(before) ? textOf(before) : undefined,
+    answers: said.filter((item) => isAnswer(item)).map(textOf),
+    requests: said.filter((item, at) => item.kind === 'user' && startOf(said, at) === at).length,
+  };
+}
+
+/** Where the request begins that a user item belongs to: what is said after results is about the same work. */
+function startOf(items: readonly Item[], at: number): number {
+  let start = at;
+  for (let index = at - 1; index >= 0; index--) {
+    const kind = items[index]?.kind;
+    const follows = items[index + 1]?.kind === 'user' && kind !== 'user' && kind !== 'tool';
+    if (follows) return start;
+    if (kind === 'user') start = index;
+  }
+  return start;
+}
+
+function stepsIn(items: readonly Item[]): readonly Step[] {
+  const parts = items.flatMap((item): readonly Part[] => item.parts);
+  const calls = parts.filter((part): part is ToolCallPart => part.kind === 'tool_call');
+  return parts.flatMap((part) => {
+    if (part.kind !== 'tool_result' || part.text === stoppedResult) return [];
+    const call = calls.find(({ toolCallId }) => toolCallId === part.toolCallId);
+    return [{ name: part.name, input: call?.input, result: part }];
+  });
+}
+
+function wasCut({ stop, parts }: Item): boolean {
+  return stop?.reason === 'aborted' || parts.some((part) => part.partial || isStopped(part));
+}
+
+function isStopped(part: Part): boolean {
+  return part.kind === 'tool_result' && part.text === stoppedResult;
+}
+
+function isAnswer(item: Item): boolean {
+  const isSaid = item.kind === 'assistant' || item.kind === 'context';
+  return isSaid && !wasCut(item) && item.parts.every(({ kind }) => kind !== 'tool_call');
+}
+
+function textOf(item: Item | undefined): string {
+  return (item?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
+}

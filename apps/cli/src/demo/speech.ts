@@ -1,0 +1,35 @@
+import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/core';
+import type { ToolDefinition } from '@millrace/providers';
+
+/** What the demo speaks with. */
+export interface Voice {
+  readonly ids: Pick<Ids, 'toolCall'>;
+  /** The folder, for people. */
+  readonly folder: string;
+  /** What may be called. */
+  readonly tools: ReadonlySet<string>;
+}
+
+export function toolNames(tools: readonly ToolDefinition[] | undefined): ReadonlySet<string> {
+  return new Set((tools ?? []).map(({ name }) => name));
+}
+
+export function thought(text: string): Part {
+  return { kind: 'reasoning', form: 'full', text };
+}
+
+/** A call, where that tool is there. */
+export function call({ ids, tools }: Voice, name: string, input: JsonObject): readonly Part[] {
+  return tools.has(name) ? [toolCallPart(ids.toolCall(), name, input)] : [];
+}
+
+/** The words of a person in one short line. */
+export function quoted(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ');
+  return `“${line.length > 60 ? `${line.slice(0, 59).toWellFormed()}…` : line}”`;
+}
+
+/** `no files`, `1 file`, `2 files`. */
+export function count(number: number, thing: string): string {
+  return `${number === 0 ? 'no' : number} ${thing}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,84 @@
+import { constants } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isMillraceError } from '@millrace/core';
+import { countOf } from '../print/count-of.ts';
+import { storePath } from '../store/store-path.ts';
+import { withStore } from '../store/with-store.ts';
+import type { Check, Finding, Patient } from './finding.ts';
+
+const about = 'store';
+const leastFreeBytes = 200 * 2 ** 20;
+
+/** Whether sessions can be kept, and whether those that are can be read. */
+export const checkStore: Check = async (patient) => {
+  try {
+    const path = storePath(patient.config ?? {}, patient.env);
+    const found = await stat(path).catch(() => undefined);
+    const findings = found === undefined ? await onNone(path) : await onFile(path, found, patient);
+    return [...findings, ...(await onDisk(path))];
+  } catch (error) {
+    if (!isMillraceError(error)) throw error;
+    return [{ about, state: 'fail', text: error.message }];
+  }
+};
+
+async function onNone(path: string): Promise<readonly Finding[]> {
+  const folder = await nearestFolder(path);
+  const isWritable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (isWritable)
+    return [{ about, state: 'ok', text: `No sessions yet; they will be kept in ${path}` }];
+  const text = `Sessions cannot be kept in ${path}: ${folder} may not be written to`;
+  return [{ about, state: 'fail', text, advice: 'Give permission, or name a file with --store' }];
+}
+
+async function onFile(
+  path: string,
+  { mode, size }: { readonly mode: number; readonly size: number },
+  { config, env, platform }: Patient,
+): Promise<readonly Finding[]> {
+  const isOpen = platform !== 'win32' && (mode & 0o077) !== 0;
+  const infos = await withStore({ config: config ?? {}, env }, ({ log }) => log.list());
+  const damaged = infos.filter(({ isDamaged }) => isDamaged).length;
+  const waiting = infos.filter(({ hasWork }) => hasWork).length;
+  const more = waiting === 0 ? '' : `, ${waiting} not finished`;
+  const text = `${countOf(infos.length, 'session')}${more} in ${path} (${megabytes(size)})`;
+  return [
+    { about, state: 'ok', text },
+    ...(isOpen ? [openToOthers(path)] : []),
+    ...(damaged > 0 ? [damagedSessions(damaged)] : []),
+  ];
+}
+
+function openToOthers(path: string): Finding {
+  const text = `${path} could be read by other users; from now on it cannot`;
+  return { about, state: 'warn', text };
+}
+
+function damagedSessions(count: number): Finding {
+  const text = `${countOf(count, 'damaged session')}`;
+  const advice = 'Restore a backup of the file, or delete them with millrace sessions delete';
+  return { about, state: 'fail', text, advice };
+}
+
+async function onDisk(path: string): Promise<readonly Finding[]> {
+  const disk = await statfs(await nearestFolder(path)).catch(() => undefined);
+  const free = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
+  if (free >= leastFreeBytes) return [];
+  const text = `Only ${megabytes(free)} are left on the disk of ${path}`;
+  return [{ about, state: 'warn', text, advice: 'Make room: without any, a run stops' }];
+}
+
+/** The folder that is there; those below it will be made. */
+async function nearestFolder(path: string): Promise<string> {
+  const folder = dirname(path);
+  const found = await stat(folder).catch(() => undefined);
+  return found !== undefined || folder === path ? folder : nearestFolder(folder);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}

@@ -1,0 +1,304 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { exitCodes } from '../exit-code.ts';
+import type { LocalName } from '../models/local-servers.ts';
+import { openStore } from '../store/open-store.ts';
+import { Captured, Failing } from '../testing/captured.ts';
+import { spoken } from '../testing/sessions.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { type DoctorCommandOptions, doctorCommand } from './doctor-command.ts';
+import type { Check, Finding } from './finding.ts';
+
+const folder = temporaryFolder('doctor');
+const key = 'sk-very-secret-0123456789';
+const localNames: readonly LocalName[] = ['ollama', 'lm-studio', 'llama.cpp', 'vllm', 'litellm'];
+
+/** What answers on this machine: one server, asked under different paths. */
+let server: Server;
+let port: number;
+let closedPort: number;
+let answer: { readonly status: number; readonly body: string };
+let asked: { readonly url: string | undefined; readonly headers: IncomingHttpHeaders }[];
+let home: string;
+let count = 0;
+
+const listening = async (one: Server): Promise<number> => {
+  await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve));
+  return (one.address() as AddressInfo).port;
+};
+
+beforeEach(async () => {
+  home = join(folder(), `home${++count}`);
+  asked = [];
+  answer = { status: 200, body: '{"data":[]}' };
+  server = createServer(({ url, headers }, response) => {
+    asked.push({ url, headers });
+    response.writeHead(answer.status).end(answer.body);
+  });
+  port = await listening(server);
+  const gone = createServer();
+  closedPort = await listening(gone);
+  await new Promise((resolve) => gone.close(resolve));
+});
+afterEach(() => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+});
+
+const here = () => `http://127.0.0.1:${port}`;
+
+async function examine(
+  env: Readonly<Record<string, string>> = {},
+  options: Partial<DoctorCommandOptions> & { readonly stdout?: Captured } = {},
+) {
+  const { stdout = new Captured() } = options;
+  const stderr = new Captured();
+  const ports = Object.fromEntries(localNames.map((name) => [name, closedPort]));
+  const code = await doctorCommand({
+    args: { command: 'doctor', json: true, color: true },
+    ...{ stdin: Readable.from([]), stderr, cwd: folder(), nodeVersion: '24.1.0' },
+    ...{ env: { HOME: home, LANG: 'C.UTF-8', ...env }, ports, platform: 'linux' as const },
+    ...{ ...options, stdout },
+  });
+  const isJson = options.args?.json ?? true;
+  const findings = (isJson ? JSON.parse(stdout.text) : []) as readonly Finding[];
+  const on = (about: string) => findings.filter((finding) => finding.about === about);
+  return { code, findings, on, stdout: stdout.text, stderr: stderr.text };
+}
+
+describe('a machine without anything', () => {
+  test('is fit for the demo: warnings say what to do, and the exit code is 0', async () => {
+    const { code, on, findings } = await examine();
+    expect(code).toBe(exitCodes.done);
+    expect(on('node')).toEqual([{ about: 'node', state: 'ok', text: 'Node 24.1.0' }]);
+    expect(on('config')).toMatchObject([{ state: 'ok' }]);
+    expect(on('keys')).toMatchObject([{ state: 'warn', advice: /ANTHROPIC_API_KEY/ }].map(any));
+    expect(on('model')).toMatchObject([{ state: 'warn', advice: /Ollama/ }].map(any));
+    expect(on('store')).toMatchObject([{ state: 'ok', text: /No sessions yet.*home/ }].map(any));
+    expect(on('terminal')).toMatchObject([{ state: 'warn', text: /millrace -p/ }].map(any));
+    expect(findings.some(({ state }) => state === 'fail')).toBe(false);
+  });
+
+  test('is told in lines for people, with the next step below', async () => {
+    const args = { command: 'doctor', json: false, color: true } as const;
+    const { stdout } = await examine({}, { args });
+    expect(stdout).toMatch(/^ok {4}No configuration file/);
+    expect(stdout).toContain('\nok    Node 24.1.0\n');
+    expect(stdout).toMatch(/\nwarn {2}No key of a provider is set\n {6}→ Set one of /);
+    const painted = await examine({ FORCE_COLOR: '1' }, { args });
+    expect(painted.stdout).toContain('\u001b[32mok  \u001b[39m  Node 24.1.0\n');
+  });
+});
+
+/** Matches texts by patterns. */
+function any(expected: Readonly<Record<string, unknown>>): object {
+  const entries = Object.entries(expected).map(([name, value]) => [
+    name,
+    value instanceof RegExp ? expect.stringMatching(value) : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+test('a Node that is too old fails', async () => {
+  for (const nodeVersion of ['22.17.9', '20.19.0']) {
+    const { code, on } = await examine({}, { nodeVersion });
+    expect(on('node')).toMatchObject([{ state: 'fail', advice: 'Install Node 22.18 or later' }]);
+    expect(code).toBe(exitCodes.error);
+  }
+  for (const nodeVersion of ['22.18.0', '25.0.0'])
+    expect((await examine({}, { nodeVersion })).on('node')).toMatchObject([{ state: 'ok' }]);
+});
+
+describe('a key', () => {
+  test('is never told, whatever becomes of it', async () => {
+    const env = {
+      ...{ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: here() },
+      ...{ OPENAI_API_KEY: ` ${key}\n`, OPENAI_BASE_URL: `${here()}/v1` },
+    };
+    for (const status of [200, 401, 500]) {
+      answer = { status, body: `{"error":"bad key ${key}"}` };
+      const { stdout, stderr } = await examine(env);
+      expect(asked.some(({ headers }) => headers['x-api-key'] === key)).toBe(true);
+      expect(stdout + stderr).not.toContain('very-secret');
+    }
+  });
+
+  test('that cannot be right by its form is told by its name', async () => {
+    const env = {
+      ...{ MISTRAL_API_KEY: '', VLLM_API_KEY: `"${key}"`, LITELLM_API_KEY: `${key}\n` },
+    };
+    const { on } = await examine(env);
+    expect(on('keys')).toEqual(
+      [
+        'MISTRAL_API_KEY is set, but empty',
+        'VLLM_API_KEY has quotes around it',
+        'LITELLM_API_KEY has spaces or a line break around it',
+      ].map((text) => ({
+        about: 'keys',
+        state: 'warn',
+        text,
+        advice: 'Set it anew, the key alone',
+      })),
+    );
+  });
+});
+
+describe('an endpoint', () => {
+  const env = () => ({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: here() });
+
+  test('that answers is fine, and is asked for something that costs nothing', async () => {
+    const { on, code } = await examine(env());
+    expect(on('endpoints')).toEqual([
+      { about: 'endpoints', state: 'ok', text: `anthropic answers at 127.0.0.1:${port}` },
+    ]);
+    expect(asked.map(({ url }) => url)).toEqual(['/v1/models']);
+    expect(on('model')).toMatchObject([{ state: 'ok', text: /ANTHROPIC_API_KEY/ }].map(any));
+    expect(code).toBe(exitCodes.done);
+  });
+
+  test('that does not take the key fails, and says which variable it is', async () => {
+    answer = { status: 401, body: '' };
+    const { on, code } = await examine(env());
+    const expected = { state: 'fail', text: /status 401/, advice: /ANTHROPIC_API_KEY/ };
+    expect(on('endpoints')).toMatchObject([any(expected)]);
+    expect(code).toBe(exitCodes.error);
+  });
+
+  test('that cannot be reached is told with what to check', async () => {
+    const gone = { ...env(), ANTHROPIC_BASE_URL: `http://127.0.0.1:${closedPort}` };
+    const { on } = await examine(gone);
+    const expected = { state: 'warn', text: /cannot be reached: ECONNREFUSED/, advice: /proxy/ };
+    expect(on('endpoints')).toMatchObject([any(expected)]);
+  });
+
+  test('of a local server is told with its models', async () => {
+    answer = { status: 200, body: '{"data":[{"id":"qwen3"}]}' };
+    const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), ollama: port };
+    const { on } = await examine({}, { ports });
+    expect(on('endpoints')).toMatchObject(
+      [{ state: 'ok', text: /Ollama answers.*1 model$/ }].map(any),
+    );
+    expect(on('model')).toMatchObject([{ state: 'ok', text: /qwen3/ }].map(any));
+  });
+
+  test('of the configuration is asked with its own key', async () => {
+    const model = { provider: 'compatible', model: 'm', baseUrl: `${here()}/api`, apiKey: key };
+    const config = join(folder(), 'own.json');
+    writeFileSync(config, JSON.stringify({ models: { mine: model } }));
+    const args = { command: 'doctor', json: true, color: true, config } as const;
+    const { on, stdout } = await examine({}, { args });
+    expect(on('endpoints')).toMatchObject([{ state: 'ok', text: /^mine answers/ }].map(any));
+    expect(asked[0]).toMatchObject({
+      url: '/api/models',
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(stdout).not.toContain('very-secret');
+  });
+});
+
+describe('a configuration', () => {
+  test('that cannot be read fails, and everything else is looked at without it', async () => {
+    const config = join(folder(), 'broken.json');
+    writeFileSync(config, '{ "model": 7 }');
+    const args = { command: 'doctor', json: true, color: true, config } as const;
+    const { code, on } = await examine({}, { args });
+    const expected = { state: 'fail', text: /broken\.json/, advice: /--config/ };
+    expect(on('config')).toMatchObject([any(expected)]);
+    expect(on('store')).toMatchObject([{ state: 'ok' }]);
+    expect(code).toBe(exitCodes.error);
+  });
+
+  test('that asks for a model which there is no key for fails with what to set', async () => {
+    const { on, code } = await examine({ MILLRACE_MODEL: 'anthropic/claude-sonnet-5-5' });
+    expect(on('model')).toMatchObject([{ state: 'fail', text: /ANTHROPIC_API_KEY/ }].map(any));
+    expect(code).toBe(exitCodes.error);
+  });
+});
+
+describe('a store', () => {
+  const path = () => join(home, '.local/share/millrace/sessions.db');
+
+  test('with sessions is told with their number', async () => {
+    const { log, close } = await openStore({ config: {}, env: { HOME: home } });
+    await spoken(log, 'one', 'First', { cwd: '/here' });
+    await close();
+    const { on } = await examine();
+    expect(on('store')).toMatchObject([{ state: 'ok', text: /^1 session in .*MiB\)$/ }].map(any));
+  });
+
+  test('that others could read is told', async () => {
+    await (await openStore({ config: {}, env: { HOME: home } })).close();
+    chmodSync(path(), 0o644);
+    const { on } = await examine();
+    expect(on('store')).toMatchObject([{ state: 'ok' }, { state: 'warn' }]);
+  });
+
+  test('that is damaged fails with the way out', async () => {
+    await (await openStore({ config: {}, env: { HOME: home } })).close();
+    writeFileSync(path(), 'no database'.repeat(1000));
+    const { on, code } = await examine();
+    expect(on('store')).toMatchObject([{ state: 'fail', text: /--store/ }].map(any));
+    expect(code).toBe(exitCodes.error);
+  });
+});
+
+describe('a terminal', () => {
+  const terminal = (columns: number, rows: number) => ({
+    stdin: Object.assign(Readable.from([]), { isTTY: true }),
+    stdout: Object.assign(new Captured({ isTTY: true }), { columns, rows }),
+  });
+  const look = async (env: Record<string, string>, columns = 80, rows = 24) => {
+    const { on } = await examine(env, terminal(columns, rows));
+    return on('terminal');
+  };
+
+  test('is told by its size and colours', async () => {
+    const ok = (text: string) => [{ about: 'terminal', state: 'ok', text }];
+    expect(await look({ TERM: 'xterm' })).toEqual(ok('xterm, 80 × 24, with colours'));
+    expect(await look({ TERM: 'xterm', NO_COLOR: '1' })).toEqual(
+      ok('xterm, 80 × 24, without colours'),
+    );
+  });
+
+  test('that is small, or has other characters, is a warning', async () => {
+    expect(await look({ TERM: 'xterm' }, 40, 10)).toMatchObject([{ state: 'warn' }]);
+    expect(await look({ TERM: 'xterm', LANG: 'C' })).toMatchObject([
+      { state: 'ok' },
+      any({ state: 'warn', text: /UTF-8/ }),
+    ]);
+  });
+});
+
+describe('checks', () => {
+  test('are told in their order, however long each takes', async () => {
+    const later: Check = async () => {
+      await new Promise(setImmediate);
+      return [{ about: 'later', state: 'ok', text: 'slow' }];
+    };
+    const soon: Check = async () => [{ about: 'soon', state: 'ok', text: 'fast' }];
+    const { findings } = await examine({}, { checks: [later, soon] });
+    expect(findings.map(({ about }) => about)).toEqual(['config', 'later', 'soon']);
+  });
+
+  test('that throw are something that was found, and do not say what was thrown', async () => {
+    const broken: Check = async () => {
+      throw new RangeError(key);
+    };
+    const { code, on, stdout } = await examine({}, { checks: [broken] });
+    expect(on('doctor')).toMatchObject([{ state: 'fail', text: /RangeError/ }].map(any));
+    expect([code, stdout.includes(key)]).toEqual([exitCodes.error, false]);
+  });
+
+  test('cannot be told where there is no room, and need not be where nobody reads', async () => {
+    const checks: readonly Check[] = [];
+    const full = examine({}, { checks, stdout: new Failing('ENOSPC') });
+    await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
+    const args = { command: 'doctor', json: false, color: true } as const;
+    const left = await examine({}, { checks, args, stdout: new Failing('EPIPE') });
+    expect(left.code).toBe(exitCodes.done);
+  });
+});

@@ -1,0 +1,60 @@
+import type { Choice, Command, CompletionItem, Completions } from './completion.ts';
+import { fuzzyScore } from './fuzzy-score.ts';
+
+const maxItems = 50;
+
+/** What a slash at the very beginning may mean: a command, and then what it takes. */
+export function commandCompletions(
+  textBefore: string,
+  commands: readonly Command[],
+): Completions | undefined {
+  const match = /^(\/\S*)(?:( +)([^\n]*))?$/.exec(textBefore);
+  if (match === null) return undefined;
+  const [, name = '', space, argument = ''] = match;
+  if (space === undefined) return found(0, textBefore, namesFor(name, commands));
+  const choices = commands.find((command) => command.name === name)?.choices?.() ?? [];
+  return found(name.length + space.length, textBefore, choicesFor(argument, choices));
+}
+
+function found(
+  start: number,
+  text: string,
+  items: readonly CompletionItem[],
+): Completions | undefined {
+  const typed = text.slice(start);
+  const isDone = items.length === 1 && items[0]?.kind === 'argument' && items[0].label === typed;
+  return items.length === 0 || isDone ? undefined : { start, end: text.length, items };
+}
+
+/** Those that begin like it, and then those that have it somewhere. As they are ordered, otherwise. */
+function namesFor(typed: string, commands: readonly Command[]): readonly CompletionItem[] {
+  const wanted = typed.toLowerCase();
+  const rest = wanted.slice(1);
+  const begins = commands.filter(({ name }) => name.startsWith(wanted));
+  const has = commands.filter(({ name }) => !name.startsWith(wanted) && name.includes(rest));
+  return [...begins, ...has].slice(0, maxItems).map(commandItem);
+}
+
+function commandItem({ name, description, choices, takesText }: Command): CompletionItem {
+  const isComplete = choices === undefined && takesText !== true;
+  const insert = isComplete ? name : `${name} `;
+  return { kind: 'command', label: name, description, insert, isComplete };
+}
+
+function choicesFor(typed: string, choices: readonly Choice[]): readonly CompletionItem[] {
+  const wanted = typed.trimEnd().toLowerCase();
+  const fitting = choices.flatMap((choice) => {
+    const text = `${choice.value} ${choice.description ?? ''}`.toLowerCase();
+    const score =
+      fuzzyScore(choice.value.toLowerCase(), wanted) ?? (text.includes(wanted) ? 0 : undefined);
+    return score === undefined ? [] : [{ choice, score }];
+  });
+  if (wanted !== '') fitting.sort((a, b) => b.score - a.score);
+  return fitting.slice(0, maxItems).map(({ choice: { value, description } }) => ({
+    kind: 'argument',
+    label: value,
+    description,
+    insert: value,
+    isComplete: true,
+  }));
+}

@@ -1,0 +1,139 @@
+import type { CompletionItem, Completions } from './completion.ts';
+import type { EditAction } from './edit-action.ts';
+import type { EditorState } from './editor-state.ts';
+import { type EditorView, menuOf, withEdit } from './editor-view.ts';
+import type { Key } from './key.ts';
+import { boundAction, keyId } from './key-bindings.ts';
+
+/** What else a key means beside what it does to the text. */
+export type Effect =
+  /** `sent` is the editor with the text in it. The view's is empty by then. */
+  | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
+  | { readonly type: 'stop' }
+  | { readonly type: 'leave' };
+
+export interface Pressed {
+  readonly view: EditorView;
+  readonly effect?: Effect | undefined;
+}
+
+export interface PressContext {
+  readonly isBusy: boolean;
+  /** Alt-Enter queues during a run. */
+  readonly canQueue: boolean;
+  /** Of a row of text, in cells. */
+  readonly width: number;
+  /** What could stand at the cursor. */
+  readonly found: Completions | undefined;
+}
+
+/** What a key does. Pure: the caller does what the effect says. */
+export function pressKey(before: EditorView, key: Key, context: PressContext): Pressed {
+  const view = context.found === undefined ? { ...before, closedAt: undefined } : before;
+  if (key.type === 'text' || key.type === 'paste') return bound(view, key);
+  switch (keyId(key)) {
+    case 'enter':
+      return key.shift ? newline(view) : enter(view, context);
+    case 'alt+enter':
+      return context.isBusy && context.canQueue ? send(view, 'queue') : newline(view);
+    case 'ctrl+enter':
+      return newline(view);
+    case 'tab':
+      return key.shift ? { view } : tab(view, context);
+    case 'escape':
+    case 'ctrl+[':
+      return leaveMode(view, context);
+    case 'ctrl+c':
+      return interrupt(view, context);
+    case 'ctrl+d':
+      return view.state.text === '' ? leave(view, context) : bound(view, key);
+    case 'up':
+    case 'ctrl+p':
+      return vertical(view, 'up', context);
+    case 'down':
+    case 'ctrl+n':
+      return vertical(view, 'down', context);
+    default:
+      return bound(view, key);
+  }
+}
+
+function bound(view: EditorView, key: Key): Pressed {
+  const action = boundAction(key);
+  return action === undefined ? { view } : edited(view, action);
+}
+
+function edited(view: EditorView, action: EditAction): Pressed {
+  return { view: withEdit(view, action) };
+}
+
+function newline(view: EditorView): Pressed {
+  return edited(view, { type: 'insert', text: '\n' });
+}
+
+/** What the list offers, the end of a line that goes on, or the whole. */
+function enter(view: EditorView, context: PressContext): Pressed {
+  const { state } = view;
+  const item = chosen(view, context);
+  if (item !== undefined) {
+    const { view: accepted } = accept(view, item, context);
+    return item.isComplete ? send(accepted, 'submit') : { view: accepted };
+  }
+  const { cursor } = state;
+  // Some terminals are set up to send this for Shift-Enter, and it works in all of them.
+  if (cursor > 0 && state.text[cursor - 1] === '\\')
+    return edited(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
+  return send(view, 'submit');
+}
+
+/** The item that Enter takes: none where it has been typed already. */
+function chosen(view: EditorView, { found }: PressContext): CompletionItem | undefined {
+  const menu = menuOf(view, found);
+  const item = menu?.items[menu.selected];
+  if (found === undefined || item === undefined) return undefined;
+  const typed = view.state.text.slice(found.start, found.end);
+  return typed === item.insert.trimEnd() ? undefined : item;
+}
+
+function accept(view: EditorView, item: CompletionItem, { found }: PressContext): Pressed {
+  const { cursor } = view.state;
+  const { start, end } = found ?? { start: cursor, end: cursor };
+  return edited(view, { type: 'replace', start, end, text: item.insert });
+}
+
+function send(view: EditorView, type: 'submit' | 'queue'): Pressed {
+  if (view.state.text.trim() === '') return { view };
+  return { view: withEdit(view, { type: 'sent' }), effect: { type, sent: view.state } };
+}
+
+/** Takes what the list offers; opens it where it could be. */
+function tab(view: EditorView, context: PressContext): Pressed {
+  const menu = menuOf(view, context.found);
+  const item = menu?.items[menu.selected];
+  if (item !== undefined) return accept(view, item, context);
+  return { view: { ...view, mayComplete: true, closedAt: undefined } };
+}
+
+function leaveMode(view: EditorView, { isBusy, found }: PressContext): Pressed {
+  if (menuOf(view, found) !== undefined) return { view: { ...view, closedAt: found?.start } };
+  return isBusy ? { view, effect: { type: 'stop' } } : { view };
+}
+
+/** The run, then the text, then the program. A text that was cleared can be had back with undo. */
+function interrupt(view: EditorView, context: PressContext): Pressed {
+  if (context.isBusy) return { view, effect: { type: 'stop' } };
+  if (view.state.text !== '') return edited(view, { type: 'set', text: '' });
+  return leave(view, context);
+}
+
+function leave(view: EditorView, { isBusy }: PressContext): Pressed {
+  return isBusy ? { view } : { view, effect: { type: 'leave' } };
+}
+
+function vertical(view: EditorView, type: 'up' | 'down', context: PressContext): Pressed {
+  const menu = menuOf(view, context.found);
+  if (menu === undefined) return edited(view, { type, width: context.width });
+  const { length } = menu.items;
+  const selected = (menu.selected + (type === 'up' ? length - 1 : 1)) % length;
+  return { view: { ...view, selected } };
+}

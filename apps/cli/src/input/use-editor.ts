@@ -1,0 +1,92 @@
+import type { Clock } from '@millrace/agent';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import type { CompletionSources } from './completion.ts';
+import type { EditAction } from './edit-action.ts';
+import type { EditorState, HistoryEntry } from './editor-state.ts';
+import { EditorStore } from './editor-store.ts';
+import { isKept } from './history-entries.ts';
+import type { Key } from './key.ts';
+import type { Menu } from './menu.ts';
+import type { Effect } from './press-key.ts';
+import { markWidth } from './text-lines.ts';
+import { useKeys } from './use-keys.ts';
+
+export interface UseEditorOptions {
+  /** Enter: what to send while idle, what to steer with during a run. Never blank. */
+  readonly onSubmit: (text: string) => void;
+  /** Alt-Enter during a run: what to do next. Without it, Alt-Enter is always a new line. */
+  readonly onQueue?: ((text: string) => void) | undefined;
+  /** Esc or Ctrl-C during a run. */
+  readonly onStop: () => void;
+  /** Ctrl-C or Ctrl-D while idle with an empty prompt. */
+  readonly onLeave: () => void;
+  /** Sees each key first; true takes it away from the editor. */
+  readonly onKey?: ((key: Key) => boolean) | undefined;
+  /** Something was sent that history keeps: `history.add` belongs here. */
+  readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
+  /** An @ is being completed: a good time to look for files. */
+  readonly onFilesWanted?: (() => void) | undefined;
+  readonly isBusy: boolean;
+  /** False while somebody else has the keys, such as an approval. The text stays. */
+  readonly isActive?: boolean | undefined;
+  /** Cells of the whole prompt, as `<Prompt>` gets it. */
+  readonly width: number;
+  /** The same object as long as nothing in it changes. */
+  readonly sources?: CompletionSources | undefined;
+  /** What was sent before, the oldest first. A new list takes the place of the old. */
+  readonly history?: readonly HistoryEntry[] | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface Editor {
+  readonly state: EditorState;
+  readonly menu: Menu | undefined;
+  /** For what does not come from keys, such as `{ type: 'set', text }`. */
+  readonly dispatch: (action: EditAction) => void;
+}
+
+const nothing: CompletionSources = {};
+const noHistory: readonly HistoryEntry[] = [];
+
+/**
+ * Keys → edits → what `<Prompt>` shows.
+ *
+ * @example
+ * const { state, menu } = useEditor({ width, isBusy, onSubmit, onQueue, onStop, onLeave, sources, history });
+ * return <Prompt state={state} menu={menu} width={width} isBusy={isBusy} />;
+ */
+export function useEditor(options: UseEditorOptions): Editor {
+  const { sources = nothing, history = noHistory, isActive, clock } = options;
+  const [store] = useState(() => new EditorStore(history));
+  const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
+  useEffect(() => store.setSources(sources), [store, sources]);
+  useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
+  const onKey = (key: Key) => {
+    if (options.onKey?.(key) === true) return;
+    const { isBusy, width, onQueue } = options;
+    const rowWidth = width - markWidth;
+    const effect = store.press(key, { isBusy, canQueue: onQueue !== undefined, width: rowWidth });
+    if (effect !== undefined) perform(effect, options);
+    if (store.wantsFiles()) options.onFilesWanted?.();
+  };
+  useKeys(onKey, { isActive, clock });
+  return { state, menu, dispatch: store.dispatch };
+}
+
+function perform(effect: Effect, options: UseEditorOptions): void {
+  switch (effect.type) {
+    case 'stop':
+      return options.onStop();
+    case 'leave':
+      return options.onLeave();
+    case 'submit':
+    case 'queue':
+      return send(effect.type, effect.sent, options);
+  }
+}
+
+function send(type: 'submit' | 'queue', { text, folds }: EditorState, options: UseEditorOptions) {
+  if (isKept(text)) options.onSent?.(folds.length > 0 ? { text, folds } : { text });
+  const whole = text.trimEnd();
+  return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
+}

@@ -1,0 +1,168 @@
+import type { Fact, LogRecord, Stop, Usage } from '@millrace/core';
+
+/** Where the time and the tokens of a turn went. Times are in milliseconds, by the writer's clock. */
+export interface TurnReport {
+  readonly turn: number;
+  readonly startedAt: number;
+  /** Not there while it goes on, and where its process died. */
+  readonly durationMs?: number;
+  readonly stop?: Stop;
+  readonly attempts: readonly AttemptReport[];
+  readonly tools: readonly ToolReport[];
+}
+
+/** One try at a turn's request. */
+export interface AttemptReport {
+  readonly attempt: number;
+  readonly provider: string;
+  readonly model: string;
+  /** From the request to the first delta; not there where none came, or the deltas were settled. */
+  readonly timeToFirstTokenMs?: number;
+  readonly durationMs?: number;
+  readonly usage?: Usage;
+  readonly tokensPerSecond?: number;
+  /** Why it does not count, and how long was waited before the next. */
+  readonly superseded?: string;
+  readonly retryDelayMs?: number;
+}
+
+export interface ToolReport {
+  readonly name: string;
+  readonly summary: string;
+  readonly durationMs?: number;
+  readonly outcome?: 'completed' | 'discarded' | 'lost';
+  readonly isError?: boolean;
+  /** How long somebody was asked about it. */
+  readonly approvalMs?: number;
+  /** The session of the sub-agent that did it. */
+  readonly child?: string;
+}
+
+/** The turns of a session, from its records. */
+export async function turnReports(
+  records: AsyncIterable<LogRecord>,
+): Promise<readonly TurnReport[]> {
+  const turns = new Map<number, TurnClerk>();
+  for await (const record of records) {
+    if (record.turn === 0) continue;
+    const known = turns.get(record.turn) ?? new TurnClerk(record);
+    turns.set(record.turn, known);
+    known.take(record);
+  }
+  return [...turns.values()].map((clerk) => clerk.report());
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+interface OpenAttempt extends Writable<AttemptReport> {
+  readonly startedAt: number;
+  firstAt?: number;
+}
+
+interface OpenTool extends Writable<ToolReport> {
+  readonly startedAt: number;
+}
+
+/** Writes down what concerns one turn. */
+class TurnClerk {
+  readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools'>>;
+  readonly #attempts = new Map<number, OpenAttempt>();
+  readonly #tools = new Map<string, OpenTool>();
+  readonly #asked = new Map<string, number>();
+  readonly #approvalMs = new Map<string, number>();
+
+  constructor({ turn, time }: LogRecord) {
+    this.#turn = { turn, startedAt: time };
+  }
+
+  take({ fact, delta, time, attempt }: LogRecord): void {
+    const open = this.#attempts.get(attempt);
+    // Tools write into the same attempt, but only after the response's own first delta.
+    if (delta !== undefined && open !== undefined) open.firstAt ??= time;
+    if (fact !== undefined) this.#fact(fact, time, attempt);
+  }
+
+  report(): TurnReport {
+    return {
+      ...this.#turn,
+      attempts: [...this.#attempts.values()].map(attemptReport),
+      tools: [...this.#tools.values()].map(({ startedAt: _, ...tool }) => tool),
+    };
+  }
+
+  #fact(fact: Fact, time: number, attempt: number): void {
+    switch (fact.type) {
+      case 'response_started': {
+        const { provider, model } = fact;
+        this.#attempts.set(attempt, { attempt, provider, model, startedAt: time });
+        return;
+      }
+      case 'response_finished':
+        return this.#end(attempt, time, { usage: fact.usage });
+      case 'usage_reported':
+        return this.#change(attempt, { usage: fact.usage });
+      case 'attempt_superseded':
+        return this.#end(attempt, time, { superseded: fact.reason });
+      case 'retry_scheduled':
+        return this.#change(attempt, { retryDelayMs: fact.delayMs });
+      case 'turn_finished':
+        this.#turn.durationMs = time - this.#turn.startedAt;
+        this.#turn.stop = fact.stop;
+        return;
+      default:
+        return this.#toolFact(fact, time);
+    }
+  }
+
+  #toolFact(fact: Fact, time: number): void {
+    switch (fact.type) {
+      case 'approval_asked':
+        this.#asked.set(fact.toolCallId, time);
+        return;
+      case 'approval_answered': {
+        const since = this.#asked.get(fact.toolCallId) ?? time;
+        this.#approvalMs.set(fact.toolCallId, time - since);
+        return;
+      }
+      case 'tool_execution_started': {
+        const { name, summary, executionId, child, toolCallId } = fact;
+        const approvalMs = this.#approvalMs.get(toolCallId);
+        this.#tools.set(executionId, {
+          ...{ name, summary, startedAt: time },
+          ...(child !== undefined && { child }),
+          ...(approvalMs !== undefined && { approvalMs }),
+        });
+        return;
+      }
+      case 'tool_execution_finished': {
+        const tool = this.#tools.get(fact.executionId);
+        if (tool === undefined) return;
+        tool.durationMs = time - tool.startedAt;
+        tool.outcome = fact.outcome;
+        tool.isError = fact.isError;
+        return;
+      }
+      default:
+    }
+  }
+
+  #end(attempt: number, time: number, rest: Partial<AttemptReport>): void {
+    const open = this.#attempts.get(attempt);
+    if (open !== undefined) this.#change(attempt, { ...rest, durationMs: time - open.startedAt });
+  }
+
+  #change(attempt: number, changes: Partial<AttemptReport>): void {
+    const open = this.#attempts.get(attempt);
+    if (open !== undefined) Object.assign(open, changes);
+  }
+}
+
+function attemptReport({ startedAt, firstAt, ...rest }: OpenAttempt): AttemptReport {
+  const { durationMs, usage } = rest;
+  if (firstAt === undefined) return rest;
+  const timeToFirstTokenMs = firstAt - startedAt;
+  const spokeMs = (durationMs ?? 0) - timeToFirstTokenMs;
+  const speed = usage !== undefined && spokeMs > 0 ? (usage.output * 1000) / spokeMs : undefined;
+  const rounded = speed === undefined ? {} : { tokensPerSecond: Math.round(speed * 10) / 10 };
+  return { ...rest, timeToFirstTokenMs, ...rounded };
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+import { enableCompileCache } from 'node:module';
+import process from 'node:process';
+
+enableCompileCache();
+
+const argv = process.argv.slice(2);
+// Asked for by scripts and installers, so nothing else is loaded for it.
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
+  const { version } = await import('./version.ts');
+  process.stdout.write(`${version()}\n`);
+} else {
+  const { runProcess } = await import('./command/run-process.ts');
+  process.exitCode = await runProcess(process, argv);
+}

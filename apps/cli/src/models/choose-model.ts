@@ -1,0 +1,136 @@
+import type { Config, ModelConfig } from '../config/config.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
+import type { Chosen } from './chosen.ts';
+import { contextTokensOf } from './context-tokens.ts';
+import { firstSet } from './env.ts';
+import {
+  askServer,
+  type FoundServer,
+  findLocalServers,
+  type LookOptions,
+} from './find-local-servers.ts';
+import type { ListedModel } from './list-models.ts';
+import { type LocalServer, localServers } from './local-servers.ts';
+import { noServer, notOnServer, unknownModel } from './missing-model.ts';
+import { namedModel } from './named-model.ts';
+import { openModel } from './open-model.ts';
+import { vendors } from './vendors.ts';
+
+export interface ChooseOptions extends LookOptions {
+  readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
+  /** Where the demo is played. */
+  readonly cwd?: string | undefined;
+}
+
+/**
+ * The model to use: the one that is configured, else one whose key is set, else one of a server of this
+ * machine that answers, else the demo. Throws a `ModelError` where the one that is asked for cannot be used.
+ */
+export async function chooseModel(options: ChooseOptions): Promise<Chosen> {
+  const name = options.config.model?.trim();
+  if (name) return byName(name, options);
+  return byKey(options) ?? (await byServer(options)) ?? demo(options, nothingFound);
+}
+
+const nothingFound =
+  'Using the demo model, a script without a network, because no API key is set and no local server answers.';
+
+function byKey(options: ChooseOptions): Chosen | undefined {
+  for (const { name: provider, keyVariables, models } of vendors) {
+    const variable = firstSet(options.env, keyVariables)?.name;
+    const [model] = models;
+    if (variable !== undefined && model !== undefined)
+      return open({ provider, model }, `because ${variable} is set`, options);
+  }
+  return undefined;
+}
+
+async function byServer(options: ChooseOptions): Promise<Chosen | undefined> {
+  const found = await findLocalServers(options);
+  const first = found.find(({ models }) => models.length > 0);
+  const [model] = first?.models ?? [];
+  return first && model && ofServer(first, model, `because ${answers(first)}`, options);
+}
+
+async function byName(name: string, options: ChooseOptions): Promise<Chosen> {
+  const asked = 'as was asked for';
+  const named = namedModel(name, options.config.models, options.env);
+  switch (named.kind) {
+    case 'demo':
+      return demo(options, 'Using the demo model, a script without a network, as was asked for.');
+    case 'configured':
+      return open(named.config, `which is configured as ${name}`, options);
+    case 'of': {
+      const { provider } = named;
+      const server = localServers.find((one) => one.name === provider);
+      if (server !== undefined) return fromServer(server, named.model, options);
+      const model = named.model ?? vendors.find((one) => one.name === provider)?.models[0];
+      if (model === undefined) throw await unknownModel(name, options);
+      return open({ provider, model }, asked, options);
+    }
+    case 'bare': {
+      const found = await findLocalServers(options);
+      for (const one of found) {
+        const model = sameModel(name, one.models);
+        if (model) return ofServer(one, model, asked, options);
+      }
+      throw await unknownModel(name, options);
+    }
+  }
+}
+
+/** Somebody asked for it, so there is a little more time. */
+const patienceMs = 2000;
+
+async function fromServer(
+  server: LocalServer,
+  name: string | undefined,
+  options: ChooseOptions,
+): Promise<Chosen> {
+  const found = await askServer(server, { timeoutMs: patienceMs, ...options });
+  if (found === undefined) throw noServer(server, name, options);
+  const model = name === undefined ? found.models[0] : sameModel(name, found.models);
+  if (model === undefined) throw notOnServer(found, name);
+  return ofServer(found, model, 'as was asked for', options);
+}
+
+/** Ollama leaves out what is usual: `qwen3` is `qwen3:latest`. */
+function sameModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
+  const wanted = name.toLowerCase();
+  return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
+}
+
+function ofServer(
+  { server, baseUrl }: FoundServer,
+  { id, contextTokens }: ListedModel,
+  why: string,
+  options: ChooseOptions,
+): Chosen {
+  return open({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
+}
+
+function open(model: ModelConfig, because: string, options: ChooseOptions): Chosen {
+  const { config, env, fetch, clock } = options;
+  const label = `${model.provider}/${model.model}`;
+  const reasoning = model.reasoning ?? config.reasoning;
+  const { maxOutputTokens } = model;
+  return {
+    provider: openModel(model, { env, transport: { fetch, clock } }),
+    label,
+    why: `Using ${label}, ${because}.`,
+    isDemo: false,
+    contextTokens: model.contextTokens ?? contextTokensOf(model.model),
+    request: {
+      ...(reasoning !== undefined && { reasoning }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    },
+  };
+}
+
+function demo({ cwd, clock }: ChooseOptions, why: string): Chosen {
+  return { provider: demoProvider({ cwd, clock }), label: 'demo', why, isDemo: true };
+}
+
+function answers({ server, baseUrl }: FoundServer): string {
+  return `${server.title} answers at ${baseUrl.replace(/\/v1$/, '')}`;
+}

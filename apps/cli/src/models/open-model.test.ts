@@ -1,0 +1,64 @@
+import { itemId } from '@millrace/core';
+import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ModelConfig } from '../config/config.ts';
+import { openModel } from './open-model.ts';
+
+const hello = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
+
+let server: ScriptedServer;
+beforeEach(async () => {
+  server = await startScriptedServer();
+});
+afterEach(() => server.close());
+
+/** What the server was asked, by a model that was opened so. */
+async function asked(config: ModelConfig, env: Readonly<Record<string, string>> = {}) {
+  server.answer({ text: 'Hello' });
+  const { text } = await openModel(config, { env }).complete({ items: [hello] });
+  expect(text).toBe('Hello');
+  const { path, headers, body } = await server.nextRequest();
+  return { path, headers, body };
+}
+
+describe('a model is asked by the API of its vendor, with the key of the given environment:', () => {
+  test.each<[ModelConfig['provider'], string, string]>([
+    ['anthropic', '/v1/messages', 'x-api-key'],
+    ['gemini', '/v1beta/models/m:streamGenerateContent', 'x-goog-api-key'],
+    ['openai', '/chat/completions', 'authorization'],
+    ['openrouter', '/chat/completions', 'authorization'],
+    ['azure', '/openai/deployments/m/chat/completions', 'api-key'],
+    ['ollama', '/chat/completions', 'authorization'],
+    ['compatible', '/chat/completions', 'authorization'],
+  ])('%s', async (provider, path, header) => {
+    const baseUrl = provider === 'gemini' ? `${server.url}/v1beta` : server.url;
+    const request = await asked({ provider, model: 'm', baseUrl, apiKey: 'k' });
+    expect(request.path).toBe(path);
+    expect(request.headers[header]).toMatch(/^(?:Bearer )?k$/);
+  });
+
+  test('by the older API of OpenAI only where that is said or its server is another', async () => {
+    const config = { provider: 'openai', model: 'm', baseUrl: server.url, apiKey: 'k' } as const;
+    expect((await asked({ ...config, api: 'responses' })).path).toBe('/responses');
+    expect((await asked({ ...config, api: 'chat' })).path).toBe('/chat/completions');
+    const { id } = openModel({ provider: 'openai', model: 'm', apiKey: 'k' }, { env: {} });
+    expect(id).toBe('openai-responses');
+  });
+
+  test('at the address that the environment says', async () => {
+    const env = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'from env' };
+    const { headers } = await asked({ provider: 'anthropic', model: 'm' }, env);
+    expect(headers['x-api-key']).toBe('from env');
+  });
+
+  test('with headers of its own, and then without a key', async () => {
+    const headers = { authorization: 'Basic abc' };
+    const config = { provider: 'groq', model: 'm', baseUrl: server.url, headers } as const;
+    expect((await asked(config)).headers['authorization']).toBe('Basic abc');
+  });
+});
+
+test('the newer API of one that is not known to have it needs an address', () => {
+  const config = { provider: 'groq', model: 'm', api: 'responses', apiKey: 'k' } as const;
+  expect(() => openModel(config, { env: {} })).toThrow('its address is not known');
+});

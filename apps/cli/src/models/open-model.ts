@@ -1,0 +1,97 @@
+import {
+  anthropic,
+  type ChatPreset,
+  gemini,
+  openaiChat,
+  openaiResponses,
+  type Provider,
+  type ResponsesPreset,
+  type TransportOptions,
+} from '@millrace/providers';
+import type { ModelConfig, ProviderName } from '../config/config.ts';
+import { type Env, firstSet } from './env.ts';
+import { localServers } from './local-servers.ts';
+import { ModelError } from './model-error.ts';
+import { vendors } from './vendors.ts';
+
+export interface OpenOptions {
+  readonly env: Env;
+  readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
+}
+
+/** The way to a model. Nothing is asked of its server yet. Throws where a key or an address is missing. */
+export function openModel(config: ModelConfig, { env, transport = {} }: OpenOptions): Provider {
+  const { provider, model, headers } = config;
+  const baseUrl = config.baseUrl ?? addressFor(provider, env);
+  const options = { ...transport, model, headers, baseUrl, apiKey: keyFor(config, env) };
+  switch (provider) {
+    case 'anthropic':
+      return anthropic(options);
+    case 'gemini':
+      return gemini(options);
+    default:
+      return asksResponses(config, baseUrl)
+        ? openaiResponses({ ...options, preset: responsesPreset(config) })
+        : openaiChat({ ...options, preset: chatPreset(config, baseUrl) });
+  }
+}
+
+/** OpenAI's own API is the newer one; whoever else has its address mostly speaks the older. */
+function asksResponses({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
+  return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
+}
+
+type Compatible = Exclude<ProviderName, 'anthropic' | 'gemini'>;
+
+function chatPreset(config: ModelConfig, baseUrl: string | undefined): ChatPreset {
+  const preset = config.provider as Compatible;
+  const needsAddress = preset === 'compatible' || preset === 'azure';
+  if (needsAddress && baseUrl === undefined) throw noAddress(config);
+  return preset;
+}
+
+const responsesPresets: Readonly<Partial<Record<ProviderName, ResponsesPreset>>> = {
+  openai: 'openai',
+  azure: 'azure',
+  openrouter: 'openrouter',
+  xai: 'xai',
+  'lm-studio': 'lm-studio',
+};
+
+function responsesPreset(config: ModelConfig): ResponsesPreset {
+  const preset = responsesPresets[config.provider];
+  if (config.baseUrl === undefined && (preset === undefined || preset === 'azure'))
+    throw noAddress(config);
+  return preset ?? 'compatible';
+}
+
+function addressFor(provider: ProviderName, env: Env): string | undefined {
+  const variable = vendors.find(({ name }) => name === provider)?.addressVariable;
+  return variable === undefined ? undefined : firstSet(env, [variable])?.value;
+}
+
+/** Whoever gives headers may have put the key there. */
+function keyFor(config: ModelConfig, env: Env): string | undefined {
+  const { provider, apiKey, headers } = config;
+  if (apiKey) return apiKey;
+  const vendor = vendors.find(({ name }) => name === provider);
+  const local = localServers.find(({ name }) => name === provider)?.keyVariable;
+  const variables = vendor?.keyVariables ?? (local === undefined ? [] : [local]);
+  const key = firstSet(env, variables)?.value;
+  if (key === undefined && vendor !== undefined && headers === undefined) throw noKey(config);
+  return key;
+}
+
+function noKey({ provider, model }: ModelConfig): ModelError {
+  const vendor = vendors.find(({ name }) => name === provider);
+  const variables = vendor?.keyVariables.join(' or ');
+  const name = `${provider}/${model}`;
+  const way = `Set ${variables} (there are keys at ${vendor?.keyPage}), or use --model demo`;
+  return new ModelError('no_key', name, `Cannot use ${name}: there is no key for it. ${way}`);
+}
+
+function noAddress({ provider, model }: ModelConfig): ModelError {
+  const name = `${provider}/${model}`;
+  const way = 'Give it a name with a "baseUrl" under "models" in millrace.json, and use that name';
+  return new ModelError('no_address', name, `Cannot use ${name}: its address is not known. ${way}`);
+}

@@ -1,0 +1,90 @@
+import type { ProviderName } from '../config/config.ts';
+
+/** Somebody who has models for whoever has a key. */
+export interface Vendor {
+  readonly name: ProviderName;
+  /** The variables that may hold a key; the first that is set counts. */
+  readonly keyVariables: readonly string[];
+  /** The variable that may say where its server is. */
+  readonly addressVariable?: string | undefined;
+  /** Where people get a key. */
+  readonly keyPage: string;
+  /** Some of its models, the one to take where nobody says another first. Any other name is passed on. */
+  readonly models: readonly string[];
+  /** Names that only its models have. */
+  readonly ownNames?: RegExp | undefined;
+}
+
+/** In the order in which their keys are looked for. */
+export const vendors: readonly Vendor[] = [
+  {
+    name: 'anthropic',
+    keyVariables: ['ANTHROPIC_API_KEY'],
+    addressVariable: 'ANTHROPIC_BASE_URL',
+    keyPage: 'https://console.anthropic.com/settings/keys',
+    models: ['claude-sonnet-5-5', 'claude-opus-5-5', 'claude-haiku-5-5'],
+    ownNames: /^claude-/,
+  },
+  {
+    name: 'openai',
+    keyVariables: ['OPENAI_API_KEY'],
+    addressVariable: 'OPENAI_BASE_URL',
+    keyPage: 'https://platform.openai.com/api-keys',
+    models: ['gpt-5.5', 'gpt-5.4', 'gpt-5.4-mini'],
+    ownNames: /^(?:gpt-(?!oss)|o\d|codex-|chatgpt-)/,
+  },
+  {
+    name: 'gemini',
+    keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    keyPage: 'https://aistudio.google.com/apikey',
+    models: ['gemini-flash-latest', 'gemini-pro-latest', 'gemini-flash-lite-latest'],
+    ownNames: /^gemini-/,
+  },
+  {
+    name: 'openrouter',
+    keyVariables: ['OPENROUTER_API_KEY'],
+    keyPage: 'https://openrouter.ai/settings/keys',
+    models: ['openrouter/auto', 'anthropic/claude-sonnet-5', 'openai/gpt-5.5'],
+  },
+  {
+    name: 'groq',
+    keyVariables: ['GROQ_API_KEY'],
+    keyPage: 'https://console.groq.com/keys',
+    models: ['openai/gpt-oss-120b', 'openai/gpt-oss-20b'],
+  },
+  {
+    name: 'mistral',
+    keyVariables: ['MISTRAL_API_KEY'],
+    keyPage: 'https://console.mistral.ai/api-keys',
+    models: ['mistral-medium-latest', 'mistral-large-latest', 'mistral-small-latest'],
+    ownNames: /^(?:mistral|devstral|codestral|magistral|ministral)-/,
+  },
+  {
+    name: 'deepseek',
+    keyVariables: ['DEEPSEEK_API_KEY'],
+    keyPage: 'https://platform.deepseek.com/api_keys',
+    models: ['deepseek-v4-flash', 'deepseek-v4-pro'],
+    ownNames: /^deepseek-/,
+  },
+  {
+    name: 'xai',
+    keyVariables: ['XAI_API_KEY'],
+    keyPage: 'https://console.x.ai',
+    models: ['grok-4.5', 'grok-4.3'],
+    ownNames: /^grok-/,
+  },
+  {
+    name: 'together',
+    keyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
+    keyPage: 'https://api.together.ai/settings/api-keys',
+    models: ['openai/gpt-oss-120b'],
+  },
+  {
+    name: 'azure',
+    keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    addressVariable: 'AZURE_OPENAI_ENDPOINT',
+    keyPage: 'https://portal.azure.com',
+    // Their names are each customer's own.
+    models: [],
+  },
+];

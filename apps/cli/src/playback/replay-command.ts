@@ -1,0 +1,78 @@
+import { systemClock } from '@millrace/agent';
+import { type AgentEvent, agentEvents, encodeEvent, Folder, type LogRecord } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import type { ReplayArgs } from '../args/args.ts';
+import type { Config } from '../config/config.ts';
+import { exitCodes } from '../exit-code.ts';
+import type { Env } from '../models/env.ts';
+import { hasColor } from '../print/has-color.ts';
+import { Notes } from '../print/notes.ts';
+import { Output, type OutputStream } from '../print/output.ts';
+import { seconds } from '../print/progress.ts';
+import { findSession } from '../store/find-session.ts';
+import { recordsOf } from '../store/records-of.ts';
+import { withStore } from '../store/with-store.ts';
+import { maxPauseMs, paced } from './paced.ts';
+import { ReplayScreen } from './replay-screen.ts';
+
+export interface ReplayCommandOptions {
+  readonly args: ReplayArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** `millrace replay`: a past session streams again, with its timing. Nothing is run and nothing is sent. */
+export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
+  return withStore(options, ({ log }) => replay(log, options));
+}
+
+async function replay(log: Log, options: ReplayCommandOptions): Promise<number> {
+  const { args, stdout, stderr, env, cwd, signal, clock = systemClock } = options;
+  const { id } = await findSession(log, args.session, cwd);
+  const output = new Output(stdout);
+  const isShared = stdout.isTTY === true && stderr.isTTY === true && !args.json;
+  let isLineStart = true;
+  const notes = new Notes(stderr, {
+    hasColor: hasColor(stderr, { env, color: args.color }),
+    isWatched: true,
+    isMidLine: () => isShared && !isLineStart,
+  });
+  const onShortened = (pauseMs: number) =>
+    notes.aside(`(a pause of ${seconds(pauseMs)}, shortened to ${seconds(maxPauseMs)})`);
+  const folder = new Folder(id);
+  const show = args.json ? asJson : asText(options);
+  for await (const record of paced(recordsOf(log, id), {
+    ...{ speed: args.speed, clock, signal, onShortened },
+  })) {
+    const text = show(record, eventsOf(folder, record));
+    if (text !== '') isLineStart = text.endsWith('\n');
+    await output.write(text);
+    if (output.failure !== undefined) break;
+  }
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+}
+
+type Show = (record: LogRecord, events: readonly AgentEvent[]) => string;
+
+const asJson: Show = (_record, events) => events.map((event) => `${encodeEvent(event)}\n`).join('');
+
+function asText({ stdout, env, args }: ReplayCommandOptions): Show {
+  const color = hasColor(stdout, { env, color: args.color });
+  const screen = new ReplayScreen({ color, columns: stdout.columns ?? 80 });
+  return (record, events) => screen.show(record, events);
+}
+
+/** A record of a settled log may come after a hole; it says itself what it stands for. */
+function eventsOf(folder: Folder, record: LogRecord): readonly AgentEvent[] {
+  const events: AgentEvent[] = [];
+  const batch = { after: folder.state.through, through: record.offset, records: [record] };
+  folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
+  return events;
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { OutputUnit, SchemaDraft } from '@cfworker/json-schema';
+import type { AgentOptions } from '@millrace/agent';
+import { type JsonObject, parseJson } from '@millrace/core';
+import { UsageError } from '../args/usage-error.ts';
+
+/** Any Standard Schema, as agents take it. */
+type OutputSchema = NonNullable<AgentOptions['output']>;
+
+/** The JSON schema of a file, as one that answers can be held against. Throws a `UsageError`. */
+export async function outputSchema(file: string, cwd: string): Promise<OutputSchema> {
+  const path = resolve(cwd, file);
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw unusable(file, `it cannot be read (${cause.code ?? 'unknown'})`, cause);
+  });
+  const parsed = parseJson(text);
+  if (!parsed.ok) throw unusable(file, `it is not JSON (${parsed.failure.message})`);
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw unusable(file, 'it is not an object');
+  return standardSchema(value as JsonObject, file);
+}
+
+async function standardSchema(schema: JsonObject, file: string): Promise<OutputSchema> {
+  // Loaded here, because few runs need it.
+  const { Validator } = await import('@cfworker/json-schema');
+  // It writes into what it is given, and the model is told of the schema as it stands in the file.
+  const validator = new Validator(structuredClone(schema), draftOf(schema), false);
+  const judge = (value: unknown) => {
+    try {
+      return validator.validate(value);
+    } catch (cause) {
+      throw unusable(file, saidBy(cause), cause);
+    }
+  };
+  // What nothing can be held against is better known now than after the answer.
+  judge(null);
+  const validate = (value: unknown) => {
+    const { valid, errors } = judge(value);
+    return valid ? { value } : { issues: issuesIn(errors) };
+  };
+  const jsonSchema = { input: () => schema, output: () => schema };
+  const standard = { version: 1, vendor: 'millrace', validate, jsonSchema } as const;
+  return { '~standard': standard };
+}
+
+function draftOf({ $schema }: JsonObject): SchemaDraft {
+  const [, draft] = /draft-0(4|6|7)|2019-09/.exec(String($schema ?? '')) ?? [];
+  if (draft === undefined) return /2019-09/.test(String($schema)) ? '2019-09' : '2020-12';
+  return draft === '4' ? '4' : '7';
+}
+
+/** Those that say what is wrong, and not only that something within is. */
+function issuesIn(errors: readonly OutputUnit[]): readonly Issue[] {
+  const leaves = errors.filter(({ keyword }) => !containers.has(keyword));
+  return (leaves.length > 0 ? leaves : errors).map(({ error, instanceLocation }) => ({
+    message: error,
+    path: pathOf(instanceLocation),
+  }));
+}
+
+interface Issue {
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+const containers: ReadonlySet<string> = new Set(['properties', 'items', 'prefixItems', '$ref']);
+
+/** Of a JSON pointer in a fragment. */
+function pathOf(location: string): readonly string[] {
+  const keys = decodeURI(location).split('/').slice(1);
+  return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function saidBy(error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error);
+  return said.split('\n', 1)[0] ?? '';
+}
+
+function unusable(file: string, why: string, cause?: unknown): UsageError {
+  const message = `Cannot use ${file} as a schema for the answer: ${why}. It has to be a JSON schema in a file`;
+  return new UsageError(message, { path: file }, { cause });
+}

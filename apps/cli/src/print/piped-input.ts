@@ -1,0 +1,90 @@
+import { systemClock } from '@millrace/agent';
+import type { Clock } from '@millrace/providers';
+import { UsageError } from '../args/usage-error.ts';
+
+export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+
+export interface PipedOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  /** Nothing came for a while, and the end did not come either. */
+  readonly onSilence?: (() => void) | undefined;
+}
+
+/** About a million tokens: more than a model takes. */
+const maxBytes = 4 * 2 ** 20;
+const silenceMs = 3000;
+
+/**
+ * All that is piped in, to its end; undefined where that is a person at a terminal, and where it is
+ * given up by the signal. Throws a `UsageError` for what is no text or too much.
+ */
+export async function readPiped(
+  stdin: InputStream,
+  { signal, clock = systemClock, onSilence = () => {} }: PipedOptions = {},
+): Promise<string | undefined> {
+  if (stdin.isTTY || signal?.aborted) return undefined;
+  const bytes = await collect(stdin, signal, (isFirst) => {
+    const cancel = clock.after(silenceMs, onSilence);
+    isFirst.then(cancel, cancel);
+  });
+  return bytes && textOf(bytes);
+}
+
+/** By events, because what waits in an iterator cannot be left. */
+async function collect(
+  stdin: InputStream,
+  signal: AbortSignal | undefined,
+  onBegin: (isFirst: Promise<void>) => void,
+): Promise<Buffer | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+  const first = Promise.withResolvers<void>();
+  onBegin(first.promise);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const onData = (chunk: Buffer | string) => {
+    first.resolve();
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > maxBytes) reject(tooMuch());
+  };
+  const onEnd = () => resolve(Buffer.concat(chunks));
+  const onError = (error: Error) => reject(unreadable(error));
+  const onAbort = () => resolve(undefined);
+  stdin.on('data', onData).on('end', onEnd).on('error', onError);
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await promise;
+  } finally {
+    first.resolve();
+    stdin.off('data', onData).off('end', onEnd).off('error', onError);
+    signal?.removeEventListener('abort', onAbort);
+    // So that the process does not stay for it.
+    stdin.pause();
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // It is said below.
+  }
+  throw new UsageError(
+    'Cannot use what was piped in: it is not text in UTF-8. Name the file in the prompt instead, so that the agent can look at it',
+  );
+}
+
+function tooMuch(): UsageError {
+  return new UsageError(
+    `Cannot use what was piped in: it is more than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
+  );
+}
+
+function unreadable(cause: Error): UsageError {
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  const message = `Cannot read the standard input (${code}). Where nothing is to be read: < /dev/null`;
+  return new UsageError(message, { errno: code }, { cause });
+}

@@ -1,0 +1,164 @@
+import type { Run, RunResult } from '@millrace/agent';
+import type { SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import type { BuiltAgent } from '../agent/built-agent.ts';
+import type { PrintArgs, SessionChoice } from '../args/args.ts';
+import { UsageError } from '../args/usage-error.ts';
+import { exitCodeOf, exitCodes } from '../exit-code.ts';
+import type { Chosen } from '../models/chosen.ts';
+import type { Env } from '../models/env.ts';
+import { findSession } from '../store/find-session.ts';
+import { AnswerStream } from './answer-stream.ts';
+import { closingWords } from './closing-words.ts';
+import { hasColor } from './has-color.ts';
+import { Notes } from './notes.ts';
+import { Output, type OutputStream } from './output.ts';
+import { outputSchema } from './output-schema.ts';
+import { pendingApprovals } from './pending-approvals.ts';
+import { type InputStream, readPiped } from './piped-input.ts';
+import {
+  jsonPrinter,
+  type Printer,
+  type PrinterOptions,
+  textPrinter,
+  valuePrinter,
+} from './printer.ts';
+import { Progress } from './progress.ts';
+import { runInput } from './run-input.ts';
+
+export interface PrintRunOptions {
+  readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
+  /** Its calls that are asked about park the run: nobody is there to answer. */
+  readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'>;
+  readonly log: Log;
+  readonly chosen: Pick<Chosen, 'why' | 'isDemo'>;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  /** Stops the run, which keeps what was said. */
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Answers once, for scripts: nothing but the answer is on standard output, and the exit code says how
+ * it ended. Resolves when the run is over, also after an abort and when nobody reads any more. Throws
+ * a `UsageError` where there is nothing to answer.
+ */
+export async function printRun(options: PrintRunOptions): Promise<number> {
+  const { args, stdout, log, signal } = options;
+  const unheard = new AbortController();
+  const output = new Output(stdout, { onFailure: ({ message }) => unheard.abort(message) });
+  const answer = new AnswerStream();
+  const notes = notesFor(options, answer);
+  const stop = AbortSignal.any([unheard.signal, ...(signal === undefined ? [] : [signal])]);
+  const run = await start(options, notes, stop);
+  if (run === undefined) {
+    await notes.say('Stopped before anything was said');
+    return exitCodes.aborted;
+  }
+  const printer = printerFor(args, answer, { output, notes });
+  await tell(run, { printer, notes, output });
+  const result = await run.result;
+  await printer.end(result);
+  await close(result, { log, notes, output });
+  return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
+}
+
+function notesFor({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
+  const isShared = stdout.isTTY === true && stderr.isTTY === true;
+  return new Notes(stderr, {
+    hasColor: hasColor(stderr, { env, color: args.color }),
+    isWatched: stderr.isTTY === true || args.verbose === true,
+    isMidLine: () => isShared && !answer.isLineStart,
+  });
+}
+
+/** Undefined where it was stopped before it began. */
+async function start(
+  options: PrintRunOptions,
+  notes: Notes,
+  signal: AbortSignal,
+): Promise<Run | undefined> {
+  const { args, log, stdin, cwd, clock } = options;
+  const { outputSchema: file } = args;
+  const built =
+    file === undefined
+      ? options.built
+      : options.built.with({ output: await outputSchema(file, cwd) });
+  const onSilence = () => void notes.say(waits).catch(() => {});
+  const piped = await readPiped(stdin, { signal, clock, onSilence });
+  if (signal.aborted) return undefined;
+  const input = runInput({ args, piped, cwd });
+  const session = await sessionFor(log, args.session, cwd);
+  await greet(options, notes);
+  if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
+  return built.agent.run(input ?? [], { session, signal });
+}
+
+const waits =
+  'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
+
+async function sessionFor(
+  log: Log,
+  choice: SessionChoice,
+  cwd: string,
+): Promise<SessionId | undefined> {
+  if (choice === 'new') return undefined;
+  if (choice === 'pick') throw new UsageError('--resume needs an id with -p: nobody chooses one');
+  const { id } = await findSession(log, choice === 'last' ? choice : choice.id, cwd);
+  return id;
+}
+
+async function greet({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
+  const { why, isDemo } = chosen;
+
+  // A script that takes the demo for a model would not know otherwise.
+  await (isDemo ? notes.say(why) : notes.aside(why));
+  for (const problem of built.problems) await notes.say(problem);
+}
+
+function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptions): Printer {
+  if (args.json) return jsonPrinter(options);
+  return args.outputSchema === undefined ? textPrinter(answer, options) : valuePrinter(options);
+}
+
+interface Telling {
+  readonly printer: Printer;
+  readonly notes: Notes;
+  readonly output: Output;
+}
+
+async function tell(run: Run, { printer, notes, output }: Telling): Promise<void> {
+  const progress = new Progress();
+  for await (const event of run.events) {
+    await printer.show(event);
+    if (output.failure !== undefined) return;
+    const line = progress.take(event);
+    if (line !== undefined) await notes.aside(line);
+  }
+}
+
+async function close(
+  result: RunResult,
+  { log, notes, output }: Omit<Telling, 'printer'> & { readonly log: Log },
+): Promise<void> {
+  const { failure } = output;
+  // Who left on purpose, as `head` does, needs no explanation.
+  if (failure?.code === 'reader_gone') return;
+  const { session, stop } = result;
+  if (failure !== undefined)
+    return notes.say(`${failure.message}. The session is kept: millrace --resume ${session}`);
+  const pending = stop.reason === 'parked' ? await pendingApprovals(log, session) : [];
+  for (const line of closingWords(result, pending)) await notes.say(line);
+  await notes.aside(used(result));
+}
+
+function used({ usage, session }: RunResult): string {
+  const { input, output, costs } = usage;
+  const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
+  return `${input} tokens in, ${output} out${money}. Session ${session}`;
+}

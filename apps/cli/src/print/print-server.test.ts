@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  errorReply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { exitCodes } from '../exit-code.ts';
+import { eventsIn } from '../testing/print-stage.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { AnswerStream } from './answer-stream.ts';
+
+// The command as it is installed, against a server that speaks a provider's wire.
+
+const folder = temporaryFolder('print-server');
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const key = 'sk-very-secret-0123456789';
+let server: ScriptedServer;
+beforeEach(async () => {
+  server = await startScriptedServer();
+});
+afterEach(() => server.close());
+
+async function millrace(...args: readonly string[]) {
+  const env = {
+    ...{ PATH: process.env['PATH'] ?? '', HOME: folder(), OPENAI_API_KEY: key },
+    OPENAI_BASE_URL: `${server.url}/v1`,
+  };
+  const words = ['--conditions=@millrace/source', main, '--cwd', folder(), ...args];
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  expect(stdout + stderr).not.toContain(key);
+  return { code, stdout, stderr };
+}
+
+/** A look at the folder, then the answer. */
+function script(): void {
+  const call = { id: 'c1', name: 'ls', arguments: '{"path":"."}' };
+  server.answer({ text: 'I look.', toolCalls: [call] });
+  server.answer({ text: 'It turns, and **turns**.' });
+}
+
+test('prints the answer alone, and the JSONL of the same run folds to it', async () => {
+  script();
+  const plain = await millrace('-p', 'The wheel?');
+  expect(plain).toEqual({
+    code: exitCodes.done,
+    stdout: 'I look.\n\nIt turns, and **turns**.\n',
+    stderr: '',
+  });
+  script();
+  const { code, stdout, stderr } = await millrace('-p', '--json', '--', 'The wheel?');
+  const answer = new AnswerStream();
+  const folded = eventsIn(stdout).map((event) => answer.take(event).text);
+  expect([code, folded.join(''), stderr]).toEqual([exitCodes.done, plain.stdout, '']);
+  server.assertUsedUp();
+});
+
+test('prints an object that fits the schema', async () => {
+  const schema = join(folder(), 'schema.json');
+  const properties = { city: { type: 'string' } };
+  writeFileSync(schema, JSON.stringify({ type: 'object', properties, required: ['city'] }));
+  server.answer({ text: '{"town":"Ulm"}' });
+  server.answer({ text: '{"city":"Ulm"}' });
+  const { code, stdout } = await millrace('-p', 'Where?', '--output-schema', schema);
+  expect([code, stdout]).toEqual([exitCodes.done, '{"city":"Ulm"}\n']);
+  server.assertUsedUp();
+});
+
+test('says what is wrong with a key, without the key, and ends with 1', async () => {
+  const failure = { type: 'invalid_request_error', message: `Incorrect API key: ${key}` };
+  server.reply(errorReply('openai-chat', 401, failure));
+  const { code, stdout, stderr } = await millrace('-p', 'The wheel?');
+  expect([code, stdout]).toEqual([exitCodes.error, '']);
+  expect(stderr).toMatch(/key|auth/i);
+});
+
+test('ends with 2 where it is called in a way that it does not know', async () => {
+  const { code, stdout, stderr } = await millrace('-p');
+  expect([code, stdout]).toEqual([exitCodes.usage, '']);
+  expect(stderr).toContain('millrace -p "Say hello"');
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { cellWidth } from '../text/cells/cell-width.ts';
+import { textTable } from './text-table.ts';
+
+test('columns stand below each other, counted in cells, and numbers to the right', () => {
+  const rows = [
+    ['a', '1', '日本', 'end'],
+    ['bbb', '22', 'x', 'of it'],
+  ];
+  expect(textTable(rows, { right: [1] })).toEqual(['a     1  日本  end', 'bbb  22  x     of it']);
+});
+
+test('the last column is cut off where the terminal ends, and is worth showing all the same', () => {
+  const rows = [['id', 'word '.repeat(30)]];
+  const [line = ''] = textTable(rows, { columns: 40 });
+  expect(cellWidth(line)).toBeLessThanOrEqual(40);
+  expect(line.endsWith('…')).toBe(true);
+  const [narrow = ''] = textTable(rows, { columns: 5 });
+  expect(cellWidth(narrow)).toBeGreaterThan(20);
+});
+
+test('there is nothing to show of nothing', () => {
+  expect(textTable([])).toEqual([]);
+});

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { parseJson } from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { flagNames, flagOf } from './args/flags.ts';
+import { flagHead, flagHelp } from './args/help-text.ts';
+import { configSchema } from './config/config-schema.ts';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+describe('the README', () => {
+  test('has the flags as the help has them', () => {
+    const owners = ['run', 'print'] as const;
+    const own = flagNames.filter((name) => owners.some((owner) => flagOf(name).of.includes(owner)));
+    const rows = own.map((name) => `| \`${flagHead(name)}\` | ${flagHelp(name, owners)} |`);
+    expect(readme.match(/^\| `-.*$/gm)).toEqual(rows);
+  });
+
+  test('has an example of a configuration that can be used', () => {
+    const [, json = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
+    const parsed = parseJson(json);
+    expect(parsed.ok && configSchema.safeParse(parsed.value).error).toBeUndefined();
+  });
+});

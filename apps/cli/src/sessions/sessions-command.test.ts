@@ -1,0 +1,331 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { createAgent, defineTool } from '@millrace/agent';
+import { type SessionId, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { SessionsArgs } from '../args/args.ts';
+import { UsageError } from '../args/usage-error.ts';
+import { exitCodes } from '../exit-code.ts';
+import type { InputStream } from '../print/piped-input.ts';
+import { openStore } from '../store/open-store.ts';
+import { recordsOf } from '../store/records-of.ts';
+import { allOf } from '../testing/all-of.ts';
+import { Captured, Failing } from '../testing/captured.ts';
+import { call } from '../testing/print-stage.ts';
+import { spoken, withSubAgent } from '../testing/sessions.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { sessionsCommand } from './sessions-command.ts';
+
+const folder = temporaryFolder('sessions');
+const cwd = '/here';
+let count = 0;
+let store: string;
+beforeEach(() => {
+  store = join(folder(), `${++count}.db`);
+});
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  args: Partial<SessionsArgs>,
+  stdin: InputStream = Readable.from([]),
+  at = store,
+): Promise<Ran> {
+  const [stdout, stderr] = [new Captured(), new Captured()];
+  const code = await sessionsCommand({
+    args: {
+      ...{ command: 'sessions', action: 'list', operands: [], all: false, json: false },
+      ...{ yes: false, color: true },
+      ...args,
+    },
+    config: { store: at },
+    ...{ stdin, stdout, stderr, cwd, env: {}, signal: new AbortController().signal },
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+async function inStore<T>(use: (log: Log) => Promise<T>, at = store): Promise<T> {
+  const { log, close } = await openStore({ config: { store: at }, env: {} });
+  try {
+    return await use(log);
+  } finally {
+    await close();
+  }
+}
+
+const idsIn = (at = store) =>
+  inStore(async (log) => (await log.list()).map(({ session }) => session), at);
+
+const recordsIn = async (session: SessionId, at = store) =>
+  inStore(async (log) => allOf(recordsOf(log, session)), at);
+
+describe('list', () => {
+  test('has those of this folder, and says that there are others', async () => {
+    await inStore(async (log) => {
+      await spoken(log, 'aaaabbbbcccc', 'First', { cwd });
+      await spoken(log, 'other', 'Elsewhere', { cwd: '/there' });
+    });
+    const { code, stdout, stderr } = await run({});
+    expect(code).toBe(exitCodes.done);
+    expect(stdout).toMatch(/^aaaabbbb {2}\d{4}-\d\d-\d\d \d\d:\d\d {2,}First\n$/);
+    expect(stderr).toBe('1 more of other folders: millrace sessions --all\n');
+  });
+
+  test('with --all has this folder’s first, each with its folder', async () => {
+    await inStore(async (log) => {
+      await spoken(log, 'one', 'First', { cwd });
+      await spoken(log, 'two', 'Second', { cwd: '/there' });
+    });
+    const { stdout, stderr } = await run({ all: true });
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^one .*\/here {2}.*First$/);
+    expect(lines[1]).toMatch(/^two .*\/there {2}.*Second$/);
+    expect(stderr).toBe('');
+  });
+
+  test('as JSON is one document, also where there is none', async () => {
+    expect((await run({ json: true })).stdout).toBe('[]\n');
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const { stdout } = await run({ json: true });
+    expect(JSON.parse(stdout)).toMatchObject([{ id: 'one', title: 'First', cwd, hasWork: false }]);
+  });
+
+  test('says what to do where there is none, and leaves the output empty', async () => {
+    const { stdout, stderr } = await run({});
+    expect([stdout, stderr]).toEqual([
+      '',
+      'There is no session of /here yet. Begin one with millrace\n',
+    ]);
+  });
+
+  test('does not let what was said control the terminal', async () => {
+    await inStore((log) => spoken(log, 'one', '\u001b[2Jclear', { cwd }));
+    expect((await run({})).stdout).not.toContain('\u001b');
+  });
+});
+
+describe('show', () => {
+  test('is the transcript as Markdown: people, answers, thoughts, calls and results', async () => {
+    await inStore(async (log) => {
+      const read = defineTool({
+        ...{ name: 'read', description: 'Reads', input: z.object({ path: z.string() }) },
+        execute: async () => '# A\n```\ncode\n```',
+      });
+      const thought = { kind: 'reasoning', form: 'full', text: 'Hm.\nWell.' } as const;
+      const parts = [thought, 'I read.', call('c1', 'read', { path: 'a.md' })];
+      const provider = scriptedProvider([{ content: { parts } }, 'It is **A**.']);
+      const agent = createAgent({ provider, log, tools: [read] });
+      await agent.run('What is it?', { session: sessionId('one') }).result;
+    });
+    const { stdout } = await run({ action: 'show', operands: ['one'] });
+    const [head, about, ...rest] = stdout.split('\n\n');
+    expect([head, about]).toEqual(['# Session one', expect.stringMatching(/^no folder, \d{4}-/)]);
+    expect(rest.join('\n\n')).toBe(
+      [
+        '## You\n\nWhat is it?',
+        '## Assistant\n\n> Hm.\n> Well.\n\nI read.\n\n**read**\n\n```json\n{"path":"a.md"}\n```',
+        '## Tools\n\n*read:*\n\n````\n# A\n```\ncode\n```\n````',
+        '## Assistant\n\nIt is **A**.\n',
+      ].join('\n\n'),
+    );
+  });
+
+  test('says that an answer was stopped', async () => {
+    await inStore(async (log) => {
+      const fault = { type: 'stall', after: 2 } as const;
+      const provider = scriptedProvider([{ content: { parts: ['Yes'] }, fault }]);
+      const run = createAgent({ provider, log }).run('Well?', { session: sessionId('one') });
+      for await (const event of run.events)
+        if (event.type === 'assistant_text_delta') await run.abort();
+    });
+    const { stdout } = await run({ action: 'show', operands: ['one'] });
+    expect(stdout).toMatch(/## Assistant\n\nYe?\n\n\*\(stopped\)\*\n$/);
+  });
+});
+
+describe('delete', () => {
+  test('takes the session and those of its sub-agents, where that was meant', async () => {
+    await inStore(async (log) => {
+      await withSubAgent(log, 'one', cwd);
+      await spoken(log, 'two', 'Stays', { cwd });
+    });
+    expect(await idsIn()).toHaveLength(3);
+    const { code, stderr } = await run({ action: 'delete', operands: ['one'], yes: true });
+    expect([code, stderr]).toEqual([0, 'Deleted session one, with 1 of its sub-agents\n']);
+    expect(await idsIn()).toEqual(['two']);
+  });
+
+  test('leaves the sub-agents that a fork speaks of', async () => {
+    const child = await inStore(async (log) => {
+      const made = await withSubAgent(log, 'one', cwd);
+      const { through = 0 } = (await log.info(made.session)) ?? {};
+      await log.fork(made.session, { into: sessionId('fork'), through });
+      return made.child;
+    });
+    await run({ action: 'delete', operands: ['one'], yes: true });
+    expect([...(await idsIn())].sort()).toEqual([child, 'fork'].sort());
+  });
+
+  test.each([
+    ['y\n', exitCodes.done, []],
+    ['n\n', exitCodes.aborted, ['one']],
+    ['\n', exitCodes.aborted, ['one']],
+  ])('asks a person, who says %j', async (answer, code, left) => {
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    stdin.end(answer);
+    const ran = await run({ action: 'delete', operands: ['one'] }, stdin);
+    expect([ran.code, ran.stdout, await idsIn()]).toEqual([code, '', left]);
+    expect(ran.stderr).toContain('Delete session one (First)? It cannot be undone. [y/N]');
+  });
+
+  test('does nothing where nobody can be asked, and nothing at all where one id is wrong', async () => {
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const unasked = run({ action: 'delete', operands: ['one'] });
+    await expect(unasked).rejects.toThrow(UsageError);
+    const wrong = run({ action: 'delete', operands: ['one', 'nope'], yes: true });
+    await expect(wrong).rejects.toMatchObject({ code: 'no_such_session' });
+    expect(await idsIn()).toEqual(['one']);
+  });
+
+  test('refuses one that somebody drives, and names them', async () => {
+    const other = await openStore({ config: { store }, env: {} });
+    await spoken(other.log, 'one', 'First', { cwd });
+    const driver = await other.log.open(sessionId('one'), { holder: 'Ada' });
+    const refused = run({ action: 'delete', operands: ['one'], yes: true });
+    await expect(refused).rejects.toThrow(/one: Ada drives it\. Stop it there/);
+    await driver.release();
+    await other.close();
+    expect(await idsIn()).toEqual(['one']);
+  });
+});
+
+describe('export and import', () => {
+  /** With a result that is so long that it is a blob. */
+  const withBlob = (log: Log, name: string) => {
+    const long = defineTool({
+      ...{ name: 'long', description: 'Says much', input: z.object({}), maxOutputLength: 100 },
+      execute: async () => 'much '.repeat(500),
+    });
+    const parts = [call('c1', 'long', {})];
+    const provider = scriptedProvider([{ content: { parts } }, 'Done.']);
+    const agent = createAgent({ provider, log, tools: [long] });
+    return agent.run('Go', { session: sessionId(name) }).result;
+  };
+  const target = () => join(folder(), `${count}-copy.db`);
+
+  test('through a pipe give the same records and blobs in another store', async () => {
+    await inStore((log) => withBlob(log, 'one'));
+    const { stdout } = await run({ action: 'export', operands: ['one'] });
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.some((line) => 'hash' in line)).toBe(true);
+    const ran = await run({ action: 'import' }, Readable.from([Buffer.from(stdout)]), target());
+    expect([ran.code, ran.stdout]).toEqual([0, 'one\n']);
+    expect(await recordsIn(sessionId('one'), target())).toEqual(await recordsIn(sessionId('one')));
+    const again = await run({ action: 'export', operands: ['one'] }, undefined, target());
+    expect(again.stdout).toBe(stdout);
+  });
+
+  test('by a file that only its owner may read take the sub-agents along', async () => {
+    const { session, child } = await inStore((log) => withSubAgent(log, 'one', cwd));
+    const output = join(folder(), 'export.jsonl');
+    const exported = await run({ action: 'export', operands: [session], output });
+    expect([exported.stdout, exported.stderr]).toEqual(['', `Exported session one to ${output}\n`]);
+    expect(statSync(output).mode & 0o777).toBe(0o600);
+    const ran = await run({ action: 'import', operands: [output] }, undefined, target());
+    expect(ran.stdout).toBe(`${session}\n${child}\n`);
+    expect(await recordsIn(child, target())).toEqual(await recordsIn(child));
+  });
+
+  test('refuse a session that is there, and leave a sub-agent’s that is', async () => {
+    const { session, child } = await inStore((log) => withSubAgent(log, 'one', cwd));
+    const { stdout } = await run({ action: 'export', operands: [session] });
+    const file = join(folder(), 'again.jsonl');
+    writeFileSync(file, stdout);
+    const there = run({ action: 'import', operands: [file] });
+    await expect(there).rejects.toMatchObject({ code: 'session_exists' });
+    await inStore((log) => log.delete(session));
+    const ran = await run({ action: 'import', operands: [file] });
+    expect(ran.stdout).toBe(`${session}\n`);
+    expect(ran.stderr).toBe(`Session ${child} is there already, and stays as it is\n`);
+  });
+
+  test('tell the line of the file that is wrong, and take nothing of its session', async () => {
+    const { session } = await inStore((log) => withSubAgent(log, 'one', cwd));
+    const { stdout } = await run({ action: 'export', operands: [session] });
+    const lines = stdout.split('\n');
+    // In the second session of the file.
+    const at = lines.findLastIndex((line) => line.startsWith('{"millrace"')) + 2;
+    lines[at] = lines[at]?.replace('"offset":', '"offset":1') ?? '';
+    const broken = Readable.from([Buffer.from(lines.join('\n'))]);
+    const error = await run({ action: 'import' }, broken, target()).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'bad_records', place: { line: at + 1 } });
+    expect(error.message).toContain(`line ${at + 1}:`);
+    expect(await idsIn(target())).toEqual(['one']);
+  });
+
+  test.each([
+    ['what is no export', 'Hello\n'],
+    ['bytes that are no text', Uint8Array.of(0x7b, 0xff, 0x0a)],
+    ['nothing', ''],
+  ])('refuse %s', async (_what, bytes) => {
+    const ran = run({ action: 'import' }, Readable.from([Buffer.from(bytes)]));
+    await expect(ran).rejects.toMatchObject({ code: 'bad_records' });
+  });
+
+  test('say that a file is not there', async () => {
+    const ran = run({ action: 'import', operands: ['none.jsonl'] });
+    await expect(ran).rejects.toThrow(/none\.jsonl \(ENOENT\)/);
+  });
+
+  test('leave no file where the session is not there, and none that is half', async () => {
+    const output = join(folder(), 'none.jsonl');
+    const ran = run({ action: 'export', operands: ['nope'], output });
+    await expect(ran).rejects.toMatchObject({ code: 'no_such_session' });
+    expect(existsSync(output)).toBe(false);
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const inNoFolder = join(folder(), 'no-folder', 'x.jsonl');
+    const failed = run({ action: 'export', operands: ['one'], output: inNoFolder });
+    await expect(failed).rejects.toMatchObject({ code: 'cannot_write' });
+  });
+
+  test('replace a file that is there only by a whole one', async () => {
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const output = join(folder(), 'replaced.jsonl');
+    writeFileSync(output, 'before');
+    await run({ action: 'export', operands: ['one'], output });
+    expect(readFileSync(output, 'utf8')).toMatch(/^\{"millrace":"session"/);
+  });
+});
+
+test('an output that cannot be written is an error, and one that nobody reads is not', async () => {
+  await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+  const listTo = (stdout: Failing) =>
+    sessionsCommand({
+      args: {
+        command: 'sessions',
+        action: 'list',
+        operands: [],
+        all: false,
+        json: false,
+        yes: false,
+        color: true,
+      },
+      config: { store },
+      ...{ stdin: Readable.from([]), stdout, stderr: new Captured(), cwd, env: {} },
+      signal: new AbortController().signal,
+    });
+  await expect(listTo(new Failing('ENOSPC'))).rejects.toMatchObject({ code: 'cannot_write' });
+  expect(await listTo(new Failing('EPIPE'))).toBe(exitCodes.done);
+});

@@ -1,0 +1,54 @@
+import type { SessionsArgs } from '../args/args.ts';
+import type { Config } from '../config/config.ts';
+import { exitCodes } from '../exit-code.ts';
+import type { Env } from '../models/env.ts';
+import { Output, type OutputStream } from '../print/output.ts';
+import type { InputStream } from '../print/piped-input.ts';
+import { withStore } from '../store/with-store.ts';
+import { deleteSessions } from './delete-sessions.ts';
+import { exportSessions } from './export-sessions.ts';
+import { importSessions } from './import-sessions.ts';
+import { listSessions } from './list-sessions.ts';
+import type { SessionsContext } from './sessions-context.ts';
+import { showSession } from './show-session.ts';
+
+export interface SessionsCommandOptions {
+  readonly args: SessionsArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
+/** `millrace sessions`: what there is, and what is to become of it. */
+export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
+  const { args, stdin, stdout, stderr, cwd, signal } = options;
+  const output = new Output(stdout);
+  const notes = new Output(stderr, { name: 'standard error' });
+  const code = await withStore(options, ({ log }) =>
+    act({ args, log, output, notes, stdin, cwd, signal }),
+  );
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return code;
+}
+
+async function act(context: SessionsContext): Promise<number> {
+  switch (context.args.action) {
+    case 'list':
+      await listSessions(context);
+      return exitCodes.done;
+    case 'show':
+      await showSession(context);
+      return exitCodes.done;
+    case 'delete':
+      return deleteSessions(context);
+    case 'export':
+      await exportSessions(context);
+      return exitCodes.done;
+    case 'import':
+      return importSessions(context);
+  }
+}

@@ -1,0 +1,188 @@
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { graphemes } from '../text/cells/cell-width.ts';
+
+export interface FakeTerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Lines that have become too long are wrapped anew, as most terminals do; xterm does not. */
+  readonly reflows?: boolean;
+}
+
+const pieces =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
+  /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
+
+/** What a terminal shows of what is written to it: as much of one as programs use that draw at its bottom. */
+export class FakeTerminal extends EventEmitter {
+  readonly isTTY = true;
+  readonly writable = true;
+  columns: number;
+  rows: number;
+  /** All that was written. */
+  written = '';
+  /** In how many pieces. */
+  writes = 0;
+  isCursorShown = true;
+  /** How far up the cursor was ever moved in one go. */
+  highest = 0;
+  /** What scrolled out at the top, and what is on the screen; without colours. */
+  #lines: string[][] = [[]];
+  #top = 0;
+  #row = 0;
+  #column = 0;
+  readonly #reflows: boolean;
+
+  constructor({ columns = 80, rows = 24, reflows = false }: FakeTerminalOptions = {}) {
+    super();
+    this.columns = columns;
+    this.rows = rows;
+    this.#reflows = reflows;
+  }
+
+  write(data: string | Uint8Array, encoding?: unknown, callback?: unknown): boolean {
+    const text = String(data);
+    this.written += text;
+    if (text !== '') this.writes++;
+    for (const piece of text.match(pieces) ?? []) this.#piece(piece);
+    const done = typeof encoding === 'function' ? encoding : callback;
+    if (typeof done === 'function') queueMicrotask(() => done());
+    return true;
+  }
+
+  /** Everything from the first line on, without spaces at the ends and empty lines at the end. */
+  get text(): string {
+    return this.#textFrom(0);
+  }
+
+  /** What is on the screen now. */
+  get screen(): string {
+    return this.#textFrom(this.#top);
+  }
+
+  /** Counted from the top of the screen. */
+  get cursor(): { readonly row: number; readonly column: number } {
+    return { row: this.#row - this.#top, column: this.#column };
+  }
+
+  resize(columns: number, rows: number): void {
+    if (this.#reflows && columns < this.columns) this.#reflow(columns);
+    this.columns = columns;
+    this.rows = rows;
+    this.#column = Math.min(this.#column, columns - 1);
+    this.#top = Math.max(0, this.#lines.length - rows, this.#row - rows + 1);
+    this.emit('resize');
+  }
+
+  /** The cursor stays where it was in the text. */
+  #reflow(columns: number): void {
+    const before = this.#lines;
+    const row = this.#row;
+    this.#lines = [];
+    for (const [index, cells] of before.entries()) {
+      const place = index === row ? Math.floor(this.#column / columns) : 0;
+      if (index === row) this.#row = this.#lines.length + place;
+      for (let at = 0; at === 0 || at < cells.length; at += columns)
+        this.#lines.push(cells.slice(at, at + columns));
+    }
+    this.#column %= columns;
+  }
+
+  #textFrom(first: number): string {
+    const lines = this.#lines.slice(first).map((cells) => cells.join('').trimEnd());
+    return lines.join('\n').trimEnd();
+  }
+
+  #piece(piece: string): void {
+    if (piece === '\n') this.#lineFeed();
+    else if (piece === '\r') this.#column = 0;
+    else if (piece.startsWith('\u001b[')) this.#control(piece.slice(2, -1), piece.slice(-1));
+    else if (!piece.startsWith('\u001b'))
+      for (const { text, width } of graphemes(piece)) this.#put(text, width);
+  }
+
+  #control(parameters: string, name: string): void {
+    const count = Number(parameters || 1) || 1;
+    switch (name) {
+      case 'A':
+        this.highest = Math.max(this.highest, count);
+        this.#row = Math.max(this.#top, this.#row - count);
+        return;
+      case 'B':
+        return this.#down(count);
+      case 'E':
+        this.#column = 0;
+        return this.#down(count);
+      case 'G':
+        this.#column = Math.min(this.columns, count) - 1;
+        return;
+      case 'H':
+        this.#row = this.#top;
+        this.#column = 0;
+        return;
+      case 'J':
+        this.#eraseLine(0);
+        this.#lines.length = this.#row + 1;
+        return;
+      case 'K':
+        return this.#eraseLine(Number(parameters || 0));
+      case 'h':
+      case 'l':
+        if (parameters === '?25') this.isCursorShown = name === 'h';
+        return;
+      default:
+    }
+  }
+
+  /** The driver of a terminal makes both of it, in raw mode too. */
+  #lineFeed(): void {
+    this.#column = 0;
+    this.#row++;
+    this.#line();
+    if (this.#row >= this.#top + this.rows) this.#top = this.#row - this.rows + 1;
+  }
+
+  #down(count: number): void {
+    this.#row = Math.min(this.#top + this.rows - 1, this.#row + count);
+  }
+
+  #put(text: string, width: number): void {
+    if (this.#column + width > this.columns) this.#lineFeed();
+    const line = this.#line();
+    while (line.length < this.#column) line.push(' ');
+    line[this.#column] = text;
+    for (let extra = 1; extra < width; extra++) line[this.#column + extra] = '';
+    this.#column += width;
+  }
+
+  #line(): string[] {
+    while (this.#lines.length <= this.#row) this.#lines.push([]);
+    const line = this.#lines[this.#row] ?? [];
+    this.#lines[this.#row] = line;
+    return line;
+  }
+
+  #eraseLine(how: number): void {
+    const line = this.#line();
+    line.length = how === 2 ? 0 : Math.min(line.length, this.#column);
+  }
+}
+
+/** What a person types on. */
+export class FakeKeyboard extends PassThrough {
+  readonly isTTY = true;
+  isRaw = false;
+
+  setRawMode(isRaw: boolean): this {
+    this.isRaw = isRaw;
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}

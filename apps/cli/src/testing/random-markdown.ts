@@ -1,0 +1,88 @@
+import fc, { type Arbitrary } from 'fast-check';
+
+/** `§` stands for a word that is nowhere else in the text. */
+const lines = [
+  '§',
+  '§ §  ',
+  '§ *§* **§** §',
+  '_§_ ~~§~~ ***§***',
+  '`§` and ``§ ` §``',
+  '[§](https://example.com/§)',
+  '![§](§.png)',
+  '<https://example.com/§> https://example.com/§, www.example.com/§.',
+  '**§ [*§*](§) `§',
+  '§ \\#§ &lt;§&gt; &#35;§',
+  '漢字§ 👩‍👩‍👧‍👦 e\u0301 §',
+  '- §',
+  '* § *§*',
+  '+ [ ] §',
+  '- [x] §',
+  '-',
+  '- - §',
+  '  - §',
+  '    - §',
+  '1. §',
+  '2. §',
+  '10) §',
+  '   §',
+  '    §',
+  '\t§',
+  '        §',
+  '> §',
+  '>> §',
+  '>',
+  '> - §',
+  '> ```',
+  '1. > §',
+  '- ```ts',
+  '  ```',
+  '  §',
+  '```',
+  '```ts §',
+  '~~~',
+  '~~~ python',
+  'const a = "§"; /* §',
+  '§ */ `$' + '{§}`',
+  '# § §',
+  '## § ##',
+  '---',
+  '***',
+  '===',
+  '| § | § |',
+  '|---|:-:|',
+  '|§',
+  '<div>§',
+  '</div>',
+  '<!-- § -->',
+  '<!-- §',
+  '<pre>',
+  '</pre> §',
+  '<b>§</b>',
+  '§ \u001b[31m§ \u0007\u009b \u202e§',
+  '',
+  '',
+  '',
+  '',
+];
+
+/** Lines that mean something to Markdown, in any order, with any line ends. */
+export const randomMarkdown: Arbitrary<string> = fc
+  .array(fc.tuple(fc.constantFrom(...lines), fc.constantFrom('\n', '\n', '\n', '\r\n', '\r', '')), {
+    maxLength: 24,
+  })
+  .map((chosen) => {
+    let words = 0;
+    const text = chosen.map(([line, end]) => line + end).join('');
+    return text.replaceAll('§', () => `w${words++}w`);
+  });
+
+/** The words of random Markdown, in order. */
+export function wordsOf(text: string): readonly string[] {
+  return text.match(/w\d+w/g) ?? [];
+}
+
+/** A text in pieces. */
+export function splitAt(text: string, cuts: readonly number[]): readonly string[] {
+  const places = [...cuts].map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
+  return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length));
+}

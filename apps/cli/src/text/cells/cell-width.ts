@@ -1,0 +1,42 @@
+import stringWidth from 'string-width';
+
+// As many cells as characters, and nothing to look up: ASCII, Latin, Greek and Cyrillic letters,
+// punctuation, arrows, lines, and the pictures of control characters.
+const single =
+  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2400-\u2426\u2500-\u257f\ufffd]*$/;
+const segmenter = new Intl.Segmenter();
+
+/** What was measured, so that a page of Chinese is measured by its few thousand characters. */
+const measured = new Map<string, number>();
+const maxMeasured = 20_000;
+/** What is longer is not met twice. */
+const maxKept = 16;
+
+/** Whether each character of the text is one code unit and needs one cell. */
+export function isSingle(text: string): boolean {
+  return single.test(text);
+}
+
+/** How many cells a terminal needs for the text; escape sequences need none. */
+export function cellWidth(text: string): number {
+  if (single.test(text)) return text.length;
+  if (text.length > maxKept) return stringWidth(text);
+  const found = measured.get(text);
+  if (found !== undefined) return found;
+  if (measured.size >= maxMeasured) measured.clear();
+  const width = stringWidth(text);
+  measured.set(text, width);
+  return width;
+}
+
+export interface Grapheme {
+  readonly text: string;
+  readonly width: number;
+}
+
+/** What a reader takes for one character, with the cells it needs. */
+export function* graphemes(text: string): Generator<Grapheme> {
+  for (const { segment } of segmenter.segment(text)) {
+    yield { text: segment, width: cellWidth(segment) };
+  }
+}

@@ -1,0 +1,132 @@
+import { clipSpans, cutSpans } from '../cells/cut-spans.ts';
+import { expandTabs } from '../cells/expand-tabs.ts';
+import { printableLine } from '../cells/printable.ts';
+import { type Line, paintLine, type Span } from '../cells/span.ts';
+import type { LongLines } from '../code/code-rows.ts';
+import { plain, type Style } from '../theme/style.ts';
+import type { Theme } from '../theme/theme.ts';
+import { changedPart, type Part } from './changed-part.ts';
+import { type DiffRow, parseDiff } from './parse-diff.ts';
+
+/** For a sign and some text. */
+const minRoom = 8;
+
+export interface DiffOptions {
+  readonly width: number;
+  readonly theme: Theme;
+  /** At most so many lines, the last of which says how much is left out. */
+  readonly maxLines?: number;
+  /** Lines that are too long are wrapped if it is not said, since nothing must be hidden. */
+  readonly longLines?: LongLines;
+}
+
+/** A unified diff in colours, with the numbers of its lines and what changed in single ones. */
+export function diffToAnsi(diff: string, options: DiffOptions): string {
+  const { maxLines = Number.POSITIVE_INFINITY } = options;
+  const rows = parseDiff(diff).map(shown);
+  const lines: string[] = [];
+  const digits = digitsOf(rows, options.width);
+  for (const [index, row] of rows.entries()) {
+    const next = rowLines(row, changeAt(rows, index), digits, options).map(paintLine);
+    const room = maxLines - lines.length - (index < rows.length - 1 ? 1 : 0);
+    if (next.length > room) {
+      const kept = [...lines, ...next].slice(0, Math.max(0, maxLines - 1));
+      const whole = kept.length - lines.length >= next.length ? index + 1 : index;
+      return maxLines < 1 ? '' : [...kept, leftOut(rows.length - whole, options)].join('\n');
+    }
+    for (const line of next) lines.push(line);
+  }
+  return lines.join('\n');
+}
+
+function shown(row: DiffRow): DiffRow {
+  return { ...row, text: expandTabs(printableLine(row.text)) };
+}
+
+function leftOut(count: number, { theme, width }: DiffOptions): string {
+  const text = `${theme.symbols.cut} ${count} more ${count === 1 ? 'line' : 'lines'} of diff`;
+  const muted = theme.styles.muted;
+  return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
+}
+
+/** Numbers are left out where they would take the room of the text. */
+function digitsOf(rows: readonly DiffRow[], width: number): number {
+  const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
+  const digits = String(highest).length;
+  return highest === 0 || width < digits + minRoom ? 0 : digits;
+}
+
+/** One line that was replaced by one other: the part that differs. */
+function changeAt(rows: readonly DiffRow[], index: number): Part | undefined {
+  const row = rows[index];
+  if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
+  const first = row.kind === 'removed' ? index : index - 1;
+  const [above, before] = [rows[first - 1], rows[first]];
+  const [after, below] = [rows[first + 1], rows[first + 2]];
+  const isSingle =
+    before?.kind === 'removed' &&
+    after?.kind === 'added' &&
+    above?.kind !== 'removed' &&
+    below?.kind !== 'added';
+  if (!isSingle) return undefined;
+  const change = changedPart(before.text, after.text);
+  return row.kind === 'removed' ? change?.before : change?.after;
+}
+
+function rowLines(
+  row: DiffRow,
+  part: Part | undefined,
+  digits: number,
+  { width, theme, longLines = 'wrap' }: DiffOptions,
+): readonly Line[] {
+  const before = gutterOf(row, digits, theme);
+  const used = before.reduce((sum, { text }) => sum + text.length, 0);
+  const room = Math.max(1, width - used);
+  const muted = theme.styles.muted;
+  const line = textOf(row, part, theme);
+  const rows =
+    longLines === 'wrap'
+      ? cutSpans(line, room)
+      : [clipSpans(line, room, { text: theme.symbols.cut, style: muted })];
+  const again = { text: `${theme.symbols.wrapped} `.padStart(used), style: muted };
+  return rows.map((cells, at) => [...(at === 0 || used === 0 ? before : [again]), ...cells]);
+}
+
+function gutterOf({ kind, number }: DiffRow, digits: number, theme: Theme): Line {
+  if (kind === 'hunk' || kind === 'file' || kind === 'note') return [];
+  const count = digits === 0 ? '' : `${String(number ?? '').padStart(digits)} `;
+  const sign = { added: '+', removed: '-', context: ' ' }[kind];
+  return [
+    { text: count, style: theme.styles.muted },
+    { text: `${sign} `, style: styleOf(kind, theme) },
+  ];
+}
+
+function textOf({ kind, text }: DiffRow, part: Part | undefined, theme: Theme): Line {
+  const style = styleOf(kind, theme);
+  if (part === undefined) return [{ text, style }];
+  const marked = kind === 'added' ? theme.styles.addedPart : theme.styles.removedPart;
+  const spans: readonly Span[] = [
+    { text: text.slice(0, part.from), style },
+    { text: text.slice(part.from, part.to), style: marked },
+    { text: text.slice(part.to), style },
+  ];
+  return spans;
+}
+
+function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
+  switch (kind) {
+    case 'added':
+      return styles.added;
+    case 'removed':
+      return styles.removed;
+    case 'hunk':
+      return styles.hunk;
+    case 'file':
+      return styles.file;
+    case 'note':
+      return styles.muted;
+    case 'context':
+      return plain;
+  }
+}

@@ -1,0 +1,68 @@
+type DiffRowKind = 'added' | 'removed' | 'context' | 'hunk' | 'file' | 'note';
+
+export interface DiffRow {
+  readonly kind: DiffRowKind;
+  /** Without the sign in front. */
+  readonly text: string;
+  /** Of the new text; of what was removed, of the old one. */
+  readonly number?: number;
+}
+
+const hunkHead = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+const fileHead = /^(?:---|\+\+\+|diff |Index: |===)/;
+
+/** A unified diff as rows. It counts what a hunk still has, so that `--- x` can be a removed line. */
+export function parseDiff(diff: string): readonly DiffRow[] {
+  const lines = diff.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const hunk = new Hunk();
+  return lines.map((line) => rowOf(line, hunk));
+}
+
+function rowOf(line: string, hunk: Hunk): DiffRow {
+  const head = hunkHead.exec(line);
+  if (head !== null) {
+    hunk.start(head);
+    return { kind: 'hunk', text: line };
+  }
+  if (!hunk.isOpen && fileHead.test(line)) return { kind: 'file', text: line };
+  const text = line.slice(1);
+  switch (line.charAt(0)) {
+    case '+':
+      return { kind: 'added', text, ...hunk.count('new') };
+    case '-':
+      return { kind: 'removed', text, ...hunk.count('old') };
+    case ' ':
+    case '':
+      return { kind: 'context', text, ...hunk.count('both') };
+    default:
+      return { kind: 'note', text: line };
+  }
+}
+
+/** Where we are in the old text and in the new one. */
+class Hunk {
+  #old = 0;
+  #new = 0;
+  #oldEnd = 0;
+  #newEnd = 0;
+
+  get isOpen(): boolean {
+    return this.#old < this.#oldEnd || this.#new < this.#newEnd;
+  }
+
+  start([, oldFrom, oldCount = '1', newFrom, newCount = '1']: RegExpExecArray): void {
+    this.#old = Number(oldFrom);
+    this.#new = Number(newFrom);
+    this.#oldEnd = this.#old + Number(oldCount);
+    this.#newEnd = this.#new + Number(newCount);
+  }
+
+  count(side: 'old' | 'new' | 'both'): { readonly number?: number } {
+    if (!this.isOpen) return {};
+    const number = side === 'old' ? this.#old : this.#new;
+    if (side !== 'new') this.#old++;
+    if (side !== 'old') this.#new++;
+    return { number };
+  }
+}
