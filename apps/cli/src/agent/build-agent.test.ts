@@ -82,12 +82,25 @@ describe('the tools are those of the folder', () => {
     expect(task?.description).not.toContain('worker');
   });
 
+  test('and does not wait for MCP servers any longer when it is to stop', async () => {
+    const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] };
+    const stop = new AbortController();
+    const built = stage({
+      provider: scriptedProvider([]),
+      config: { mcpServers: [{ name: 'silent', stdio: silent }] },
+      signal: stop.signal,
+    });
+    setImmediate(() => stop.abort());
+    expect((await built).problems).toEqual([]);
+  });
+
   test('and of MCP servers; one that fails is reported and left out', async () => {
     const broken = { name: 'broken', stdio: { command: join(folderWith(), 'no-such-program') } };
     const provider = scriptedProvider([calls(['test_echo', { text: 'hi' }]), 'Done.']);
     const built = await stage({ provider, config: { mcpServers: [broken, stdioServer()] } });
     expect(built.problems).toHaveLength(1);
-    expect(built.problems[0]).toMatch(/broken.* It is left out\.$/s);
+    expect(built.problems[0]).not.toContain('\n');
+    expect(built.problems[0]).toMatch(/broken.*[^.]\. It is left out\.$/s);
     const { results, asked } = await run(built);
     expect([results, asked]).toEqual([['hi'], ['test_echo']]);
   });

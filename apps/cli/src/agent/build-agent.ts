@@ -1,5 +1,5 @@
 import { createAgent, systemClock, type Tool } from '@millrace/agent';
-import type { Ids } from '@millrace/core';
+import { type Ids, parseJson, type ToolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import { type AskUserOptions, createWorkspace } from '@millrace/tools';
@@ -37,6 +37,8 @@ export interface BuildOptions {
   readonly name?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
+  /** Ends the waiting for MCP servers. */
+  readonly signal?: AbortSignal | undefined;
   /** Hears what goes wrong later, and changes nothing. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
@@ -49,7 +51,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const keep = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const policy = sessionPolicy({ workspace, rules, keep });
   const isReadOnly = mode === 'read-only';
-  const servers = await connectServers(isReadOnly ? [] : config.mcpServers, options.onProblem);
+  const servers = await connectServers(isReadOnly ? [] : config.mcpServers, options);
   const [project, branch] = await Promise.all([projectInstructions(cwd), gitBranch(cwd)]);
   const { platform } = process;
   const { system } = config;
@@ -100,11 +102,25 @@ function assemble(materials: Materials): BuiltAgent {
     tools,
     problems: servers.problems,
     policy: policy.current,
+    allows: (call) => allows(policy, call, tools),
     remember: policy.remember,
     answerBy: materials.questions.answerBy,
     with: (changes) => assemble({ ...materials, options: changed(options, changes) }),
     close: servers.close,
   };
+}
+
+/** One whose input cannot be read is let be: the agent says itself what is wrong with it. */
+async function allows(
+  { approve }: SessionPolicy,
+  call: ToolCallPart,
+  tools: readonly Tool[],
+): Promise<boolean> {
+  const tool = tools.find(({ name }) => name === call.name);
+  const input = parseJson(call.arguments);
+  if (tool === undefined || !input.ok) return false;
+  const ruling = await approve({ call, tool, input: input.value, summary: call.name });
+  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 
 /** What is not said stays as it is. */

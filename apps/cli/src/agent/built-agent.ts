@@ -1,4 +1,5 @@
 import type { Agent, AgentOptions, Observer, Tool } from '@millrace/agent';
+import type { ToolCallPart } from '@millrace/core';
 import type { AskUserOptions, PermissionPolicy, PermissionRule } from '@millrace/tools';
 import type { Chosen } from '../models/chosen.ts';
 
@@ -9,6 +10,8 @@ export interface BuiltAgent {
   readonly tools: readonly Tool[];
   /** What could not be had, an MCP server for instance, in sentences for people. To be shown once. */
   readonly problems: readonly string[];
+  /** Whether a call needs no asking, by the rules as they are now. */
+  allows(call: ToolCallPart): Promise<boolean>;
   /** As it is now: rules may be added while the agent runs. */
   policy(): PermissionPolicy;
   /** Decides on calls from now on, here or, with `always`, in each later session in this project too. */

@@ -1,5 +1,6 @@
 import type { Tool } from '@millrace/agent';
 import type { McpServer, McpTools } from '@millrace/tools/mcp';
+import { oneLine } from '../print/printable.ts';
 
 /** The tools of all servers that could be had, and a word on those that could not. */
 export interface ServerTools {
@@ -10,18 +11,32 @@ export interface ServerTools {
 
 /** People wait for the prompt meanwhile. */
 const connectTimeoutMs = 10_000;
+/** What a program said at its end may be many lines. */
+const maxProblemLength = 500;
+
+export interface ConnectOptions {
+  readonly onProblem?: ((problem: string) => void) | undefined;
+  /** Ends the waiting for them. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const none: ServerTools = { tools: [], problems: [], close: async () => {} };
 
 /** Connects with all servers at the same time. One that fails is left out. */
 export async function connectServers(
   servers: readonly McpServer[],
-  onProblem?: (problem: string) => void,
+  { onProblem, signal }: ConnectOptions = {},
 ): Promise<ServerTools> {
-  if (servers.length === 0) return { tools: [], problems: [], close: async () => {} };
+  if (servers.length === 0 || signal?.aborted) return none;
   // Loaded where it is needed: it is large, and most have no server.
   const { connectMcp } = await import('@millrace/tools/mcp');
-  const tried = await Promise.allSettled(
-    servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem })),
-  );
+  const connecting = servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem }));
+  const tried = await Promise.race([Promise.allSettled(connecting), ending(signal)]);
+  if (tried === undefined) {
+    // Those that are slow to answer are slow to end; the process takes them with it.
+    for (const one of connecting) one.then((server) => server.close()).catch(() => {});
+    return none;
+  }
   const connected = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const failed = tried.flatMap((one) => (one.status === 'rejected' ? [leftOut(one.reason)] : []));
   const { tools, problems } = distinct(connected);
@@ -32,9 +47,15 @@ export async function connectServers(
   };
 }
 
+function ending(signal: AbortSignal | undefined): Promise<undefined> {
+  return new Promise((resolve) => {
+    signal?.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
 function leftOut(reason: unknown): string {
   const why = reason instanceof Error ? reason.message : 'It cannot be connected with';
-  return `${why}. It is left out.`;
+  return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. It is left out.`;
 }
 
 /** No two tools may have one name. */

@@ -30,7 +30,7 @@ export function flagHelp(name: FlagName, owners: readonly FlagOwner[]): string {
 }
 
 const pageWidth = 80;
-const headWidth = 28;
+const headWidth = 30;
 
 function flagLines(name: FlagName, owners: readonly FlagOwner[]): string {
   const head = flagHead(name);

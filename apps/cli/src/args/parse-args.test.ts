@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Args } from './args.ts';
 import { flagNames, flagOf } from './flags.ts';
-import { helpText } from './help-text.ts';
+import { flagHead, helpText } from './help-text.ts';
 import { parseArgs } from './parse-args.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -118,6 +118,14 @@ describe('commands', () => {
   });
 });
 
+test('text that begins like a list is text, wherever it stands', () => {
+  expect(parseArgs(['-p', '- one\n- two'])).toMatchObject({ prompt: '- one\n- two' });
+  expect(parseArgs(['-- what is that?'])).toMatchObject({ prompt: '-- what is that?' });
+  expect(parseArgs(['--system', '- Be brief', 'Hi'])).toMatchObject({
+    ...{ system: '- Be brief', prompt: 'Hi' },
+  });
+});
+
 describe('a mistake is told with the way out', () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [['--modle', 'x'], 'There is no flag --modle. Did you mean --model? See millrace --help'],
@@ -134,6 +142,21 @@ describe('a mistake is told with the way out', () => {
     [['sesions'], 'To say it to the model: millrace -- sesions'],
     [['sessions', 'lst'], 'millrace sessions cannot do that. Did you mean list?'],
     [['sessions', 'show'], 'millrace sessions show needs to know which session'],
+    [['sessions', '-o', 'x'], '--output is not for millrace sessions list. It goes with export'],
+    [
+      ['sessions', 'export', 'a', '--yes'],
+      '--yes is not for millrace sessions export. It goes with delete',
+    ],
+    [
+      ['sessions', 'show', 'a', '--all'],
+      '--all is not for millrace sessions show. It goes with list',
+    ],
+    [
+      ['sessions', 'import', '--json'],
+      '--json is not for millrace sessions import. It goes with list, show',
+    ],
+    [['sessions', 'show', ''], 'millrace sessions show needs to know which session'],
+    [['replay', ''], 'millrace replay needs to know which session'],
     [['sessions', 'list', 'x'], 'millrace sessions list was given more words than it takes'],
     [['replay'], 'millrace replay needs to know which session: millrace replay <id>, or'],
     [['inspect', 'a', 'b'], 'was given more words than it takes. See millrace inspect --help'],
@@ -202,6 +225,8 @@ describe('the help', () => {
         );
       }
       expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      for (const name of flagNames.filter((each) => help.includes(flagHead(each))))
+        expect(help).toContain(`${flagHead(name)}  `);
       const examples = help.matchAll(/^ {2}millrace ?(.*)\n {6}\w/gm);
       const words = [...examples].map(([, line = '']) => line.replace(/ [<|] .*/, ''));
       expect(words.length).toBeGreaterThan(0);

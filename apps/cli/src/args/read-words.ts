@@ -29,14 +29,15 @@ const options = Object.fromEntries(
 
 /** Node splits the words; what is wrong with them is said here, where the way out is known. */
 export function readWords(argv: readonly string[]): Words {
-  const split = { args: [...argv], options, strict: false, allowPositionals: true, tokens: true };
+  const args = argv.map(marked);
+  const split = { args, options, strict: false, allowPositionals: true, tokens: true };
   const { tokens } = splitWords(split as typeof split & { tokens: true });
   const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? argv.length;
   const given: GivenFlag[] = [];
   const words: string[] = [];
   const taken = new Set<number>();
   for (const token of tokens) {
-    if (token.kind === 'positional' && !taken.has(token.index)) words.push(token.value);
+    if (token.kind === 'positional' && !taken.has(token.index)) words.push(unmarked(token.value));
     if (token.kind !== 'option') continue;
     const name = knownFlag(token.name, token.rawName);
     const next = tokens.find(
@@ -49,11 +50,22 @@ export function readWords(argv: readonly string[]): Words {
     const value = id?.kind === 'positional' ? id.value : token.value;
     given.push({
       name,
-      value: checkedValue(name, value, token.inlineValue === true || id !== undefined),
+      value: unmarked(checkedValue(name, value, token.inlineValue === true || id !== undefined)),
     });
   }
   const first = tokens.find(({ kind, index }) => kind === 'positional' && !taken.has(index));
   return { flags: given, words, hasFirstWord: first !== undefined && first.index < end };
+}
+
+/** What begins as a list does, with a dash and a space, is text. No word can have a NUL by itself. */
+const mark = '\0';
+
+function marked(word: string): string {
+  return /^-+\s/.test(word) ? `${mark}${word}` : word;
+}
+
+function unmarked(word: string): string {
+  return word.startsWith(mark) ? word.slice(mark.length) : word;
 }
 
 function knownFlag(name: string, rawName: string): FlagName {

@@ -7,6 +7,7 @@ import type {
   SessionsArgs,
 } from './args.ts';
 import { isGiven, sharedArgs, textOf } from './flag-values.ts';
+import type { FlagName } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import type { Words } from './read-words.ts';
 import { UsageError } from './usage-error.ts';
@@ -17,6 +18,7 @@ export function sessionsArgs(given: Words): SessionsArgs {
   const [word = 'list', ...operands] = given.words;
   const action = actions.find((name) => name === word) ?? unknownAction(word);
   checkOperands(action, operands);
+  checkFlags(action, given);
   return {
     ...sharedArgs(given),
     command: 'sessions',
@@ -35,12 +37,29 @@ function unknownAction(word: string): never {
   throw new UsageError(`millrace sessions cannot do that.${hint} It can: ${actions.join(', ')}`);
 }
 
+/** What some actions alone take; `flags` knows of the command as a whole. */
+const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>> = {
+  all: ['list'],
+  json: ['list', 'show'],
+  output: ['export'],
+  yes: ['delete'],
+};
+
+function checkFlags(action: SessionsAction, { flags }: Words): void {
+  const stray = flags.find(({ name }) => flagActions[name]?.includes(action) === false);
+  if (stray === undefined) return;
+  const { name } = stray;
+  const way = `It goes with ${flagActions[name]?.join(', ')}`;
+  throw new UsageError(`--${name} is not for millrace sessions ${action}. ${way}`, { flag: name });
+}
+
 function checkOperands(action: SessionsAction, operands: readonly string[]): void {
   const command = `millrace sessions ${action}`;
   const isMore =
     operands.length > (action === 'list' ? 0 : action === 'show' ? 1 : operands.length);
   if (isMore) throw tooMuch(command);
-  if (operands.length === 0 && action !== 'list' && action !== 'import') throw noId(command);
+  const isNone = operands.length === 0 || operands.includes('');
+  if (isNone && action !== 'list' && action !== 'import') throw noId(command);
 }
 
 export function replayArgs(given: Words): ReplayArgs {
@@ -69,7 +88,7 @@ export function doctorArgs(given: Words): DoctorArgs {
 
 function onlySession({ words }: Words, command: HelpTopic): string {
   const [session, ...more] = words;
-  if (session === undefined) throw noId(`millrace ${command}`);
+  if (!session) throw noId(`millrace ${command}`);
   if (more.length > 0) throw tooMuch(`millrace ${command}`);
   return session;
 }

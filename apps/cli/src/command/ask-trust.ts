@@ -7,7 +7,8 @@ const harm: Readonly<Record<string, string>> = {
   mcpServers: 'start programs',
   store: 'say where sessions are kept',
   'permissions.allow': 'let tools run without asking',
-  'permissions.mode': 'let every tool run without asking',
+  'permissions.mode': 'let tools do more than your own configuration does',
+  limits: 'go beyond your own limits',
 };
 
 /** Whether all of a project's file is to be taken, as a person decides; undefined where they leave instead. */

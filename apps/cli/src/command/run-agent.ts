@@ -29,7 +29,7 @@ async function print(args: PrintArgs, host: Host, isDemo: boolean): Promise<numb
   return withAgent({ config, host, cwd, approve: 'park', isDemo }, async (run) => {
     const { printRun } = await printing;
     const { stdin, stdout, stderr, env, signal } = host;
-    return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal });
+    return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
   });
 }
 
@@ -96,7 +96,7 @@ async function withAgent(
   opened.defer(() => store.close());
   const { log } = store;
   const chosen = await choosing;
-  const built = await buildAgent({ config, chosen, log, cwd, approve });
+  const built = await buildAgent({ config, chosen, log, cwd, approve, signal: host.signal });
   opened.defer(() => built.close());
   return await use({ log, built, chosen });
 }

@@ -113,6 +113,12 @@ describe('a print', () => {
     server.answer({ toolCalls: [write] });
     expect(await run(['-p', 'Write'])).toMatchObject({ code: 4 });
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
+    expect(await run(['-p', '--continue', '--deny', 'write'])).toMatchObject({ code: 4 });
+    server.answer({ text: 'Written after all.' });
+    const allowed = await run(['-p', '--continue', '--allow', 'write:*.txt']);
+    expect(allowed).toEqual({ code: 0, stdout: 'Written after all.\n', stderr: '' });
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(true);
+    rmSync(join(cwd, 'a.txt'));
     server.answer({ toolCalls: [write] });
     server.answer({ text: 'Written.' });
     expect(await run(['-p', 'Write', '--yes'])).toMatchObject({ code: 0, stdout: 'Written.\n' });
@@ -136,6 +142,21 @@ describe('a print', () => {
     server.answer({ text: 'Hello.' });
     await run(['-p', 'Hello', '--cwd', 'sub', '--store', 'own.db']);
     expect(existsSync(join(cwd, 'own.db'))).toBe(true);
+    const exported = await run(['sessions', 'export', 'last', '--cwd', 'sub', '--store', 'own.db']);
+    writeFileSync(join(cwd, 'talk.jsonl'), exported.stdout);
+    const [, id] = /"session":"(\w+)"/.exec(exported.stdout) ?? [];
+    const imported = await run(['sessions', 'import', 'talk.jsonl', '--cwd', 'sub']);
+    expect(imported).toEqual({ code: 0, stdout: `${id}\n`, stderr: '' });
+  });
+
+  test('takes paths of the environment from where it was typed, too', async () => {
+    mkdirSync(join(cwd, 'sub'));
+    writeFileSync(join(cwd, 'own.json'), JSON.stringify({ model: 'demo' }));
+    const HOME = join(root, 'home');
+    const env = { HOME, MILLRACE_STORE: 'env.db', MILLRACE_CONFIG: 'own.json' };
+    const ended = await run(['-p', 'Hello', '--cwd', 'sub', '--read-only'], { env });
+    expect(ended.code).toBe(0);
+    expect(existsSync(join(cwd, 'env.db'))).toBe(true);
   });
 });
 
@@ -158,9 +179,12 @@ describe('without a terminal and without -p', () => {
 
   test('with nothing at all the demo takes one turn, of which nothing is kept', async () => {
     writeFileSync(join(cwd, 'README.md'), '# Waterwheel\n');
-    const { code, stdout } = await run([]);
+    const stderr = new Captured({ isTTY: true });
+    const { code, stdout } = await run([], { stderr });
     expect(code).toBe(0);
     expect(stdout).toContain('Waterwheel');
+    expect(stderr.text).toContain('tokens in');
+    expect(stderr.text).not.toMatch(/session|--resume/i);
     expect(server.requests).toEqual([]);
     expect(existsSync(store())).toBe(false);
   });

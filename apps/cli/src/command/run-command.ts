@@ -4,13 +4,14 @@ import { version } from '../version.ts';
 import type { Host } from './host.ts';
 import { printText } from './print-text.ts';
 import { failureOf } from './report-failure.ts';
-import { withTypedPaths } from './typed-paths.ts';
+import { withTypedEnv, withTypedPaths } from './typed-paths.ts';
 
 /** Does what the command line asks for, and says how it ended. It does not throw. */
 export async function runCommand(host: Host): Promise<number> {
   try {
     const args = withTypedPaths(parseArgs(host.argv), host.cwd);
-    return await dispatch(args, { ...host, env: envFor(args, host.env) });
+    const env = withTypedEnv(envFor(args, host.env), host.cwd);
+    return await dispatch(args, { ...host, env });
   } catch (error) {
     const { text, exitCode } = failureOf(error, host.env);
     host.stderr.write(text);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { exitCodes } from '../exit-code.ts';
 import { failureOf } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
@@ -19,8 +20,17 @@ export async function runProcess(
     process.exit(exitCodes.error);
   });
   const signal = stopSignals(process);
-  const host = { argv, env, cwd: process.cwd(), stdin, stdout, stderr, signal };
+  const host = { argv, env, cwd: folderOf(process), stdin, stdout, stderr, signal };
   const exitCode = await runCommand(host);
   setTimeout(() => process.exit(), graceMs).unref();
   return exitCode;
+}
+
+/** One that was deleted meanwhile has no name any more; what to do then is said where it is used. */
+function folderOf(process: NodeJS.Process): string {
+  try {
+    return process.cwd();
+  } catch {
+    return resolve('/', process.env['PWD'] ?? 'a folder that is gone');
+  }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import type { Args } from '../args/args.ts';
+import type { Args, SessionsArgs } from '../args/args.ts';
+import type { Env } from '../models/env.ts';
 
 /** Paths of the command line are from where it was typed, not from where `--cwd` leads. */
 export function withTypedPaths<Given extends Args>(args: Given, from: string): Given {
@@ -8,7 +9,22 @@ export function withTypedPaths<Given extends Args>(args: Given, from: string): G
     const path = given[name];
     return typeof path === 'string' ? [[name, resolve(from, path)] as const] : [];
   });
-  return { ...args, ...Object.fromEntries(paths) };
+  return { ...args, ...Object.fromEntries(paths), ...typedFiles(args, from) };
+}
+
+/** Of `import`, what is named are files. */
+function typedFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
+  if (args.command !== 'sessions' || args.action !== 'import') return undefined;
+  return { operands: args.operands.map((path) => resolve(from, path)) };
+}
+
+/** Those of the environment as well: whoever set them stood there. */
+export function withTypedEnv(env: Env, from: string): Env {
+  const paths = ['MILLRACE_STORE', 'MILLRACE_CONFIG'].flatMap((name) => {
+    const path = env[name];
+    return path ? [[name, resolve(from, path)] as const] : [];
+  });
+  return { ...env, ...Object.fromEntries(paths) };
 }
 
 const pathNames = ['config', 'store', 'outputSchema', 'output'] as const;

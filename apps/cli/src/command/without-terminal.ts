@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ChatArgs, PrintArgs } from '../args/args.ts';
 import { UsageError } from '../args/usage-error.ts';
-import { readPiped } from '../print/piped-input.ts';
+import { type PipedOptions, readPiped, waitingWords } from '../print/piped-input.ts';
 import type { Host } from './host.ts';
 
 /** A run that prints, instead of the chat that nobody could see. */
@@ -23,12 +23,18 @@ export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): 
  */
 export async function withoutTerminal(
   chat: ChatArgs,
-  { stdin, signal }: Pick<Host, 'stdin' | 'signal'>,
+  {
+    stdin,
+    stderr,
+    signal,
+    clock,
+  }: Pick<Host, 'stdin' | 'stderr' | 'signal'> & Pick<PipedOptions, 'clock'>,
 ): Promise<PrintInstead> {
   if (chat.session === 'pick') {
     throw new UsageError('--resume needs an id here: there is no terminal to choose one in');
   }
-  const piped = (await readPiped(stdin, { signal })) ?? '';
+  const onSilence = () => void stderr.write(`${waitingWords}\n`);
+  const piped = (await readPiped(stdin, { signal, clock, onSilence })) ?? '';
   const args = { ...chat, command: 'print', json: false, verbose: false } as const;
   const again = Readable.from(piped === '' ? [] : [piped]);
   const isSaid = chat.prompt !== undefined || piped.trim() !== '' || chat.session !== 'new';

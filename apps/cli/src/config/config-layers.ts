@@ -5,6 +5,7 @@ import type { Env } from '../models/env.ts';
 import { checkFile } from './check-file.ts';
 import type { Untrusted } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import type { ConfigFile } from './config-file.ts';
 import { findProjectFile, userFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
 import { changeFolder, type FolderDecisions, readFolders } from './folders-file.ts';
@@ -45,10 +46,12 @@ export async function configLayers(options: LayersOptions): Promise<Layers> {
   const layers = user ? [user] : [];
   if (!project) return { ...kept, layers };
   const root = await realpath(dirname(project.file.path));
-  const isTrusted = await isTrustedLayer(project, folders[root], { ...options, foldersFile, root });
+  const own = user ? user.settings : undefined;
+  const trusting = { ...options, foldersFile, root, own };
+  const isTrusted = await isTrustedLayer(project, folders[root], trusting);
   if (isTrusted) return { ...kept, layers: [...layers, project] };
-  const untrusted = { path: project.file.path, parts: riskyParts(project.settings) };
-  const settings = withoutRisky(project.settings);
+  const untrusted = { path: project.file.path, parts: riskyParts(project.settings, own) };
+  const settings = withoutRisky(project.settings, own);
   return { ...kept, layers: [...layers, { ...project, settings }], untrusted };
 }
 
@@ -67,16 +70,18 @@ async function neededLayer(path: string): Promise<Layer> {
 interface Trusting extends Pick<LayersOptions, 'args'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
+  /** The user's own file. */
+  readonly own: ConfigFile | undefined;
 }
 
 /** `--trust` is remembered, for the file as it is now. */
 async function isTrustedLayer(
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
-  { args, foldersFile, root }: Trusting,
+  { args, foldersFile, root, own }: Trusting,
 ): Promise<boolean> {
-  if (riskyParts(settings).length === 0) return true;
-  const trusted = fingerprint(settings);
+  if (riskyParts(settings, own).length === 0) return true;
+  const trusted = fingerprint(settings, own);
   if (decisions?.trusted === trusted) return true;
   if (args.trust !== true) return false;
   if (foldersFile !== undefined)

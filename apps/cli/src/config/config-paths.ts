@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Env } from '../models/env.ts';
+import { ConfigError } from './config-error.ts';
 import { foldersUpToRoot } from './folders-up.ts';
 
 /** The folder of the user's own files, where the environment says where that is. */
@@ -18,11 +19,16 @@ const projectFileName = 'millrace.json';
 export async function findProjectFile(cwd: string): Promise<string | undefined> {
   for (const folder of await foldersUpToRoot(cwd)) {
     const path = join(folder, projectFileName);
-    const isThere = await stat(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined) continue;
+    if (found.isFile() || found.isDirectory()) return path;
+    throw notAFile(path);
   }
   return undefined;
+}
+
+/** To read a pipe that came with a project could take for ever. */
+function notAFile(path: string): ConfigError {
+  const way = 'Take it away, or name another file with --config';
+  return new ConfigError(`Cannot read ${path}: it is no regular file. ${way}`, { path });
 }

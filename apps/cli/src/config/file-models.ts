@@ -20,6 +20,10 @@ export function fileModels(
     if (baseUrl !== undefined && !isHttp(baseUrl)) {
       throw badPlace(file, ['models', name, 'baseUrl'], 'has to be an address of http or https');
     }
+    if (baseUrl !== undefined && hasPassword(baseUrl)) {
+      const why = 'has a password in it. Put it into headers.authorization';
+      throw badPlace(file, ['models', name, 'baseUrl'], why);
+    }
     if (provider === 'compatible' && baseUrl === undefined) {
       throw badPlace(file, ['models', name], 'needs a baseUrl: nothing is known of its server');
     }
@@ -30,4 +34,10 @@ export function fileModels(
 
 export function isHttp(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+}
+
+/** No request can be made to such an address, and it would be in messages. */
+export function hasPassword(url: string): boolean {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  return username !== '' || password !== '';
 }

@@ -1,10 +1,12 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isMillraceError } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
 import { checkFile } from './check-file.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import { withFileLock } from './file-lock.ts';
 import { readJsonFile } from './read-json-file.ts';
 import { ruleToText } from './rule-text.ts';
 
@@ -56,22 +58,28 @@ export async function changeFolder(
   if (path === undefined) {
     throw new ConfigError('Cannot remember it: neither XDG_CONFIG_HOME nor HOME is set. Set one');
   }
-  const folders = await readFolders(path);
-  const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;
-  const next = { ...folders, [folder]: change(known ?? {}) };
-  await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw cannotWrite(path, error);
+  });
+  await withFileLock(path, async () => {
+    const folders = await readFolders(path);
+    const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;
+    const next = { ...folders, [folder]: change(known ?? {}) };
+    await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+  }).catch((error: unknown) => {
+    throw isMillraceError(error) ? error : cannotWrite(path, error);
+  });
 }
 
 /** Whole or not at all, and for its owner alone. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw cannotWrite(path, error);
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -69,11 +70,11 @@ describe('where a setting comes from', () => {
     writeUser({
       model: 'user',
       system: 'user',
-      limits: { maxTurns: 1, maxTokens: 10, maxCostUsd: 0.5 },
+      limits: { maxTurns: 9, maxTokens: 10, maxCostUsd: 0.5 },
     });
     expect(await load()).toMatchObject({
       model: 'user',
-      limits: { maxTurns: 1, maxTokens: 10, maxCost: { amount: '0.5', currency: 'USD' } },
+      limits: { maxTurns: 9, maxTokens: 10, maxCost: { amount: '0.5', currency: 'USD' } },
     });
     writeProject({ model: 'project', limits: { maxTurns: 2 } });
     expect(await load()).toMatchObject({
@@ -156,7 +157,9 @@ describe('a mistake names the file and the place, and what to do', () => {
     ['missing', { models: { a: { provider: 'openai' } } }, 'models.a.model has to be a text'],
     ['empty', { model: '' }, 'model is empty'],
     ['no object', [], 'has to be an object'],
-    ['no JSON', '{\n  "model": "a",\n}', 'Cannot read '],
+    ['no JSON', '{\n  "model": a\n}', '2:12: expected'],
+    ['a comma too many', '{\n  "model": "a",\n}', 'Take out the comma before it'],
+    ['a comment in a line', '{ "model": "a" /* mine */ }', 'JSON has no comments'],
     ['a comment', '{\n  // mine\n  "model": "a"\n}', 'JSON has no comments'],
     [
       'a rule',
@@ -417,6 +420,32 @@ describe('the file of a project that nobody trusts yet', () => {
     });
   });
 
+  test('makes nothing looser than the own file has it, and may make it stricter', async () => {
+    writeUser({ permissions: { mode: 'read-only' }, limits: { maxTurns: 5, maxCostUsd: 1 } });
+    const limits = { maxTurns: 500, maxTokens: 10, maxCostUsd: 0.5 };
+    const path = writeProject({ permissions: { mode: 'ask' }, limits });
+    const config = await load();
+    expect(config.permissions.mode).toBe('read-only');
+    expect(config.limits).toEqual({
+      ...{ maxTurns: 5, maxTokens: 10 },
+      maxCost: { amount: '0.5', currency: 'USD' },
+    });
+    expect(config.untrusted).toEqual({ path, parts: ['permissions.mode', 'limits'] });
+    expect(await load(trusted)).toMatchObject({
+      permissions: { mode: 'ask' },
+      limits: { maxTurns: 500 },
+    });
+    writeUser({ permissions: { mode: 'allow' } });
+    expect((await load()).permissions.mode).toBe('ask');
+  });
+
+  test('has to be a file: a pipe in its place is told, and not waited for', async () => {
+    execFileSync('mkfifo', [join(cwd, 'millrace.json')]);
+    expect((await failure(load())).message).toMatch(
+      /millrace\.json: it is no regular file.*--config/,
+    );
+  });
+
   test('a trusted link to the folder is the same folder', async () => {
     writeProject(risky);
     await load(trusted);
@@ -427,4 +456,22 @@ describe('the file of a project that nobody trusts yet', () => {
     const decided = JSON.parse(readFileSync(config.foldersFile ?? '', 'utf8')) as object;
     expect(Object.keys(decided)).toEqual([cwd]);
   });
+});
+
+test('what was remembered of a folder and cannot be used is told with its file', async () => {
+  const path = write(join(home, '.config/millrace/folders.json'), { [cwd]: { allow: ['a:b'] } });
+  expect((await failure(load())).message).toMatch(`${path}: Cannot use the rule "a:b"`);
+});
+
+test('a file without end is too large, and is not read to its end', async () => {
+  const config = write(join(root, 'large.json'), ' '.repeat(9_000_000));
+  expect((await failure(load({ config }))).message).toMatch(/large\.json: it is larger than/);
+});
+
+test('an address with a password in it is told, and the password is not', async () => {
+  const model = { provider: 'compatible', model: 'm', baseUrl: 'http://me:hunter2@host.test/v1' };
+  writeProject({ models: { mine: model } });
+  const { message } = await failure(load(trusted));
+  expect(message).toContain('models.mine.baseUrl has a password in it');
+  expect(message).not.toContain('hunter2');
 });

@@ -3,8 +3,10 @@ import type { PermissionRule } from '@millrace/tools';
 import type { ConfigArgs } from '../args/args.ts';
 import { UsageError } from '../args/usage-error.ts';
 import type { PermissionsConfig } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import type { Layers } from './config-layers.ts';
 import { checkRule, fileRules } from './file-rules.ts';
+import type { FolderDecisions } from './folders-file.ts';
 import { ruleFromText } from './rule-text.ts';
 
 const reading: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
@@ -15,16 +17,13 @@ const reading: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) 
 
 /** Rules of the files, then what was decided about the folder, then those of the flags. */
 export async function permissionsOf(
-  { layers, decisions }: Pick<Layers, 'layers' | 'decisions'>,
+  { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
   { permissions, rules: flagRules = [] }: ConfigArgs,
 ): Promise<PermissionsConfig> {
   const modes = layers.map(({ settings }) => settings.permissions?.mode);
   const mode = permissions ?? modes.findLast((each) => each !== undefined) ?? 'ask';
   const ofFiles = await Promise.all(layers.map(fileRules));
-  const remembered = [
-    ...(decisions.allow ?? []).map((text) => ruleFromText(text, 'allow')),
-    ...(decisions.deny ?? []).map((text) => ruleFromText(text, 'deny')),
-  ];
+  const remembered = rememberedRules(decisions, foldersFile);
   for (const rule of flagRules) await checkRule(rule).catch(rethrowAsUsage);
   const rules = [...ofFiles.flat(), ...remembered, ...flagRules];
   switch (mode) {
@@ -35,6 +34,24 @@ export async function permissionsOf(
     case 'read-only':
       return { mode, rules: [...rules, ...reading] };
   }
+}
+
+function rememberedRules(
+  { allow = [], deny = [] }: FolderDecisions,
+  file = '',
+): readonly PermissionRule[] {
+  try {
+    return [
+      ...allow.map((text) => ruleFromText(text, 'allow')),
+      ...deny.map((text) => ruleFromText(text, 'deny')),
+    ];
+  } catch (error) {
+    throw isMillraceError(error) ? inFile(file, error) : error;
+  }
+}
+
+function inFile(path: string, cause: Error): ConfigError {
+  return new ConfigError(`${path}: ${cause.message}`, { path }, { cause });
 }
 
 function rethrowAsUsage(error: unknown): never {

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { type JsonValue, parseJson } from '@millrace/core';
+import { isMillraceError, type JsonValue, parseJson } from '@millrace/core';
 import { ConfigError } from './config-error.ts';
 import { lineAndColumn } from './place-of.ts';
+import { readText } from './read-text.ts';
 
 /** A file of JSON, with its text to find places in. */
 export interface JsonFile {
@@ -14,19 +14,30 @@ const limits = { maxTextLength: 1_000_000, maxDepth: 64 };
 
 /** Nothing where there is no such file. */
 export async function readJsonFile(path: string): Promise<JsonFile | undefined> {
-  const text = await readText(path);
+  const text = await readTextOf(path);
   if (text === undefined) return undefined;
   const parsed = parseJson(text, limits);
   if (parsed.ok) return { path, text, value: parsed.value };
   const { message, position } = parsed.failure;
   const where = `${path}:${lineAndColumn(text, position)}`;
-  const hint = /^\s*\/[/*]/m.test(text) ? '. JSON has no comments: take them out' : '';
-  throw new ConfigError(`Cannot read ${where}: ${message}${hint}`, { path, position });
+  const what = message.replace(/^Cannot parse JSON at \d+: /, '');
+  throw new ConfigError(`Cannot read ${where}: ${what}. ${hintAt(text, position)}`, {
+    path,
+    position,
+  });
 }
 
-async function readText(path: string): Promise<string | undefined> {
+/** What people write into JSON that other formats take. */
+function hintAt(text: string, position: number): string {
+  const [before, after] = [text.slice(0, position), text.slice(position)];
+  if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments: take it out';
+  if (/,\s*$/.test(before) && /^\s*[}\]]/.test(after)) return 'Take out the comma before it';
+  return 'Mend it there';
+}
+
+async function readTextOf(path: string): Promise<string | undefined> {
   try {
-    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
+    return await readText(path);
   } catch (error) {
     const { code = 'nothing' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -35,7 +46,8 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 function cannotRead(path: string, errno: string, cause: unknown): ConfigError {
-  const message = `Cannot read ${path}: ${reasons[errno] ?? `the system says ${errno}`}`;
+  const why = isMillraceError(cause) ? cause.message : reasons[errno];
+  const message = `Cannot read ${path}: ${why ?? `the system says ${errno}`}`;
   return new ConfigError(message, { path, errno }, { cause });
 }
 

@@ -3,35 +3,61 @@ import type { ConfigFile } from './config-file.ts';
 
 /**
  * What a project's file may not say by itself, since anybody's repository can have one: which programs
- * are started, where keys and texts are sent, what needs no asking, where sessions are written.
+ * are started, where keys and texts are sent, what needs no asking, where sessions are written, and
+ * anything that is looser than the user's own file has it.
  */
-export function riskyParts(settings: ConfigFile): readonly string[] {
-  return Object.keys(riskyOf(settings));
+export function riskyParts(settings: ConfigFile, own: ConfigFile = {}): readonly string[] {
+  return Object.keys(riskyOf(settings, own));
 }
 
 /** The same file without them. */
-export function withoutRisky(settings: ConfigFile): ConfigFile {
-  const { models, mcpServers, store, permissions, ...rest } = settings;
-  if (permissions === undefined) return rest;
+export function withoutRisky(settings: ConfigFile, own: ConfigFile = {}): ConfigFile {
+  const { models, mcpServers, store, permissions, limits, ...rest } = settings;
+  const harmless = { ...rest, ...(limits && { limits: strictLimits(limits, own) }) };
+  if (permissions === undefined) return harmless;
   const { allow, mode, ...others } = permissions;
-  return { ...rest, permissions: mode === 'allow' ? others : { ...others, mode } };
+  const isKept = mode !== undefined && !isLooser(mode, own);
+  return { ...harmless, permissions: isKept ? { ...others, mode } : others };
 }
 
 /** Of what is trusted, so that what is changed later is asked about again. */
-export function fingerprint(settings: ConfigFile): string {
+export function fingerprint(settings: ConfigFile, own: ConfigFile = {}): string {
   return createHash('sha256')
-    .update(JSON.stringify(riskyOf(settings)))
+    .update(JSON.stringify(riskyOf(settings, own)))
     .digest('hex');
 }
 
-function riskyOf({ models, mcpServers, store, permissions }: ConfigFile): object {
+function riskyOf(settings: ConfigFile, own: ConfigFile): object {
+  const { models, mcpServers, store, permissions, limits = {} } = settings;
+  const mode = permissions?.mode;
+  const isLimited = Object.keys(limits).length === Object.keys(strictLimits(limits, own)).length;
   const parts = {
     models,
     mcpServers,
     store,
     'permissions.allow': permissions?.allow,
-    'permissions.mode': permissions?.mode === 'allow' ? 'allow' : undefined,
+    'permissions.mode': mode !== undefined && isLooser(mode, own) ? mode : undefined,
+    limits: isLimited ? undefined : limits,
   };
   const isThere = (part: unknown) => part !== undefined && JSON.stringify(part).length > 2;
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => isThere(part)));
+}
+
+type Mode = NonNullable<NonNullable<ConfigFile['permissions']>['mode']>;
+type Limits = NonNullable<ConfigFile['limits']>;
+
+const strictness: Readonly<Record<Mode, number>> = { allow: 0, ask: 1, 'read-only': 2 };
+
+function isLooser(mode: Mode, { permissions }: ConfigFile): boolean {
+  return strictness[mode] < strictness[permissions?.mode ?? 'ask'];
+}
+
+/** Those that are no higher than the user's own. */
+function strictLimits(limits: Limits, { limits: own = {} }: ConfigFile): Limits {
+  const names = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const;
+  const kept = names.flatMap((name) => {
+    const limit = limits[name];
+    return limit === undefined || limit > (own[name] ?? limit) ? [] : [[name, limit] as const];
+  });
+  return Object.fromEntries(kept);
 }

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@millrace/providers';
+import { hasPassword } from '../config/file-models.ts';
 
 /** What came of asking a server. */
 export type Answer =
@@ -6,7 +7,7 @@ export type Answer =
   /** It is there, and does not take the key. */
   | { readonly outcome: 'refused'; readonly status: number }
   | { readonly outcome: 'other'; readonly status: number }
-  | { readonly outcome: 'unreachable'; readonly why: string };
+  | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
 
 export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -17,10 +18,17 @@ export interface AskOptions {
 
 const usualTimeoutMs = 5000;
 
+const withPassword: Answer = {
+  outcome: 'unreachable',
+  why: 'its address has a password in it',
+  advice: 'Put it into the headers of a model in the configuration: { "authorization": "Basic …" }',
+};
+
 /** One GET. Redirects are not followed: they would carry the key elsewhere. */
 export async function askEndpoint(url: string, options: AskOptions = {}): Promise<Answer> {
   const { headers = {}, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
   const { fetch = globalThis.fetch } = options;
+  if (hasPassword(url)) return withPassword;
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {

@@ -1,11 +1,12 @@
 import type { ModelConfig } from '../config/config.ts';
 import { firstSet } from '../models/env.ts';
 import { findLocalServers } from '../models/find-local-servers.ts';
+import { keyOf } from '../models/open-model.ts';
 import { type Vendor, vendors } from '../models/vendors.ts';
 import { countOf } from '../print/count-of.ts';
 import { type Answer, askEndpoint } from './ask-endpoint.ts';
 import type { Check, Finding, Patient } from './finding.ts';
-import { vendorProbes } from './vendor-probe.ts';
+import { compatibleProbe, vendorProbes } from './vendor-probe.ts';
 
 const about = 'endpoints';
 
@@ -36,17 +37,19 @@ async function askVendor(vendor: Vendor, patient: Patient): Promise<Finding | un
   });
 }
 
-/** A model of the configuration that has an address of its own. */
+/** A model of the configuration that has an address or a key of its own. */
 async function askOwn(
   name: string,
-  { baseUrl, apiKey, headers = {} }: ModelConfig,
-  { clock, fetch, timeoutMs }: Patient,
+  model: ModelConfig,
+  { env, clock, fetch, timeoutMs }: Patient,
 ): Promise<Finding | undefined> {
-  if (baseUrl === undefined) return undefined;
-  const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const url = `${baseUrl.replace(/\/+$/, '')}/models`;
+  const { provider, baseUrl, apiKey, headers = {} } = model;
+  const probe = vendorProbes[provider] ?? compatibleProbe;
+  const url = baseUrl === undefined ? probe.url : `${baseUrl.replace(/\/+$/, '')}${probe.path}`;
+  if (url === '' || (baseUrl === undefined && apiKey === undefined)) return undefined;
+  const key = keyOf(model, env);
   const answer = await askEndpoint(url, {
-    headers: { ...key, ...headers },
+    headers: { ...(key === undefined ? {} : probe.headers(key)), ...headers },
     clock,
     fetch,
     timeoutMs,
@@ -70,11 +73,17 @@ function findingOn(name: string, answer: Answer, { refused, host }: Ways): Findi
     }
     case 'other': {
       const text = `${name} at ${host} answers with status ${answer.status}`;
-      return { about, state: 'warn', text, advice: 'It may be busy. Try again later' };
+      const isElsewhere = [301, 302, 307, 308, 404, 405].includes(answer.status);
+      const advice = isElsewhere
+        ? 'Nothing answers there: check the address, unless the model works'
+        : 'It may be busy. Try again later';
+      return { about, state: 'warn', text, advice };
     }
     case 'unreachable': {
       const text = `${name} at ${host} cannot be reached: ${answer.why}`;
-      const advice = 'Check the network and the address. Behind a proxy, set NODE_USE_ENV_PROXY=1';
+      const {
+        advice = 'Check the network and the address. Behind a proxy, set NODE_USE_ENV_PROXY=1',
+      } = answer;
       return { about, state: 'warn', text, advice };
     }
   }

@@ -25,14 +25,19 @@ export const checkStore: Check = async (patient) => {
 
 async function onNone(path: string): Promise<readonly Finding[]> {
   const folder = await nearestFolder(path);
+  if (!(await stat(folder)).isDirectory()) return [cannotKeep(path, `${folder} is no folder`)];
   const isWritable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
   );
   if (isWritable)
     return [{ about, state: 'ok', text: `No sessions yet; they will be kept in ${path}` }];
-  const text = `Sessions cannot be kept in ${path}: ${folder} may not be written to`;
-  return [{ about, state: 'fail', text, advice: 'Give permission, or name a file with --store' }];
+  return [cannotKeep(path, `${folder} may not be written to`)];
+}
+
+function cannotKeep(path: string, why: string): Finding {
+  const text = `Sessions cannot be kept in ${path}: ${why}`;
+  return { about, state: 'fail', text, advice: 'Mend that, or name another file with --store' };
 }
 
 async function onFile(

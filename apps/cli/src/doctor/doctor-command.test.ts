@@ -198,6 +198,35 @@ describe('an endpoint', () => {
     });
     expect(stdout).not.toContain('very-secret');
   });
+
+  const withModel = (model: object) => {
+    const config = join(folder(), 'own.json');
+    writeFileSync(config, JSON.stringify({ models: { mine: model } }));
+    return { args: { command: 'doctor', json: true, color: true, config } } as const;
+  };
+
+  test('of the configuration is asked as its provider wants it, with the usual key', async () => {
+    const baseUrl = `${here()}/proxy`;
+    const options = withModel({ provider: 'anthropic', model: 'claude-x', baseUrl });
+    const { on } = await examine({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: here() }, options);
+    expect(on('endpoints').map(({ state }) => state)).toEqual(['ok', 'ok']);
+    expect(asked.map(({ url }) => url).sort()).toEqual(['/proxy/v1/models', '/v1/models']);
+    for (const { headers } of asked) expect(headers).toMatchObject({ 'x-api-key': key });
+  });
+
+  test('that has no list of models is not said to be busy', async () => {
+    answer = { status: 404, body: '' };
+    const model = { provider: 'compatible', model: 'm', baseUrl: `${here()}/api` };
+    const { on } = await examine({}, withModel(model));
+    expect(on('endpoints')).toMatchObject([{ state: 'warn', advice: /address/ }].map(any));
+  });
+
+  test('with a password in its address is told to be without', async () => {
+    const OPENAI_BASE_URL = `http://me:hunter2@127.0.0.1:${port}/v1`;
+    const { on, stdout } = await examine({ OPENAI_API_KEY: key, OPENAI_BASE_URL });
+    expect(on('endpoints')).toMatchObject([{ state: 'warn', text: /password/ }].map(any));
+    expect(stdout).not.toContain('hunter2');
+  });
 });
 
 describe('a configuration', () => {
@@ -228,6 +257,14 @@ describe('a store', () => {
     await close();
     const { on } = await examine();
     expect(on('store')).toMatchObject([{ state: 'ok', text: /^1 session in .*MiB\)$/ }].map(any));
+  });
+
+  test('below a file that is no folder fails, before a run does', async () => {
+    const file = join(folder(), 'a-file');
+    writeFileSync(file, '');
+    const { on, code } = await examine({ XDG_DATA_HOME: join(file, 'data') });
+    expect(on('store')).toMatchObject([{ state: 'fail', text: /no folder/ }].map(any));
+    expect(code).toBe(exitCodes.error);
   });
 
   test('that others could read is told', async () => {

@@ -14,6 +14,9 @@ function openAiLike(base: string, path = '/models'): VendorProbe {
   return { url: `${base}${path}`, path, headers: bearer };
 }
 
+/** Whoever else speaks OpenAI's API, at an address that has to be known. */
+export const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
+
 /** Azure has no address of its own to ask. */
 export const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
   anthropic: {

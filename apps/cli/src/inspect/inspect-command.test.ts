@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createAgent, defineTool, systemClock } from '@millrace/agent';
-import { decodeRecord, type JsonValue, sessionId } from '@millrace/core';
+import { decodeRecord, itemId as itemIdOf, type JsonValue, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -176,6 +176,20 @@ describe('as text', () => {
       'Time: model 600 ms, tools 1.5 s, approvals 3.0 s',
       '',
     ]);
+  });
+
+  test('says of a request that its process died in it', async () => {
+    await record(async (log) => {
+      const driver = await log.open(session, { takeOver: true });
+      const at = { turn: 3, attempt: 1 };
+      const itemId = itemIdOf('died');
+      await driver.append([
+        { turn: 3, attempt: 0, fact: { type: 'turn_started' } },
+        { ...at, fact: { type: 'item_started', kind: 'assistant', itemId } },
+        { ...at, fact: { type: 'response_started', itemId, provider: 'p', model: 'm' } },
+      ]);
+    });
+    expect((await inspect(false)).stdout).toMatch(/^3\.1 +– +– .* p\/m \(no end\)$/m);
   });
 
   test('fits into the terminal, and is whole elsewhere', async () => {

@@ -38,7 +38,8 @@ function requestRow(turn: number, one: AttemptReport): readonly string[] {
   const { usage, superseded, retryDelayMs } = one;
   const about = usage?.estimated ? '~' : '';
   const again = retryDelayMs === undefined ? '' : `, once more after ${duration(retryDelayMs)}`;
-  const fate = superseded === undefined ? '' : ` (${superseded}: does not count${again})`;
+  const open = one.durationMs === undefined ? ' (no end)' : '';
+  const fate = superseded === undefined ? open : ` (${superseded}: does not count${again})`;
   return [
     `${turn}.${one.attempt}`,
     duration(one.timeToFirstTokenMs),

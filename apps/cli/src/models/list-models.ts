@@ -1,5 +1,6 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/providers';
+import { isListening } from './is-listening.ts';
 import { fieldOf } from './json-field.ts';
 
 /** A model that a server offers. */
@@ -27,7 +28,11 @@ export async function listModels(
   baseUrl: string,
   options: ListOptions = {},
 ): Promise<readonly ListedModel[] | undefined> {
-  const { apiKey, timeoutMs = 400, clock = systemClock, fetch = globalThis.fetch } = options;
+  const { apiKey, timeoutMs = 400, clock = systemClock } = options;
+  // A fetch that was given knows better than we do what is there.
+  const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
+  if (!isAsked) return undefined;
+  const { fetch = globalThis.fetch } = options;
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {

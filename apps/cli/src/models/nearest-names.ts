@@ -1,3 +1,5 @@
+import { editDistance as distance } from '../args/edit-distance.ts';
+
 /** The names that are most like another, best first: for whoever misspelt one, or remembers a part of it. */
 export function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
   // What is compared costs the product of both lengths.
@@ -19,18 +21,4 @@ function awayFrom(wanted: string, other: string): number {
   const family = short.replace(/-(?:\d[\d.-]*|latest)$/, '');
   const ways = [distance(model, short), distance(model, family)];
   return Math.min(distance(wanted, other), ...ways.map((away) => away + 1));
-}
-
-/** How many letters have to be changed, added or taken away. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

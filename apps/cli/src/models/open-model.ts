@@ -70,14 +70,20 @@ function addressFor(provider: ProviderName, env: Env): string | undefined {
   return variable === undefined ? undefined : firstSet(env, [variable])?.value;
 }
 
-/** Whoever gives headers may have put the key there. */
-function keyFor(config: ModelConfig, env: Env): string | undefined {
-  const { provider, apiKey, headers } = config;
+/** The key that is configured, or that of the provider's usual variable. */
+export function keyOf({ provider, apiKey }: ModelConfig, env: Env): string | undefined {
   if (apiKey) return apiKey;
   const vendor = vendors.find(({ name }) => name === provider);
   const local = localServers.find(({ name }) => name === provider)?.keyVariable;
   const variables = vendor?.keyVariables ?? (local === undefined ? [] : [local]);
-  const key = firstSet(env, variables)?.value;
+  return firstSet(env, variables)?.value;
+}
+
+/** Whoever gives headers may have put the key there. */
+function keyFor(config: ModelConfig, env: Env): string | undefined {
+  const { provider, headers } = config;
+  const vendor = vendors.find(({ name }) => name === provider);
+  const key = keyOf(config, env);
   if (key === undefined && vendor !== undefined && headers === undefined) throw noKey(config);
   return key;
 }

@@ -140,7 +140,7 @@ describe('a session that is shown again', () => {
     while (clock.pending === 0) await new Promise(setImmediate);
     stop.abort();
     expect((await replaying).code).toBe(exitCodes.aborted);
-    expect(stdout.text).toBe('\n› The wheel?\n\nI wait.\n▸ wait for it');
+    expect(stdout.text).toBe('\n› The wheel?\n\nI wait.\n▸ wait for it\n');
     expect(clock.pending).toBe(0);
   });
 

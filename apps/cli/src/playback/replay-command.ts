@@ -55,6 +55,8 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
     await output.write(text);
     if (output.failure !== undefined) break;
   }
+  // What was cut off, or goes on still, has no end of its line.
+  if (!isLineStart) await output.write('\n');
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
 }

@@ -3,13 +3,19 @@ import { isMillraceError } from '@millrace/core';
 import type { PendingApproval } from './pending-approvals.ts';
 import { oneLine } from './printable.ts';
 
+export interface ClosingOptions {
+  readonly pending?: readonly PendingApproval[] | undefined;
+  /** What to type to go on; none where the session is not kept. */
+  readonly resume?: string | undefined;
+}
+
 /** How a run ended, in words, and what to do next; none where it ended as it should. */
 export function closingWords(
   result: RunResult,
-  pending: readonly PendingApproval[] = [],
+  { pending = [], resume }: ClosingOptions,
 ): readonly string[] {
-  const { stop, session, error, items } = result;
-  const goOn = `To go on: millrace --resume ${session}`;
+  const { stop, error, items } = result;
+  const goOn = resume === undefined ? '' : ` To go on: ${resume}`;
   const cause = stop.cause === undefined ? '' : ` (${stop.cause})`;
   switch (stop.reason) {
     case 'stop':
@@ -19,30 +25,33 @@ export function closingWords(
     case 'refusal':
       return ['The model refused to answer.'];
     case 'length':
-      return [`The answer is cut off: it is as long as the model may write. ${goOn}`];
+      return [`The answer is cut off: it is as long as the model may write.${goOn}`];
     case 'limit':
-      return [`Stopped at a limit${cause}. ${goOn}`];
+      return [`Stopped at a limit${cause}.${goOn}`];
     case 'aborted':
-      return [`Stopped; what was said is kept. ${goOn}`];
+      return [resume === undefined ? 'Stopped' : `Stopped; what was said is kept.${goOn}`];
     case 'parked':
-      return [...pending.map(asked), parked(session)];
+      return [...pending.map(asked), parked(result, resume)];
     case 'content_filter':
-      return [`The provider's content filter cut the answer off. ${goOn}`];
+      return [`The provider's content filter cut the answer off.${goOn}`];
     case 'unknown':
-      return [`The model stopped for a reason that is not known${cause}. ${goOn}`];
+      return [`The model stopped for a reason that is not known${cause}.${goOn}`];
     case 'error': {
-      if (error?.code === 'held') return [driven(result)];
+      if (error?.code === 'held') return [driven(result, resume)];
       const said = error?.message ?? `The run failed${cause}`;
-      return items.length === 0 ? [said] : [said, `What was said is kept. ${goOn}`];
+      return items.length === 0 || resume === undefined
+        ? [said]
+        : [said, `What was said is kept.${goOn}`];
     }
   }
 }
 
 /** The log itself speaks to programmers. */
-function driven({ session, cause }: RunResult): string {
+function driven({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
   const who = holder ?? 'somebody else';
-  return `Cannot go on with session ${session}: ${who} drives it now. Wait until it is done, or follow it and stop it there: millrace --resume ${session}`;
+  const way = resume === undefined ? '' : `, or follow it and stop it there: ${resume}`;
+  return `Cannot go on with session ${session}: ${who} drives it now. Wait until it is done${way}`;
 }
 
 function asked({ name, reason }: PendingApproval): string {
@@ -50,9 +59,8 @@ function asked({ name, reason }: PendingApproval): string {
   return oneLine(`${name} needs your approval${why}`, 200);
 }
 
-function parked(session: string): string {
-  return (
-    `Nobody is here to approve, so session ${session} waits. To decide and go on: millrace --resume ${session}. ` +
-    'To allow such calls from the start: --allow <rule>, or --yes for all'
-  );
+function parked({ session }: RunResult, resume: string | undefined): string {
+  const way = resume === undefined ? '' : ` To decide and go on: ${resume}.`;
+  const rules = 'To allow such calls from the start: --allow <rule>, or --yes for all';
+  return `Nobody is here to approve, so session ${session} waits.${way} ${rules}`;
 }

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { OutputUnit, SchemaDraft } from '@cfworker/json-schema';
 import type { AgentOptions } from '@millrace/agent';
-import { type JsonObject, parseJson } from '@millrace/core';
+import { isMillraceError, type JsonObject, parseJson } from '@millrace/core';
 import { UsageError } from '../args/usage-error.ts';
+import { readText } from '../config/read-text.ts';
+import { schemaMistake } from './schema-mistake.ts';
 
 /** Any Standard Schema, as agents take it. */
 type OutputSchema = NonNullable<AgentOptions['output']>;
@@ -11,14 +12,17 @@ type OutputSchema = NonNullable<AgentOptions['output']>;
 /** The JSON schema of a file, as one that answers can be held against. Throws a `UsageError`. */
 export async function outputSchema(file: string, cwd: string): Promise<OutputSchema> {
   const path = resolve(cwd, file);
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw unusable(file, `it cannot be read (${cause.code ?? 'unknown'})`, cause);
+  const text = await readText(path).catch((cause: NodeJS.ErrnoException) => {
+    const why = isMillraceError(cause) ? cause.message : `it cannot be read (${cause.code})`;
+    throw unusable(file, why, cause);
   });
   const parsed = parseJson(text);
   if (!parsed.ok) throw unusable(file, `it is not JSON (${parsed.failure.message})`);
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw unusable(file, 'it is not an object');
+  const mistake = schemaMistake(value);
+  if (mistake !== undefined) throw unusable(file, mistake);
   return standardSchema(value as JsonObject, file);
 }
 
@@ -74,8 +78,10 @@ function pathOf(location: string): readonly string[] {
 }
 
 function saidBy(error: unknown): string {
+  // A stack that is full.
+  if (error instanceof RangeError) return 'it refers to itself without end';
   const said = error instanceof Error ? error.message : String(error);
-  return said.split('\n', 1)[0] ?? '';
+  return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
 }
 
 function unusable(file: string, why: string, cause?: unknown): UsageError {

@@ -65,6 +65,10 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['EBADF', 'it is closed'],
   ['EFBIG', 'the file would become too large'],
   ['EDQUOT', 'the quota is used up'],
+  ['ENOENT', 'there is no such folder'],
+  ['ENOTDIR', 'a part of its path is a file and no folder'],
+  ['EACCES', 'this user may not write there'],
+  ['EROFS', 'its disk is read-only'],
 ]);
 
 function asOutputError(cause: Error, name: string): OutputError {

@@ -1,8 +1,9 @@
-import type { SessionId } from '@millrace/core';
+import type { SessionId, ToolCallId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { recordsOf } from '../store/records-of.ts';
 
 export interface PendingApproval {
+  readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
 }

@@ -15,6 +15,10 @@ export interface PipedOptions {
 const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
+/** For whoever wonders why nothing happens. */
+export const waitingWords =
+  'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
+
 /**
  * All that is piped in, to its end; undefined where that is a person at a terminal, and where it is
  * given up by the signal. Throws a `UsageError` for what is no text or too much.

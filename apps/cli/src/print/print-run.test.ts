@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { defineTool } from '@millrace/agent';
 import { type Item, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import type { Scripted } from '@millrace/providers/scripted';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -13,6 +13,7 @@ import { UsageError } from '../args/usage-error.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Captured, Failing } from '../testing/captured.ts';
 import {
+  builtOf,
   call,
   cwd,
   eventsIn,
@@ -246,6 +247,11 @@ describe('the exit code', () => {
     const limited = await print({ ...withTool, agent: { tools: [look], limits } });
     expect(limited.code).toBe(exitCodes.limit);
     expect(limited.stderr).toContain('Stopped at a limit (1 turns)');
+    const places = { cwd: 'sub', store: "/a b/it's.db" };
+    const elsewhere = await print({ ...withTool, agent: { tools: [look], limits }, args: places });
+    expect(elsewhere.stderr).toContain(
+      `To go on: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
+    );
     const cut = await print({ script: [{ content: { parts: ['Yes'] }, stop: 'length' }] });
     expect(cut.code).toBe(exitCodes.limit);
     expect(cut.stderr).toContain('cut off');
@@ -278,6 +284,15 @@ describe('a session', () => {
     expect(sent).toEqual(['The wheel?', 'One.', 'The wheel?']);
   });
 
+  test('that is finished needs something to be said: nothing is asked, and that is told', async () => {
+    const { log, session } = await print({ script: ['One.'] });
+    const before = await log.info(session);
+    const nothing = print({ script: [], log, args: { session: 'last', prompt: undefined } });
+    await expect(nothing).rejects.toThrow(UsageError);
+    await expect(nothing).rejects.toThrow(/nothing left to do.*millrace -p --continue "/);
+    expect((await log.info(session))?.through).toBe(before?.through);
+  });
+
   test('that is not there is told, with what to do', async () => {
     const none = print({ script: [], args: { session: { id: 'nope' } } });
     await expect(none).rejects.toThrow(/no(ne| ).*millrace sessions/);
@@ -293,6 +308,18 @@ describe('a session', () => {
       `Cannot go on with session ${session}: the other terminal drives it now. Wait until it is done, or follow it and stop it there: millrace --resume ${session}\n`,
     );
   });
+});
+
+test('what somebody else waits for is not approved of by rules of this command', async () => {
+  const agent = { tools: [look], approve: () => 'ask' as const };
+  const { log, session } = await print({ ...withTool, agent });
+  const driver = await log.open(session, { holder: 'the other terminal' });
+  const built = { ...builtOf({ provider: scriptedProvider([]), log }), allows: async () => true };
+  const before = await log.info(session);
+  const ended = await print({ script: [], log, built, args: { session: 'last' } });
+  expect(ended.code).toBe(exitCodes.error);
+  expect((await log.info(session))?.through).toBe(before?.through);
+  await driver.release();
 });
 
 describe('an output that fails', () => {
@@ -366,8 +393,34 @@ describe('an answer that has to fit a schema', () => {
     ['is no JSON', '{'],
     ['is no object', '[]'],
     ['refers to what is not there', { $ref: '#/$defs/none' }],
+    ['refers to itself without end', { allOf: [{ $ref: '#' }] }],
   ])('cannot have one that %s', async (_what, written) => {
-    await expect(ask([], written)).rejects.toThrow(UsageError);
+    const asked = ask([], written);
+    await expect(asked).rejects.toThrow(UsageError);
+    await expect(asked).rejects.not.toThrow('..');
+  });
+
+  test.each([
+    ['#/type', { type: 'objekt' }],
+    ['#/type/1', { type: ['object', 'nil'] }],
+    ['#/properties', { properties: 5 }],
+    ['#/properties/a', { properties: { a: 'string' } }],
+    ['#/properties/a~1b/pattern', { properties: { 'a/b': { type: 'string', pattern: '(' } } }],
+    ['#/required', { required: 'a' }],
+    ['#/$defs/x/anyOf', { $defs: { x: { anyOf: [] } } }],
+    ['#/items/enum', { items: { enum: 'a' } }],
+    ['#/minimum', { minimum: '1' }],
+  ])('cannot have one with a mistake at %s: the model is not asked', async (place, written) => {
+    const asked = ask([], written);
+    await expect(asked).rejects.toThrow(UsageError);
+    await expect(asked).rejects.toThrow(`: ${place} `);
+  });
+
+  test('may have one that is recursive, with a mark of its encoding at its start', async () => {
+    const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' } } };
+    const written = `\uFEFF${JSON.stringify({ $ref: '#/$defs/node', $defs: { node } })}`;
+    const { stdout } = await ask([answer({ next: { next: {} } })], written);
+    expect(stdout).toBe('{"next":{"next":{}}}\n');
   });
 
   test('cannot have one that is not there', async () => {

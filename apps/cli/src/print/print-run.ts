@@ -1,5 +1,4 @@
 import type { Run, RunResult } from '@millrace/agent';
-import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { BuiltAgent } from '../agent/built-agent.ts';
@@ -9,14 +8,16 @@ import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import type { Chosen } from '../models/chosen.ts';
 import type { Env } from '../models/env.ts';
 import { findSession } from '../store/find-session.ts';
+import type { SessionSummary } from '../store/session-summary.ts';
 import { AnswerStream } from './answer-stream.ts';
+import { approvePending } from './approve-pending.ts';
 import { closingWords } from './closing-words.ts';
 import { hasColor } from './has-color.ts';
 import { Notes } from './notes.ts';
 import { Output, type OutputStream } from './output.ts';
 import { outputSchema } from './output-schema.ts';
 import { pendingApprovals } from './pending-approvals.ts';
-import { type InputStream, readPiped } from './piped-input.ts';
+import { type InputStream, readPiped, waitingWords } from './piped-input.ts';
 import {
   jsonPrinter,
   type Printer,
@@ -25,12 +26,14 @@ import {
   valuePrinter,
 } from './printer.ts';
 import { Progress } from './progress.ts';
+import { resumeCommand } from './resume-command.ts';
 import { runInput } from './run-input.ts';
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
   /** Its calls that are asked about park the run: nobody is there to answer. */
-  readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'>;
+  readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
+    Partial<Pick<BuiltAgent, 'allows'>>;
   readonly log: Log;
   readonly chosen: Pick<Chosen, 'why' | 'isDemo'>;
   readonly stdin: InputStream;
@@ -41,6 +44,8 @@ export interface PrintRunOptions {
   /** Stops the run, which keeps what was said. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
+  /** False where the session is gone when this is over: then nobody is told to go on with it. */
+  readonly isKept?: boolean | undefined;
 }
 
 /**
@@ -49,7 +54,7 @@ export interface PrintRunOptions {
  * a `UsageError` where there is nothing to answer.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
-  const { args, stdout, log, signal } = options;
+  const { args, stdout, log, signal, isKept = true } = options;
   const unheard = new AbortController();
   const output = new Output(stdout, { onFailure: ({ message }) => unheard.abort(message) });
   const answer = new AnswerStream();
@@ -64,7 +69,8 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await tell(run, { printer, notes, output });
   const result = await run.result;
   await printer.end(result);
-  await close(result, { log, notes, output });
+  const resume = isKept ? resumeCommand(args, result.session) : undefined;
+  await close(result, { log, notes, output, resume });
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
 
@@ -89,28 +95,36 @@ async function start(
     file === undefined
       ? options.built
       : options.built.with({ output: await outputSchema(file, cwd) });
-  const onSilence = () => void notes.say(waits).catch(() => {});
+  const onSilence = () => void notes.say(waitingWords).catch(() => {});
   const piped = await readPiped(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
   const input = runInput({ args, piped, cwd });
-  const session = await sessionFor(log, args.session, cwd);
+  const found = await sessionFor(log, args.session, cwd);
+  const session = found?.id;
+  if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
   await greet(options, notes);
+  const { allows } = options.built;
+  // What another process waits for is decided on there.
+  if (found !== undefined && found.holder === undefined && allows !== undefined)
+    await approvePending(log, found.id, allows);
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
 }
 
-const waits =
-  'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
+/** A script that has lost its prompt is not to take nothing for an answer. */
+function nothingToDo({ id }: SessionSummary): UsageError {
+  const way = 'Say something: millrace -p --continue "And now?"';
+  return new UsageError(`Cannot go on with session ${id}: it has nothing left to do. ${way}`);
+}
 
 async function sessionFor(
   log: Log,
   choice: SessionChoice,
   cwd: string,
-): Promise<SessionId | undefined> {
+): Promise<SessionSummary | undefined> {
   if (choice === 'new') return undefined;
   if (choice === 'pick') throw new UsageError('--resume needs an id with -p: nobody chooses one');
-  const { id } = await findSession(log, choice === 'last' ? choice : choice.id, cwd);
-  return id;
+  return findSession(log, choice === 'last' ? choice : choice.id, cwd);
 }
 
 async function greet({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
@@ -142,23 +156,27 @@ async function tell(run: Run, { printer, notes, output }: Telling): Promise<void
   }
 }
 
-async function close(
-  result: RunResult,
-  { log, notes, output }: Omit<Telling, 'printer'> & { readonly log: Log },
-): Promise<void> {
+interface Closing extends Omit<Telling, 'printer'> {
+  readonly log: Log;
+  /** What to type to go on; none where the session is not kept. */
+  readonly resume: string | undefined;
+}
+
+async function close(result: RunResult, { log, notes, output, resume }: Closing): Promise<void> {
   const { failure } = output;
   // Who left on purpose, as `head` does, needs no explanation.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
-  if (failure !== undefined)
-    return notes.say(`${failure.message}. The session is kept: millrace --resume ${session}`);
+  const kept = resume === undefined ? '' : `. The session is kept: ${resume}`;
+  if (failure !== undefined) return notes.say(`${failure.message}${kept}`);
   const pending = stop.reason === 'parked' ? await pendingApprovals(log, session) : [];
-  for (const line of closingWords(result, pending)) await notes.say(line);
-  await notes.aside(used(result));
+  for (const line of closingWords(result, { pending, resume })) await notes.say(line);
+  const where = resume === undefined ? '' : `. Session ${session}`;
+  await notes.aside(`${used(result)}${where}`);
 }
 
-function used({ usage, session }: RunResult): string {
+function used({ usage }: RunResult): string {
   const { input, output, costs } = usage;
   const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
-  return `${input} tokens in, ${output} out${money}. Session ${session}`;
+  return `${input} tokens in, ${output} out${money}`;
 }

@@ -22,3 +22,8 @@ test('the last column is cut off where the terminal ends, and is worth showing a
 test('there is nothing to show of nothing', () => {
   expect(textTable([])).toEqual([]);
 });
+
+test('may have as many rows as a long session has records', () => {
+  const rows = Array.from({ length: 300_000 }, (_, index) => [String(index), 'x']);
+  expect(textTable(rows).at(-1)).toBe('299999  x');
+});

@@ -17,7 +17,7 @@ export function textTable(
   rows: readonly (readonly string[])[],
   { columns = Number.POSITIVE_INFINITY, right = [] }: TableOptions = {},
 ): readonly string[] {
-  const count = Math.max(0, ...rows.map((row) => row.length));
+  const count = rows.reduce((most, row) => Math.max(most, row.length), 0);
   const widths = Array.from({ length: count }, (_, at) =>
     rows.reduce((most, row) => Math.max(most, cellWidth(row[at] ?? '')), 0),
   );

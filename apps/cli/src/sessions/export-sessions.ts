@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
-import { Output } from '../print/output.ts';
+import { Output, OutputError } from '../print/output.ts';
 import { childSessions } from '../store/child-sessions.ts';
 import { findSession } from '../store/find-session.ts';
 import type { SessionsContext } from './sessions-context.ts';
@@ -34,20 +34,44 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
     }
 }
 
-/** There when it is whole, or not at all. Only its owner may read it: so it was in the store. */
-async function intoFile(path: string, write: (file: Output) => Promise<void>): Promise<void> {
-  const part = `${path}.${process.pid}.part`;
-  const stream = createWriteStream(part, { flags: 'wx', mode: 0o600 });
-  const file = new Output(stream, { name: path });
+type Write = (file: Output) => Promise<void>;
+
+/** What is there and is no file, a pipe or a device, is written to: something else in its place would not be it. */
+async function intoFile(path: string, write: Write): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) throw isFolder(path);
+  if (found !== undefined && !found.isFile()) return intoStream(path, { flags: 'w' }, write);
+  // A link stays one: what it leads to is replaced.
+  const target = found === undefined ? path : await realpath(path);
+  const part = `${target}.${process.pid}.part`;
+  try {
+    await intoStream(part, { flags: 'wx', name: path }, write);
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** Only its owner may read it: so it was in the store. */
+async function intoStream(
+  path: string,
+  { flags, name = path }: { readonly flags: string; readonly name?: string },
+  write: Write,
+): Promise<void> {
+  const stream = createWriteStream(path, { flags, mode: 0o600 });
+  const file = new Output(stream, { name });
   try {
     await write(file);
     stream.end();
     await finished(stream).catch(() => {});
     if (file.failure !== undefined) throw file.failure;
-    await rename(part, path);
-  } catch (error) {
+  } finally {
     stream.destroy();
-    await rm(part, { force: true });
-    throw error;
   }
+}
+
+function isFolder(path: string): OutputError {
+  const message = `Cannot write to ${path}: it is a folder. Name a file in it with --output <file>`;
+  return new OutputError('cannot_write', message, { path });
 }

@@ -1,4 +1,15 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { createAgent, defineTool } from '@millrace/agent';
@@ -306,6 +317,34 @@ describe('export and import', () => {
     writeFileSync(output, 'before');
     await run({ action: 'export', operands: ['one'], output });
     expect(readFileSync(output, 'utf8')).toMatch(/^\{"millrace":"session"/);
+  });
+
+  test('write through a link and into a pipe, and leave both what they are', async () => {
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const [link, target] = [join(folder(), 'link.jsonl'), join(folder(), 'target.jsonl')];
+    writeFileSync(target, 'before');
+    symlinkSync(target, link);
+    await run({ action: 'export', operands: ['one'], output: link });
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(target, 'utf8')).toMatch(/^\{"millrace":"session"/);
+    const pipe = join(folder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const read = readFile(pipe, 'utf8');
+    await run({ action: 'export', operands: ['one'], output: pipe });
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    expect(await read).toBe(readFileSync(target, 'utf8'));
+  });
+
+  test('say that a folder is no file to write', async () => {
+    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    const output = join(folder(), 'a-folder');
+    mkdirSync(output);
+    const ran = run({ action: 'export', operands: ['one'], output });
+    await expect(ran).rejects.toMatchObject({
+      code: 'cannot_write',
+      message: expect.stringMatching(/a-folder: it is a folder.*--output/),
+    });
+    expect(readdirSync(folder()).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -92,6 +93,15 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     const path = join(folder(), 'folder.db');
     mkdirSync(path);
     expect(await errorAt(path)).toMatchObject({ code: 'storage' });
+  });
+
+  test('where what stands there is no file, which stays as it was', async () => {
+    const path = join(folder(), 'pipe');
+    execFileSync('mkfifo', ['-m', '644', path]);
+    const { code, message } = await errorAt(path);
+    expect(code).toBe('storage');
+    expect(message).toMatch(/it is no regular file.*--store/);
+    expect(modeOf(path)).toBe(0o644);
   });
 
   test('where its folder cannot be made', async () => {

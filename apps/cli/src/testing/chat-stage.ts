@@ -144,6 +144,7 @@ export class ChatStage {
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
       ...{ chosen, tools, problems: [], close: async () => {} },
+      allows: async () => false,
       policy: () => permissionPolicy({ root: '/folder' }),
       remember: async (rule) => {
         this.remembered.push(rule);

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { exitCodes } from '../exit-code.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+const folder = temporaryFolder('process');
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+test('a folder that was deleted is told, and another one can be named from there', () => {
+  const inDeleted = (name: string, ...args: readonly string[]) => {
+    const cwd = join(folder(), name);
+    mkdirSync(cwd);
+    const script = 'rmdir "$PWD" && exec "$0" "$@"';
+    const words = [process.execPath, '--conditions=@millrace/source', main, ...args];
+    const env = { PATH: process.env['PATH'] ?? '', HOME: folder(), PWD: cwd };
+    return spawnSync('sh', ['-c', script, ...words], { cwd, env, encoding: 'utf8', input: '' });
+  };
+  const here = inDeleted('here', 'sessions');
+  expect(here.status).toBe(exitCodes.usage);
+  expect(here.stderr).toContain('here: there is no such folder. Go to another one\n');
+  const there = inDeleted('there', 'sessions', '--cwd', folder());
+  expect([there.status, there.stdout]).toEqual([exitCodes.done, '']);
+});
