@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Item, itemId, type JsonObject, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import { withDelay } from '../testing/changed-log.ts';
+import { withAppends, withDelay } from '../testing/changed-log.ts';
 import {
   answer,
   leftIn,
@@ -44,6 +45,28 @@ async function toldFromElsewhere(command: JsonObject) {
 }
 
 describe('a message', () => {
+  test('that comes while the run looks whether one came is answered by it', async () => {
+    let isOver = false;
+    let last: Promise<unknown> | undefined;
+    // As on a disk: who asks first is answered first, and the other one a little later.
+    const log = withAppends(memoryLog(), async (append, drafts) => {
+      isOver ||= drafts.some(({ fact }) => fact?.type === 'run_finished');
+      if (last !== undefined) await last.then(() => setImmediate());
+      const batch = await append();
+      if (isOver && drafts.length === 0 && last === undefined) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        last = promise;
+        await run.followUp('And?').finally(resolve);
+      }
+      return batch;
+    });
+    const { agent, end, provider } = stageOf(['One.', 'Two.'], { log });
+    const run = agent.run('Go', { session });
+    expect((await end(run)).text).toBe('Two.');
+    expect(provider.calls).toHaveLength(2);
+    expect(await leftIn(log)).toEqual([]);
+  });
+
   test('may have a picture, whose bytes arrive', async () => {
     const source = { type: 'bytes', bytes: new Uint8Array([1, 2, 255]) } as const;
     const picture = { kind: 'media', mimeType: 'image/png', source } as const;

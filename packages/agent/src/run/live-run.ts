@@ -56,6 +56,7 @@ export class LiveRun implements Run {
   readonly #over = new AbortController();
   #id: RunId;
   #through = 0;
+  #submitted = 0;
   #isClosing = false;
   #hear: (record: LogRecord) => void = () => {};
 
@@ -128,6 +129,7 @@ export class LiveRun implements Run {
     const { journal } = await this.#begun.promise;
     if (this.#isClosing) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
+    this.#submitted += 1;
     const submitted = log.submit(this.session, toJson(command), ids.execution());
     this.#submits.add(submitted);
     await submitted.finally(() => this.#submits.delete(submitted));
@@ -261,8 +263,7 @@ export class LiveRun implements Run {
   async #driveOn(loop: RunDriver, journal: Journal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
-      await Promise.allSettled(this.#submits);
-      await journal.write([]);
+      await this.#hearAll(journal);
       const isAsked = journal.loop.commands.some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
@@ -272,6 +273,15 @@ export class LiveRun implements Run {
       }
       this.#id = this.#settings.ids.run();
       await journal.write([runStarted(this.id)]);
+    }
+  }
+
+  /** All that was said by now is on the log and folded, also what was said while that was done. */
+  async #hearAll(journal: Journal): Promise<void> {
+    for (let heard = -1; heard !== this.#submitted; ) {
+      heard = this.#submitted;
+      await Promise.allSettled(this.#submits);
+      await journal.write([]);
     }
   }
 
