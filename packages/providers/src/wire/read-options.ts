@@ -15,9 +15,10 @@ export function readOptions<Options extends Pick<ApiOptions, 'model' | 'headers'
 /** Two levels down is as deep as options go that we read. Objects of a class are the caller's. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
-  if (value instanceof Headers) return new Headers(value);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.getPrototypeOf(value) === Object.prototype ? { ...value } : value;
+  if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
+  // Last, because to name this class is to load Node's HTTP client, some 30 ms.
+  return value instanceof Headers ? new Headers(value) : value;
 }
 
 function shown(value: unknown): string {
