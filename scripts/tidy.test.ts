@@ -8,12 +8,12 @@ const layers: readonly (readonly string[])[] = [
   ['@millrace/core'],
   ['@millrace/providers', '@millrace/log'],
   ['@millrace/agent'],
-  ['@millrace/tools'],
+  ['@millrace/tools', '@millrace/server', '@millrace/client'],
   ['millrace'],
 ];
 
 /** These also run where Node is not. */
-const withoutNode: readonly string[] = ['@millrace/core'];
+const withoutNode: readonly string[] = ['@millrace/core', '@millrace/client'];
 
 const lengthOf = { median: 90, ninetyFifth: 300, longest: 500 };
 

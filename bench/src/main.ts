@@ -1,4 +1,5 @@
 import { compareAgent } from './agent/compare-agent.ts';
+import { compareColdStart } from './cold-start/compare-cold-start.ts';
 import { compareCore } from './compare-core.ts';
 import { contest } from './contest.ts';
 import type { Contestant } from './contestant.ts';
@@ -6,9 +7,10 @@ import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
 import { ours } from './ours.ts';
+import { compareServer } from './server/compare-server.ts';
 import { workloads } from './workloads.ts';
 
-const sections = ['core', 'ours', 'log', 'agent', 'peers'];
+const sections = ['core', 'ours', 'log', 'agent', 'server', 'peers', 'cold-start'];
 
 /** What the injected fetch alone costs everybody. */
 const floorThroughFetch: Contestant = {
@@ -36,6 +38,8 @@ async function main(chosen: readonly string[]): Promise<void> {
   if (has('core')) await compareCore();
   if (has('log')) await compareLog();
   if (has('agent')) await compareAgent();
+  if (has('server')) await compareServer();
+  if (has('cold-start')) await compareColdStart();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];
   const contestants = [floorThroughFetch, ...(has('ours') ? ours : []), ...peers];

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 
-enableCompileCache();
+// In a folder of one's own: in the one for temporary files, somebody else's code could wait for us.
+const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+enableCompileCache(join(caches, 'millrace', 'compiled'));
 
 const argv = process.argv.slice(2);
 // Asked for by scripts and installers, so nothing else is loaded for it.

@@ -15,6 +15,7 @@ export { livePart } from './fold/build-part.ts';
 export { type ByteRope, toBytes } from './fold/byte-rope.ts';
 export { type Folded, fold, foldBatch, type Gap, type OnStep } from './fold/fold.ts';
 export {
+  type AskedApproval,
   type AttemptUsage,
   emptyState,
   type FoldState,

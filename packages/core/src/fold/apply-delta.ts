@@ -122,10 +122,10 @@ function withParts(state: FoldState, item: ItemState, parts: ItemState['parts'])
 // times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
-  const { session, through, items, gone, superseded, usage, run, notUnderstood } = state;
+  const { session, through, items, gone, superseded, usage, run, asked, notUnderstood } = state;
   const open = state.open.slice();
   open[index] = part;
-  return { session, through, items, open, gone, superseded, usage, run, notUnderstood };
+  return { session, through, items, open, gone, superseded, usage, run, asked, notUnderstood };
 }
 
 function withText(part: OpenPart, text: string): OpenPart {

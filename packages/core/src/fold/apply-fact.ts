@@ -5,11 +5,12 @@ import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { FoldState, ItemState } from './fold-state.ts';
+import type { AskedApproval, FoldState, ItemState } from './fold-state.ts';
 import { findItem } from './lookup.ts';
 import { changeAll, push, replace, toArray } from './sequence.ts';
 
-type FactInAttempt = Attempt & Pick<FactRecord, 'fact'>;
+/** A draft that is only judged has no time yet. */
+type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
 
 /** The state with the fact in it, the same state if it does not change it, or why it does not fit. */
 export function applyFact(state: FoldState, record: FactInAttempt): FoldState | Refusal {
@@ -35,6 +36,12 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
       return { ...state, run: fact.runId };
     case 'run_finished':
       return state.run === fact.runId ? { ...state, run: undefined } : state;
+    case 'approval_asked':
+      return ask(state, record, fact);
+    case 'approval_answered':
+    case 'tool_call_rejected':
+    case 'tool_execution_started':
+      return withoutAsked(state, ({ toolCallId }) => toolCallId === fact.toolCallId);
     case 'snapshot':
       return settle(state, record, fact);
     case 'unknown':
@@ -49,7 +56,7 @@ type Started = Extract<Fact, { type: 'item_started' }>;
 function startItem(
   state: FoldState,
   { itemId: id, kind, author, metadata }: Started,
-  { turn, attempt }: Attempt,
+  { turn, attempt, time }: FactInAttempt,
 ): FoldState {
   const item: ItemState = {
     id,
@@ -58,8 +65,11 @@ function startItem(
     metadata,
     turn,
     attempt,
+    run: state.run,
+    startedAt: time,
     parts: [],
     finished: undefined,
+    finishedAt: undefined,
     stop: undefined,
     redacted: false,
   };
@@ -74,13 +84,13 @@ function withItem(state: FoldState, item: ItemState, changes: Partial<ItemState>
 function finishItem(
   state: FoldState,
   id: ItemId,
-  { turn, attempt }: Attempt,
+  { turn, attempt, time }: FactInAttempt,
   stop: Stop | undefined,
 ): FoldState | Refusal {
   const item = findItem(state, id);
   if (item === undefined) return 'unknown_item';
   if (item.finished) return 'item_closed';
-  return withItem(state, item, { finished: { turn, attempt }, stop });
+  return withItem(state, item, { finished: { turn, attempt }, finishedAt: time, stop });
 }
 
 function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
@@ -101,7 +111,24 @@ function noteUsage(state: FoldState, { turn, attempt }: Attempt, usage: Usage): 
   };
 }
 
-const isOfTurn = (turn: number) => (item: ItemState) => item.turn === turn;
+type Asked = Extract<Fact, { type: 'approval_asked' }>;
+
+/** A call that is asked about again is asked about once. */
+function ask(
+  state: FoldState,
+  { turn, attempt }: Attempt,
+  { toolCallId, name, reason, rule }: Asked,
+): FoldState {
+  const { asked } = withoutAsked(state, (one) => one.toolCallId === toolCallId);
+  return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule }] };
+}
+
+function withoutAsked(state: FoldState, isOver: (one: AskedApproval) => boolean): FoldState {
+  const { asked } = state;
+  return asked.some(isOver) ? { ...state, asked: asked.filter((one) => !isOver(one)) } : state;
+}
+
+const isOfTurn = (turn: number) => (item: Attempt) => item.turn === turn;
 
 /** All that the attempt brought leaves at once: its items, its parts, and the ends it put to items of the turn. */
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
@@ -116,19 +143,22 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
     if (isIts(item)) return undefined;
     const left = { ...item, parts: item.parts.filter((slot) => !isItsPart(slot)) };
     const wasItsEnd = item.finished !== undefined && isIts(item.finished);
-    return wasItsEnd ? { ...left, finished: undefined, stop: undefined } : left;
+    const reopened = { finished: undefined, finishedAt: undefined, stop: undefined };
+    return wasItsEnd ? { ...left, ...reopened } : left;
   });
   return {
     ...state,
     items,
     open: state.open.filter((part) => !isItsPart(part)),
+    asked: state.asked.filter((one) => !isIts(one)),
     gone: new Set([...state.gone, ...parts.map((slot) => slot.id)]),
     superseded: [...state.superseded, { turn, attempt, itemIds }],
   };
 }
 
 /** What was kept to hold late words of the turn against is not needed any more. */
-function finishTurn(state: FoldState, { turn }: Attempt): FoldState {
+function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
+  const state = withoutAsked(before, isOfTurn(turn));
   const hasIts = state.gone.size > 0 || state.superseded.length > 0;
   if (!hasIts) return state;
   return {

@@ -1,4 +1,4 @@
-import type { Attempt, ItemId, PartId, RunId, SessionId } from '../ids.ts';
+import type { Attempt, ItemId, PartId, RunId, SessionId, ToolCallId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import type { BeginPart } from '../protocol/delta.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
@@ -29,6 +29,8 @@ export interface FoldState {
   readonly usage: Sequence<AttemptUsage>;
   /** The run that goes on. */
   readonly run: RunId | undefined;
+  /** The calls that wait for somebody to allow them, in the order in which it was asked. */
+  readonly asked: readonly AskedApproval[];
   /** Types of facts marked `must_understand` that we do not: such a session is read, not driven. */
   readonly notUnderstood: readonly string[];
 }
@@ -40,9 +42,14 @@ export interface ItemState {
   readonly metadata: Metadata | undefined;
   readonly turn: number;
   readonly attempt: number;
+  /** The run that went on when it was started. */
+  readonly run: RunId | undefined;
+  /** The time of its record, which is all that is left of when it streamed once its turn is settled. */
+  readonly startedAt: number | undefined;
   readonly parts: readonly PartSlot[];
   /** By which attempt, because with that its end is superseded too. */
   readonly finished: Attempt | undefined;
+  readonly finishedAt: number | undefined;
   readonly stop: Stop | undefined;
   readonly redacted: boolean;
 }
@@ -64,6 +71,14 @@ export interface OpenPart {
   readonly metadata: Metadata | undefined;
 }
 
+/** A call that may not run before somebody answers. */
+export interface AskedApproval extends Attempt {
+  readonly toolCallId: ToolCallId;
+  readonly name: string;
+  readonly reason: string | undefined;
+  readonly rule: string | undefined;
+}
+
 /** The items are those that were started for it, whose ids are used as well. */
 export interface Superseded extends Attempt {
   readonly itemIds: readonly ItemId[];
@@ -83,6 +98,7 @@ export function emptyState(session: SessionId): FoldState {
     superseded: [],
     usage: emptySequence(),
     run: undefined,
+    asked: [],
     notUnderstood: [],
   };
 }

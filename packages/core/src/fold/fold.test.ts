@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { itemId, partId, runId } from '../ids.ts';
+import { itemId, partId, runId, toolCallId } from '../ids.ts';
 import type { Delta } from '../protocol/delta.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import { noUsage } from '../protocol/usage.ts';
@@ -164,6 +164,43 @@ describe('facts', () => {
     expect(foldAll(log.records).run).toBe(run);
     log.fact({ type: 'run_finished', runId: run, stop: { reason: 'stop' } });
     expect(foldAll(log.records).run).toBeUndefined();
+  });
+
+  test('say when an item was started and finished, and in which run', () => {
+    const run = runId('r1');
+    const other = itemId('i2');
+    const log = new TestLog()
+      .fact({ type: 'run_started', runId: run })
+      .fact({ type: 'item_started', itemId: other, kind: 'assistant' })
+      .fact({ type: 'item_finished', itemId: other });
+    const [first, second] = toArray(foldAll(log.records).items);
+    expect(first).toMatchObject({ run: undefined, startedAt: 10, finishedAt: undefined });
+    expect(second).toMatchObject({ run, startedAt: 30, finishedAt: 40 });
+  });
+
+  test('say which calls wait for an approval, until it is answered or the turn is over', () => {
+    const asks = (id: string) =>
+      ({ type: 'approval_asked', toolCallId: toolCallId(id), name: 'bash', rule: 'r' }) as const;
+    const allow = { type: 'approval_answered', name: 'bash', decision: 'allow' } as const;
+    const log = new TestLog().fact(asks('a')).fact(asks('b')).fact(asks('c')).fact(asks('b'));
+    const waiting = () => foldAll(log.records).asked.map(({ toolCallId: id }) => id);
+    expect(waiting()).toEqual(['a', 'c', 'b']);
+    log.fact({ ...allow, toolCallId: toolCallId('c') });
+    expect(waiting()).toEqual(['a', 'b']);
+    const rejected = { code: 'aborted', message: 'no' } as const;
+    log.fact({
+      type: 'tool_call_rejected',
+      toolCallId: toolCallId('a'),
+      name: 'bash',
+      ...rejected,
+    });
+    expect(foldAll(log.records).asked).toEqual([
+      { turn: 1, attempt: 1, toolCallId: 'b', name: 'bash', reason: undefined, rule: 'r' },
+    ]);
+    log.fact({ type: 'attempt_superseded', reason: 'cut' }, 1, 1);
+    expect(waiting()).toEqual([]);
+    log.fact(asks('d'), 1, 2).fact({ type: 'turn_finished', stop: { reason: 'stop' } }, 1, 0);
+    expect(waiting()).toEqual([]);
   });
 
   test('redact an item: its parts are gone, also the open one', () => {

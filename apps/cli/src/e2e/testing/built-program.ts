@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+
+let built: string | undefined;
+
+/**
+ * The command as it is shipped. Each process that tests builds its own, because a fresh clone has none,
+ * and one that is rebuilt while somebody else runs it breaks under them.
+ */
+export function builtProgram(): string {
+  built ??= build();
+  return built;
+}
+
+function build(): string {
+  const caches = join(root, 'node_modules/.cache');
+  mkdirSync(caches, { recursive: true });
+  const folder = mkdtempSync(join(caches, 'millrace-e2e-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // The program reads its version from the folder above.
+  cpSync(join(root, 'apps/cli/package.json'), join(folder, 'package.json'));
+  const script = join(root, 'scripts/bundle-cli.ts');
+  const { status, stderr } = spawnSync(process.execPath, [script, join(folder, 'bundle')], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`The program cannot be built:\n${stderr}`);
+  return join(folder, 'bundle/main.js');
+}

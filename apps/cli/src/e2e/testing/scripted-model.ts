@@ -1,0 +1,66 @@
+import {
+  answerReply,
+  newGate,
+  type ScriptedReply,
+  type ScriptedServer,
+  type ScriptGate,
+  type Step,
+  startScriptedServer,
+  type WireToolCall,
+} from '@millrace/providers/scripted-server';
+import type { TestContext } from 'vitest';
+
+/** A model that says what the test wants, when it wants it. */
+export interface ScriptedModel {
+  readonly server: ScriptedServer;
+  /** For the work place. */
+  readonly files: Readonly<Record<string, string>>;
+  /** For the terminal. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function scriptedModel({
+  onTestFinished,
+}: Pick<TestContext, 'onTestFinished'>): Promise<ScriptedModel> {
+  const server = await startScriptedServer();
+  onTestFinished(() => server.close());
+  const models = { test: { provider: 'compatible', model: 'any', baseUrl: `${server.url}/v1` } };
+  const config = JSON.stringify({ models });
+  return {
+    server,
+    files: { 'home/.config/millrace/config.json': config },
+    env: { MILLRACE_MODEL: 'test' },
+  };
+}
+
+export interface GatedAnswer {
+  readonly reply: ScriptedReply;
+  /** After each passage but the last. */
+  readonly gates: readonly ScriptGate[];
+}
+
+/** An answer in passages, each of which waits until the test has seen the one before. */
+export function inPassages(
+  passages: readonly string[],
+  toolCalls: readonly WireToolCall[] = [],
+): GatedAnswer {
+  const text = passages.join('');
+  const pieces = (whole: string) => (whole === text ? passages : [whole]);
+  const gates = passages.map(() => newGate());
+  const reply: ScriptedReply = (request) => {
+    const answer = { text, ...(toolCalls.length > 0 && { toolCalls }) };
+    const { steps, ...rest } = answerReply(answer, request, { pieces });
+    const waiting = steps.flatMap((step): readonly Step[] => {
+      const place = passages.findIndex((passage) => saysAll(step, passage));
+      const gate = gates[place];
+      return gate === undefined ? [step] : [step, { type: 'wait', for: gate }];
+    });
+    return { ...rest, steps: waiting };
+  };
+  return { reply, gates };
+}
+
+function saysAll(step: Step, passage: string): boolean {
+  if (typeof step !== 'string' && !(step instanceof Uint8Array)) return false;
+  return Buffer.from(step).includes(JSON.stringify(passage));
+}

@@ -1,0 +1,69 @@
+import { delays } from './fan-out.ts';
+import { ours } from './servers.ts';
+import { Viewers, type ViewersReport } from './viewers.ts';
+
+const count = 100;
+const appends = 200;
+
+/** From an append, in the server's process, to the moment a viewer has it. */
+export async function compareAppendToSse(): Promise<void> {
+  const our = await ourDelays();
+  const theirs = await durableStreams();
+  const other = theirs === undefined ? 'is not installed' : delays(theirs);
+  const ratio = theirs === undefined ? '' : `: ${(theirs.p50 / our.p50).toFixed(1)} × ours`;
+  console.log(
+    `append to SSE with ${count} viewers, p50 and p99: ${delays(our)}; @durable-streams/server ${other}${ratio}`,
+  );
+}
+
+async function ourDelays(): Promise<ViewersReport> {
+  await using our = await ours({});
+  await using viewers = await Viewers.start(our.port, count);
+  await viewers.connect(our.path, 'item_started');
+  return await paced((chunk) => our.say(chunk), viewers);
+}
+
+interface TheirServer {
+  readonly url: string;
+  readonly store: {
+    create(path: string, options: { readonly contentType: string }): unknown;
+    append(path: string, data: Uint8Array): unknown;
+  };
+  start(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** By name and only when asked for, so that all else runs without it installed. */
+async function durableStreams(): Promise<ViewersReport | undefined> {
+  const name: string = '@durable-streams/server';
+  const loaded = (await import(name).catch(() => undefined)) as
+    | { readonly DurableStreamTestServer: new (options: object) => TheirServer }
+    | undefined;
+  if (loaded === undefined) return undefined;
+  const server = new loaded.DurableStreamTestServer({ port: 0, compression: false });
+  const { port } = new URL(await server.start());
+  server.store.create('/bench', { contentType: 'text/plain' });
+  server.store.append('/bench', Buffer.from('hello '));
+  try {
+    await using viewers = await Viewers.start(Number(port), count);
+    await viewers.connect('/bench?offset=-1&live=sse', 'hello');
+    const say = async (chunk: string) =>
+      void (await server.store.append('/bench', Buffer.from(chunk)));
+    return await paced(say, viewers);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function paced(
+  say: (chunk: string) => Promise<void>,
+  viewers: Viewers,
+): Promise<ViewersReport> {
+  const all = await viewers.expect('#last#', { isTimed: true, isFresh: true });
+  for (let index = 1; index <= appends; index++) {
+    await new Promise((resolve) => setTimeout(resolve, 25));
+    const time = (performance.timeOrigin + performance.now()).toFixed(4);
+    await say(`@${time}@${index === appends ? '#last#' : ''} `);
+  }
+  return all();
+}

@@ -1,0 +1,153 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  countingIds,
+  DeltaWriter,
+  encodeBatch,
+  itemId,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
+import { type Clock, type Driver, memoryLog, systemClock } from '@millrace/log';
+import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
+import { encodeFrame } from '../../../packages/server/src/stream/sse.ts';
+import type { StreamLimits } from '../../../packages/server/src/stream/stream-limits.ts';
+import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
+import { views } from '../../../packages/server/src/stream/views.ts';
+import { macrotask } from '../floor.ts';
+
+/** Says something to everybody who watches. */
+export interface Speaking extends AsyncDisposable {
+  readonly port: number;
+  /** What they watch. */
+  readonly path: string;
+  /** One frame. Resolves when it was handed to every connection that takes it. */
+  say(chunk: string): Promise<void>;
+}
+
+export interface Ours extends Speaking {
+  readonly feeds: Feeds;
+  readonly session: SessionId;
+  /** As it was told, of what was said last. */
+  readonly frame: Buffer;
+  readonly through: number;
+}
+
+const at = { turn: 1, attempt: 1 };
+
+/** What is due at once comes with the next macrotask, so that each delta is a frame of its own. */
+export const promptClock: Clock = {
+  now: () => systemClock.now(),
+  after(ms, run, options) {
+    if (ms > 0) return systemClock.after(ms, run, options);
+    const soon = setImmediate(run);
+    return () => clearImmediate(soon);
+  },
+};
+
+export async function ours(limits: Partial<StreamLimits> = { mergeMs: 0 }): Promise<Ours> {
+  const log = memoryLog();
+  const session = sessionId('bench');
+  const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
+  const text = await speech(driver);
+  const feeds = new Feeds({ log, views, clock: promptClock, limits });
+  const server = createServer((request, response) => {
+    const lastEventId = request.headers['last-event-id']?.toString();
+    void streamTask({ feeds, session, view: 'records', response, lastEventId });
+  });
+  await listen(server);
+  const said = { frame: Buffer.alloc(0), through: 0 };
+  return {
+    port: portOf(server),
+    path: '/',
+    feeds,
+    session,
+    get frame() {
+      return said.frame;
+    },
+    get through() {
+      return said.through;
+    },
+    async say(chunk) {
+      const batch = await text(chunk);
+      said.through = batch.through;
+      said.frame = Buffer.from(encodeFrame({ id: `${batch.through}`, data: encodeBatch(batch) }));
+      await macrotask();
+      await macrotask();
+    },
+    async [Symbol.asyncDispose]() {
+      feeds.close();
+      await stop(server);
+      await log.close();
+    },
+  };
+}
+
+export async function speech(driver: Driver) {
+  const item = itemId('answer');
+  const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
+  let text = writer.text();
+  await driver.append([{ ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } }]);
+  return (chunk: string) => {
+    if (text.length > 2 ** 22) {
+      text.commit();
+      text = writer.text();
+    }
+    text.append(chunk);
+    return driver.append(writer.take().map((delta) => ({ ...at, delta })));
+  };
+}
+
+export interface Bare extends Speaking {
+  /** The same bytes to everybody. */
+  write(frame: Buffer): Promise<void>;
+  /** What whoever connects gets at once. */
+  greeting: Buffer;
+}
+
+/** Nothing but `node:http` and a list of responses. */
+export async function bare(
+  greeting = Buffer.from('retry: 1000\n\ndata: hello\n\n'),
+): Promise<Bare> {
+  const responses = new Set<ServerResponse>();
+  const state = { greeting };
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    response.write(state.greeting);
+    responses.add(response);
+    response.on('close', () => responses.delete(response));
+    response.on('error', () => {});
+  });
+  await listen(server);
+  const write = async (frame: Buffer) => {
+    for (const response of responses) response.write(frame);
+    await macrotask();
+    await macrotask();
+  };
+  return {
+    port: portOf(server),
+    path: '/',
+    write,
+    say: (chunk) => write(Buffer.from(`data: ${chunk}\n\n`)),
+    get greeting() {
+      return state.greeting;
+    },
+    set greeting(bytes) {
+      state.greeting = bytes;
+    },
+    [Symbol.asyncDispose]: () => stop(server),
+  };
+}
+
+function listen(server: Server): Promise<void> {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', 1024, resolve));
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

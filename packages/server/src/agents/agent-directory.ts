@@ -1,0 +1,86 @@
+import type { Clock } from '@millrace/log';
+import { ServerError } from '../http/server-error.ts';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import type { AgentKeys } from './agent-keys.ts';
+import type { AgentRows, KeptAgent } from './agent-rows.ts';
+import { type RemoteAgent, remoteAgent } from './remote-agent.ts';
+import type { RemoteLimits } from './remote-call.ts';
+import type { ServedAgent } from './served-agent.ts';
+
+export interface FoundAgent {
+  readonly info: AgentInfo;
+  readonly agent: ServedAgent | RemoteAgent;
+}
+
+export interface DirectoryOptions {
+  readonly rows: AgentRows;
+  readonly served: readonly ServedAgent[];
+  readonly keys: AgentKeys;
+  readonly clock: Clock;
+  readonly onDiagnostic: (problem: string) => void;
+  readonly limits?: RemoteLimits | undefined;
+}
+
+const nameForm = /^[a-z0-9-]{1,256}$/;
+
+/** Who answers for an agent's id: one of this process, or a caller of another one. */
+export class AgentDirectory {
+  readonly #options: DirectoryOptions;
+  readonly #byName: ReadonlyMap<string, ServedAgent>;
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options;
+    for (const { name } of options.served) assertName(name);
+    this.#byName = new Map(options.served.map((agent) => [agent.name, agent]));
+    if (this.#byName.size !== options.served.length)
+      throw new ServerError('conflict', 'Cannot serve two agents of one name. Rename one');
+  }
+
+  /** Notes those of this process. */
+  async start(): Promise<void> {
+    for (const { name, description = '', type } of this.#byName.values()) {
+      const acp_type = type === 'async' ? 'async' : 'sync';
+      const registration_metadata = { kind: type };
+      await this.#options.rows.serve({ name, description, acp_type, registration_metadata });
+    }
+  }
+
+  isLocal(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  /** Undefined where there is none, or it does not run anywhere. */
+  async find(agentId: string): Promise<FoundAgent | undefined> {
+    const kept = await this.#options.rows.find({ id: agentId });
+    const agent = kept && this.#agentOf(kept);
+    return agent && { info: kept.info, agent };
+  }
+
+  /** Throws where there is none, or it does not run anywhere. */
+  async get(agentId: string): Promise<FoundAgent> {
+    const kept = await this.#options.rows.get({ id: agentId });
+    const agent = this.#agentOf(kept);
+    if (agent === undefined) throw notRunning(kept.info);
+    return { info: kept.info, agent };
+  }
+
+  #agentOf({ info, url }: KeptAgent): FoundAgent['agent'] | undefined {
+    const local = this.#byName.get(info.name);
+    if (local !== undefined || url === null) return local;
+    const { keys, clock, onDiagnostic, limits } = this.#options;
+    const endpoint = { url, key: keys.keyOf(info.id) };
+    return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
+  }
+}
+
+function assertName(name: string): void {
+  if (nameForm.test(name)) return;
+  const message =
+    'Cannot serve an agent of that name: it has lower case letters, digits and hyphens';
+  throw new ServerError('invalid', message);
+}
+
+function notRunning({ id, name }: AgentInfo): ServerError {
+  const message = `Cannot use agent ${name}: it is not running here. Register it, or serve it`;
+  return new ServerError('unavailable', message, { agent: id });
+}

@@ -1,0 +1,97 @@
+import type { Ids, JsonObject } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import { ServerError } from '../http/server-error.ts';
+import type { SpanService } from '../routes/service.ts';
+import type { Rows } from '../rows/rows.ts';
+import { listEvents } from '../tasks/event-log.ts';
+import { messageDrafts } from '../tasks/message-drafts.ts';
+import { putState, stateId } from '../tasks/state-rows.ts';
+import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
+import { messagesOf } from '../updates/messages-of.ts';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import { contentSchema } from '../wire/content.ts';
+import type { Task } from '../wire/task.ts';
+import type { EventsOfTask, HandlerContext, Messages, StateOfTask } from './handler-context.ts';
+import { sendOn } from './stream-auto.ts';
+import { openMessage } from './stream-open.ts';
+import { toItems } from './to-items.ts';
+import { tracingOf } from './tracing.ts';
+import { TurnDesk } from './turn-desk.ts';
+
+export interface ContextOptions {
+  readonly task: Task;
+  readonly agent: AgentInfo;
+  readonly journal: TaskJournal;
+  readonly turn: JournalTurn;
+  readonly signal: AbortSignal;
+  readonly firstIndex: number;
+  readonly services: {
+    readonly log: Log;
+    readonly rows: Rows;
+    readonly clock: Clock;
+    readonly ids: Ids;
+    readonly spans: SpanService;
+  };
+}
+
+/** What a handler has to work with, for one turn. */
+export function createContext(options: ContextOptions): HandlerContext {
+  const { task, agent, signal, services } = options;
+  const { clock, ids, spans } = services;
+  const desk = new TurnDesk({ ...options, ids });
+  const makeName = () => `${options.turn.runId} ${ids.execution()}`;
+  return {
+    ...{ task, agent, signal, toItems },
+    messages: messagesFor(options),
+    state: stateFor(options),
+    events: eventsFor(options),
+    tracing: tracingOf({ taskId: task.id, spans, clock, makeName }),
+    stream: {
+      auto: (steps) => sendOn(desk, steps),
+      open: (content, { sinks = [] } = {}) => openMessage(desk, content, sinks),
+    },
+  };
+}
+
+function messagesFor({ journal, services, signal }: ContextOptions): Messages {
+  const { ids } = services;
+  return {
+    list: async () => messagesOf(await journal.state()),
+    async create(content) {
+      if (signal.aborted) throw over(journal.taskId);
+      const drafts = messageDrafts(contentSchema.parse(content), ids);
+      const [first] = drafts.flatMap(({ delta }) =>
+        delta?.type === 'commit_part' ? delta.partId : [],
+      );
+      await journal.append(drafts);
+      const id = `${journal.taskId}.${first}`;
+      const made = messagesOf(await journal.state()).find((message) => message.id === id);
+      if (made === undefined) throw over(journal.taskId);
+      return made;
+    },
+  };
+}
+
+function stateFor({ task, agent, services: { rows } }: ContextOptions): StateOfTask {
+  const whose = { taskId: task.id, agentId: agent.id };
+  return {
+    async get() {
+      const row = await rows.get('states', stateId(task.id, agent.id));
+      if (row === undefined) return undefined;
+      return { value: (row.data['state'] ?? {}) as JsonObject, version: row.version };
+    },
+    set: async (value, { ifVersion } = {}) =>
+      (await putState(rows, whose, value, ifVersion)).version,
+  };
+}
+
+function eventsFor({ task, agent, services: { log } }: ContextOptions): EventsOfTask {
+  return {
+    list: (options = {}) => listEvents(log, { taskId: task.id, agentId: agent.id, ...options }),
+  };
+}
+
+function over(taskId: string): ServerError {
+  const message = `Cannot write to task ${taskId}: the handler was stopped. Heed context.signal`;
+  return new ServerError('bad_state', message, { task: taskId });
+}

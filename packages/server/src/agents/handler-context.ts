@@ -1,0 +1,87 @@
+import type { Item, JsonObject } from '@millrace/core';
+import type { StreamStep } from '@millrace/providers';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import type { Content, ContentInput } from '../wire/content.ts';
+import type { SpanInfo } from '../wire/span-info.ts';
+import type { Task } from '../wire/task.ts';
+import type { TaskEvent } from '../wire/task-event.ts';
+import type { TaskMessage } from '../wire/task-message.ts';
+import type { Update, UpdateInput } from '../wire/update.ts';
+
+/** What the handler of a sync or an async agent has to work with. */
+export interface HandlerContext {
+  readonly task: Task;
+  readonly agent: AgentInfo;
+  /** Aborted by an interrupt, a cancel, and when the server stops. */
+  readonly signal: AbortSignal;
+  readonly messages: Messages;
+  readonly state: StateOfTask;
+  readonly events: EventsOfTask;
+  readonly tracing: Tracing;
+  readonly stream: Streaming;
+  /** Messages as items of a request, calls and results paired. */
+  toItems(messages: readonly TaskMessage[]): readonly Item[];
+}
+
+export interface Messages {
+  /** Oldest first. */
+  list(): Promise<readonly TaskMessage[]>;
+  create(content: ContentInput): Promise<TaskMessage>;
+}
+
+export interface StateOfTask {
+  get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
+  /** Throws `conflict` where somebody changed it since that version; 0 is none yet. */
+  set(value: JsonObject, options?: { readonly ifVersion?: number }): Promise<number>;
+}
+
+export interface EventsOfTask {
+  /** After the cursor, which is the id of an event; all of them unless told. */
+  list(options?: {
+    readonly after?: string;
+    readonly limit?: number;
+  }): Promise<readonly TaskEvent[]>;
+}
+
+export interface Tracing {
+  /** Begins now; ends with `end` or with `await using`. */
+  span(name: string, options?: SpanOptions): Promise<Span>;
+}
+
+export interface SpanOptions {
+  readonly parent?: Span | string | undefined;
+  readonly input?: JsonObject | undefined;
+}
+
+export interface Span extends AsyncDisposable {
+  readonly id: string;
+  readonly traceId: string;
+  /** For a provider's request headers: W3C trace context. */
+  readonly traceparent: string;
+  end(result?: { readonly output?: JsonObject; readonly data?: JsonObject }): Promise<SpanInfo>;
+}
+
+export interface Streaming {
+  /**
+   * Hands a provider's stream over: each part becomes a message, with its start, deltas and done, and
+   * is kept. Gives all of them, and the last.
+   */
+  auto(steps: AsyncIterable<StreamStep>): Promise<Sent>;
+  /** Writes what the caller makes of a stream, update by update. Closes itself, and lets throws pass. */
+  open(content: ContentInput, options?: { readonly sinks?: readonly Sink[] }): Promise<OpenMessage>;
+}
+
+export interface Sent {
+  readonly messages: readonly TaskMessage[];
+  readonly final: TaskMessage | undefined;
+}
+
+/** Hears each update after it is kept. */
+export type Sink = (update: Update) => void | Promise<void>;
+
+export interface OpenMessage extends AsyncDisposable {
+  readonly message: TaskMessage;
+  write(update: UpdateInput): Promise<void>;
+  /** What was written, or this instead of it. */
+  close(content?: Content): Promise<TaskMessage>;
+}

@@ -1,0 +1,192 @@
+import type { Run, RunResult } from '@millrace/agent';
+import { emptyState, type FoldState, sessionId } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { ServerError } from '../http/server-error.ts';
+import type { Command } from '../routes/command.ts';
+import type { Answer, Submitted } from '../routes/service.ts';
+import type { LocalJournal } from '../tasks/local-journal.ts';
+import type { KeptTask } from '../tasks/task-rows.ts';
+import { assertUsable } from '../tasks/task-status.ts';
+import type { Content } from '../wire/content.ts';
+import type { TaskStatus } from '../wire/task.ts';
+import { logAnswer } from './log-answer.ts';
+import { loopCommand } from './loop-command.ts';
+import { reasonOf } from './reason-of.ts';
+import type { RunnerOptions } from './runner-options.ts';
+import type { LoopAgent } from './served-agent.ts';
+import { unlessLate } from './unless-aborted.ts';
+
+interface Going {
+  readonly run: Run;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** After these somebody has to look before anything is begun. */
+const closedEnds = ['aborted', 'error', 'limit', 'parked'];
+
+/** Serves agent loops, which drive their sessions themselves: what is said to them are commands on the log. */
+export class LoopRunner {
+  readonly #options: RunnerOptions;
+  readonly #going = new Map<string, Going>();
+  /** Those who wait for the answer to a message, by the key of its command. */
+  readonly #waiting = new Map<string, Map<string, AbortController>>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** A run, or what follows the one that goes on. */
+  async answer(kept: KeptTask, agent: LoopAgent, content: Content): Promise<Answer> {
+    const { log, ids } = this.#options;
+    const taskId = kept.task.id;
+    const key = `server:${ids.execution()}`;
+    const before = await stateOf(log, taskId);
+    const lost = new AbortController();
+    const waiting = this.#waiting.get(taskId) ?? new Map<string, AbortController>();
+    this.#waiting.set(taskId, waiting.set(key, lost));
+    try {
+      await this.submit(kept, agent, { type: 'message', content }, key);
+    } catch (error) {
+      this.#forget(taskId, key);
+      throw error;
+    }
+    return logAnswer({
+      ...{ log, taskId, before, lost: lost.signal },
+      begins: ({ fact }) => fact?.type === 'command_consumed' && fact.key === key,
+    });
+  }
+
+  async submit(
+    { task }: KeptTask,
+    { agent }: LoopAgent,
+    command: Command,
+    key: string,
+  ): Promise<Submitted> {
+    const { log, tasks, works, ids } = this.#options;
+    works.assertOpen();
+    await tasks.setStatus(task.id, (now) => resumed(task.id, now), null);
+    const json = loopCommand(command, ids.item());
+    const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
+    this.wake(task.id, agent);
+    return { offset, is_repeat: isRepeat };
+  }
+
+  /** Goes on with a session, unless it does. */
+  wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
+    if (this.#going.has(taskId) || this.#options.works.isClosing) return;
+    const controller = new AbortController();
+    const signal = stopped ?? controller.signal;
+    const run = agent.resume(sessionId(taskId), { signal });
+    const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
+      this.#going.delete(taskId);
+      this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${reasonOf(error)}`);
+    });
+    this.#going.set(taskId, { run, controller, done });
+  }
+
+  /** Stops the run. One that waits for somebody is taken up for that, so that nothing of it is left open. */
+  async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
+    const { log, clock, graceMs, ids, journals } = this.#options;
+    if (this.#going.has(taskId)) {
+      await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
+    } else {
+      const hasWork = (journal: LocalJournal) => journal.hasOpenWork();
+      if (!(await journals.use(taskId, hasWork, { isMending: false }))) return;
+      this.wake(taskId, agent, AbortSignal.abort(reason));
+    }
+    await unlessLate(this.#going.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
+  }
+
+  /** What waits in a queue that nobody will look at again. */
+  async clear(taskId: string): Promise<void> {
+    const { journals } = this.#options;
+    await journals.use(
+      taskId,
+      async (journal) => {
+        for (const { key } of await journal.commands()) await journal.consume(key);
+      },
+      { isMending: false },
+    );
+  }
+
+  /** Runs end as aborted, with what they said until then. */
+  async close(): Promise<void> {
+    const { clock, graceMs } = this.#options;
+    const going = [...this.#going.values()];
+    for (const { controller } of going) controller.abort('The server stopped');
+    await unlessLate(Promise.all(going.map(({ done }) => done)), clock, 2 * graceMs);
+  }
+
+  async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
+    const { stop, error } = await run.result.then(async (result) => {
+      await this.#settle(taskId, result);
+      return result;
+    });
+    // From now on whoever submits something wakes it; what came before that is looked for here.
+    this.#going.delete(taskId);
+    if (stop.cause === 'held') return;
+    const unread = await this.#unread(taskId);
+    const isAsked = unread.some(({ isLate }) => isLate || !closedEnds.includes(stop.reason));
+    if (isAsked) return this.wake(taskId, agent);
+    this.#tellLost(taskId, new Set(unread.map(({ key }) => key)), { stop, error });
+  }
+
+  /** Commands that wait; those that came after the last run's end are late. */
+  async #unread(
+    taskId: string,
+  ): Promise<readonly { readonly key: string; readonly isLate: boolean }[]> {
+    return this.#options.journals.use(
+      taskId,
+      async (journal) => {
+        const commands = await journal.commands();
+        return commands.map(({ key, offset }) => ({ key, isLate: offset > journal.lastRunEnd }));
+      },
+      { isMending: false },
+    );
+  }
+
+  async #settle(taskId: string, { stop, error }: RunResult): Promise<void> {
+    const { tasks } = this.#options;
+    const become = (status: TaskStatus, reason: string) =>
+      tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
+    if (stop.reason === 'error' && stop.cause !== 'held')
+      await become('FAILED', error?.message ?? 'The run ended as an error');
+    if (stop.reason === 'limit') await become('FAILED', `A limit was reached: ${stop.cause ?? ''}`);
+    if (stop.reason === 'aborted') await become('INTERRUPTED', 'The run was stopped');
+  }
+
+  /** Whoever waits for an answer that does not come in this run is told so. */
+  #tellLost(
+    taskId: string,
+    unread: ReadonlySet<string>,
+    { stop, error }: Pick<RunResult, 'stop' | 'error'>,
+  ): void {
+    for (const [key, lost] of this.#waiting.get(taskId) ?? []) {
+      if (unread.has(key)) lost.abort(unanswered(taskId, stop.reason, error?.message));
+      this.#forget(taskId, key);
+    }
+  }
+
+  #forget(taskId: string, key: string): void {
+    const waiting = this.#waiting.get(taskId);
+    waiting?.delete(key);
+    if (waiting?.size === 0) this.#waiting.delete(taskId);
+  }
+}
+
+async function stateOf(log: Log, taskId: string): Promise<FoldState> {
+  const session = sessionId(taskId);
+  return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
+}
+
+function resumed(taskId: string, now: TaskStatus): TaskStatus | undefined {
+  assertUsable(taskId, now);
+  return now === 'RUNNING' ? undefined : 'RUNNING';
+}
+
+function unanswered(taskId: string, reason: string, why: string | undefined): ServerError {
+  const because = why === undefined ? reason : `${reason}: ${why}`;
+  const message = `Cannot answer in task ${taskId} now: the run before it ended (${because}). The message waits in the queue`;
+  return new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
+}

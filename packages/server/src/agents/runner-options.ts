@@ -1,0 +1,23 @@
+import type { Ids } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import type { SpanService, TrackerService } from '../routes/service.ts';
+import type { Rows } from '../rows/rows.ts';
+import type { Journals } from '../tasks/journals.ts';
+import type { TaskRows } from '../tasks/task-rows.ts';
+import type { TaskWorks } from './task-works.ts';
+
+/** What all who run agents share. */
+export interface RunnerOptions {
+  readonly log: Log;
+  readonly rows: Rows;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly spans: SpanService;
+  readonly trackers: TrackerService;
+  readonly tasks: TaskRows;
+  readonly journals: Journals;
+  readonly works: TaskWorks;
+  readonly graceMs: number;
+  /** Hears what is odd and changes nothing. */
+  readonly onDiagnostic: (problem: string) => void;
+}

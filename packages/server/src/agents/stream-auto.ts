@@ -1,0 +1,94 @@
+import type { DraftRecord, ItemId, PartId } from '@millrace/core';
+import type { ResponseEnd, StreamStep } from '@millrace/providers';
+import { closingDrafts } from '../tasks/closing-drafts.ts';
+import { brokenStream, CheckedDeltas } from './checked-deltas.ts';
+import type { Sent } from './handler-context.ts';
+import { MovedDeltas } from './moved-deltas.ts';
+import type { TurnDesk } from './turn-desk.ts';
+import { TurnFlow } from './turn-flow.ts';
+import { left, unlessAborted } from './unless-aborted.ts';
+
+/**
+ * Sends a provider's stream on as it comes, a message for each part. A stream that ends as an error or
+ * an abort is kept as far as it came, and then that error is thrown: a handler that does not look fails.
+ */
+export async function sendOn(desk: TurnDesk, steps: AsyncIterable<StreamStep>): Promise<Sent> {
+  const { turn, ids } = desk;
+  const at = { turn: turn.turn, attempt: turn.attempt };
+  const itemId = ids.item();
+  const sending: Sending = { desk, itemId, flow: new TurnFlow(turn), parts: [] };
+  await sending.flow.add([{ ...at, fact: { type: 'item_started', itemId, kind: 'assistant' } }]);
+  let error: { readonly thrown: unknown } | undefined;
+  try {
+    const end = await pass(sending, steps);
+    await sending.flow.add(finished(desk, itemId, end));
+    if (end.error !== undefined) error = { thrown: end.error };
+  } catch (thrown) {
+    await sending.flow.settled();
+    await cutOff(sending);
+    error = { thrown };
+  }
+  await sending.flow.settled();
+  if (error !== undefined) throw error.thrown;
+  return desk.sent(sending.parts);
+}
+
+interface Sending {
+  readonly desk: TurnDesk;
+  readonly itemId: ItemId;
+  readonly flow: TurnFlow;
+  /** Those that it has messages of, in order. */
+  readonly parts: PartId[];
+}
+
+async function pass(sending: Sending, steps: AsyncIterable<StreamStep>): Promise<ResponseEnd> {
+  const { desk, itemId, flow, parts } = sending;
+  const { turn, ids, signal } = desk;
+  const at = { turn: turn.turn, attempt: turn.attempt };
+  const moved = new MovedDeltas(itemId, at, ids);
+  const checked = new CheckedDeltas(itemId, at);
+  const iterator = steps[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await unlessAborted(iterator.next(), signal);
+      if (next === left) throw signal.reason;
+      if (next.done) throw brokenStream('it ended without an end');
+      const drafts = next.value.deltas.flatMap((delta) => checked.draft(moved.move(delta)) ?? []);
+      for (const { delta } of drafts) noteParts(parts, delta);
+      await flow.add(drafts);
+      const { end } = next.value;
+      if (end === undefined) continue;
+      if (checked.hasOpenParts) throw brokenStream('parts are open at its end');
+      return end;
+    }
+  } finally {
+    Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
+
+function noteParts(parts: PartId[], delta: DraftRecord['delta']): void {
+  if (delta?.type !== 'begin_part' && delta?.type !== 'commit_part') return;
+  if (!parts.includes(delta.partId)) parts.push(delta.partId);
+}
+
+/** An attempt's last word on its usage counts, so it is told with that of the streams before it. */
+function finished(
+  desk: TurnDesk,
+  itemId: ItemId,
+  { stop, usage, error }: ResponseEnd,
+): readonly DraftRecord[] {
+  const at = { turn: desk.turn.turn, attempt: desk.turn.attempt };
+  const used = desk.addUsage(usage);
+  if (error === undefined)
+    return [{ ...at, fact: { type: 'response_finished', itemId, stop, usage: used } }];
+  return [
+    { ...at, fact: { type: 'usage_reported', usage: used } },
+    { ...at, fact: { type: 'item_finished', itemId, stop } },
+  ];
+}
+
+async function cutOff({ desk, itemId, flow }: Sending): Promise<void> {
+  const { signal, turn } = desk;
+  const stop = { reason: signal.aborted ? 'aborted' : 'error' } as const;
+  await flow.add(closingDrafts(await desk.state(), turn.turn, { stop, isCut: true, itemId }));
+}

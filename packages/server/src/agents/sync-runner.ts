@@ -1,0 +1,114 @@
+import { ServerError } from '../http/server-error.ts';
+import type { Answer } from '../routes/service.ts';
+import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
+import type { LocalJournal } from '../tasks/local-journal.ts';
+import { messageDrafts } from '../tasks/message-drafts.ts';
+import { assertUsable } from '../tasks/task-status.ts';
+import type { UpdateWarnings } from '../updates/update-warnings.ts';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import type { Content } from '../wire/content.ts';
+import { createContext } from './create-context.ts';
+import { logAnswer } from './log-answer.ts';
+import { reasonOf } from './reason-of.ts';
+import { runSync, type TurnEnd } from './run-sync.ts';
+import type { RunnerOptions } from './runner-options.ts';
+import type { SyncAgent } from './served-agent.ts';
+import { stopKindOf } from './stopped.ts';
+
+export interface SyncJob {
+  readonly taskId: string;
+  readonly info: AgentInfo;
+  readonly agent: SyncAgent;
+  readonly content: Content;
+}
+
+/** What the generator numbers itself begins at 0; what is opened by hand must not meet it. */
+const firstHandIndex = 1000;
+
+/** Answers messages to sync agents. */
+export class SyncRunner {
+  readonly #options: RunnerOptions;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the message is stored and its answer has begun, which goes on whoever looks. */
+  async answer(job: SyncJob): Promise<Answer> {
+    const begun = Promise.withResolvers<Answer>();
+    const lost = new AbortController();
+    const { works, journals } = this.#options;
+    const run = (signal: AbortSignal) =>
+      journals.use(job.taskId, (journal) => this.#run(job, journal, signal, begun.resolve, lost));
+    works.run(job.taskId, run).catch((error: unknown) => {
+      begun.reject(error);
+      lost.abort(error);
+    });
+    return begun.promise;
+  }
+
+  async #run(
+    { taskId, info, agent, content }: SyncJob,
+    journal: LocalJournal,
+    signal: AbortSignal,
+    onBegun: (answer: Answer) => void,
+    lost: AbortController,
+  ): Promise<void> {
+    const { log, ids, clock, graceMs, tasks } = this.#options;
+    const message = messageDrafts(content, ids);
+    const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
+    await journal.append(message);
+    const before = await journal.state();
+    const turn = await journal.beginTurn();
+    const begins = ({ fact }: Parameters<Parameters<typeof logAnswer>[0]['begins']>[0]) =>
+      fact?.type === 'run_started' && fact.runId === turn.runId;
+    onBegun(logAnswer({ log, taskId, before, begins, lost: lost.signal }));
+    const services = this.#options;
+    const firstIndex = firstHandIndex;
+    const context = createContext({
+      ...{ task, agent: info, journal, turn, signal, firstIndex, services },
+    });
+    try {
+      const end = await runSync(agent, content, { turn, context, ids, clock, graceMs });
+      await closeTurn(journal, turn, end.stop);
+      await this.#settle(taskId, end, signal);
+      await turn.finish(end.stop, end.error);
+      this.#warn(taskId, end.warnings);
+    } catch (error) {
+      await this.#fail(taskId, `Cannot keep the answer: ${reasonOf(error)}`);
+      await abandonTurn(journal, turn);
+      throw error;
+    }
+  }
+
+  async #settle(taskId: string, { error, stop }: TurnEnd, signal: AbortSignal): Promise<void> {
+    if (error !== undefined) return this.#fail(taskId, error.message);
+    if (stop.reason !== 'aborted' || stopKindOf(signal) !== 'close_server') return;
+    const { tasks } = this.#options;
+    const whileOpen = (now: string) => (now === 'RUNNING' ? ('INTERRUPTED' as const) : undefined);
+    await tasks.setStatus(taskId, whileOpen, 'The server stopped. Send a message to go on');
+  }
+
+  async #fail(taskId: string, reason: string): Promise<void> {
+    const { tasks } = this.#options;
+    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  }
+
+  #warn(taskId: string, warnings: UpdateWarnings): void {
+    const odd = Object.entries(warnings).filter(([, count]) => count > 0);
+    if (odd.length === 0) return;
+    const said = odd.map(([name, count]) => `${count} ${name}`).join(', ');
+    this.#options.onDiagnostic(`Task ${taskId}: updates of the agent were odd: ${said}`);
+  }
+}
+
+function usable(taskId: string, now: Parameters<typeof assertUsable>[1]): 'RUNNING' | undefined {
+  assertUsable(taskId, now);
+  return now === 'RUNNING' ? undefined : 'RUNNING';
+}
+
+/** For the methods that its kind does not have. */
+export function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {
+  const message = `Cannot ${method} to agent ${info.name}: it is ${info.acp_type}. Use ${instead}`;
+  return new ServerError('bad_state', message, { agent: info.id });
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '@millrace/log';
+import { ServerError } from '../http/server-error.ts';
+import { Lane } from '../tasks/lane.ts';
+import { type StopKind, Stopped } from './stopped.ts';
+import { unlessLate } from './unless-aborted.ts';
+
+interface Work {
+  readonly controller: AbortController;
+  readonly done: Promise<unknown>;
+}
+
+/** What is done for tasks in this process: for each one thing after the other, and each can be stopped. */
+export class TaskWorks {
+  readonly #clock: Clock;
+  readonly #graceMs: number;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #current = new Map<string, Work>();
+  #isClosing = false;
+
+  /** `graceMs`: how long what was told to stop is waited for. */
+  constructor(clock: Clock, graceMs: number) {
+    this.#clock = clock;
+    this.#graceMs = graceMs;
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  assertOpen(): void {
+    if (!this.#isClosing) return;
+    const message = 'Cannot take anything: the server is about to close. Try again later';
+    throw new ServerError('unavailable', message, {}, { retryAfterMs: 1000 });
+  }
+
+  async run<T>(taskId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.assertOpen();
+    const lane = this.#lanes.get(taskId) ?? new Lane(taskId);
+    this.#lanes.set(taskId, lane);
+    try {
+      return await lane.run(() => this.#begin(taskId, work));
+    } finally {
+      if (lane.isEmpty) this.#lanes.delete(taskId);
+    }
+  }
+
+  /** Stops what goes on, and waits for its end for a while. What waits behind it comes next. */
+  async stop(taskId: string, kind: StopKind, message: string): Promise<void> {
+    const work = this.#current.get(taskId);
+    if (work === undefined) return;
+    work.controller.abort(new Stopped(kind, message));
+    await unlessLate(work.done, this.#clock, 2 * this.#graceMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const stop = (id: string) => this.stop(id, 'close_server', 'The server stopped');
+    await Promise.all([...this.#current.keys()].map(stop));
+  }
+
+  async #begin<T>(taskId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    // It may have waited until after the end.
+    this.assertOpen();
+    const controller = new AbortController();
+    const done = work(controller.signal).finally(() => this.#current.delete(taskId));
+    this.#current.set(taskId, { controller, done: done.catch(() => {}) });
+    return done;
+  }
+}

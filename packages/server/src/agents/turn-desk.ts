@@ -1,0 +1,64 @@
+import {
+  addUsage,
+  type FoldState,
+  type Ids,
+  noUsage,
+  type PartId,
+  type Usage,
+} from '@millrace/core';
+import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
+import { messageOf } from '../updates/messages-of.ts';
+import type { TaskMessage } from '../wire/task-message.ts';
+import type { Sent } from './handler-context.ts';
+
+export interface TurnDeskOptions {
+  readonly journal: TaskJournal;
+  readonly turn: JournalTurn;
+  readonly ids: Ids;
+  readonly signal: AbortSignal;
+  /** Of the first message that is opened by hand. */
+  readonly firstIndex: number;
+}
+
+/** What all that streams within one turn shares. */
+export class TurnDesk {
+  readonly turn: JournalTurn;
+  readonly ids: Ids;
+  readonly signal: AbortSignal;
+  readonly #journal: TaskJournal;
+  #nextIndex: number;
+  #usage: Usage = noUsage;
+
+  constructor({ journal, turn, ids, signal, firstIndex }: TurnDeskOptions) {
+    this.turn = turn;
+    this.ids = ids;
+    this.signal = signal;
+    this.#journal = journal;
+    this.#nextIndex = firstIndex;
+  }
+
+  takeIndex(): number {
+    return this.#nextIndex++;
+  }
+
+  /** What the turn used so far, with this. */
+  addUsage(usage: Usage): Usage {
+    this.#usage = addUsage(this.#usage, usage);
+    return this.#usage;
+  }
+
+  state(): Promise<FoldState> {
+    return this.#journal.state();
+  }
+
+  /** The messages of these parts, of those that are there. */
+  async messages(parts: Iterable<PartId>): Promise<readonly TaskMessage[]> {
+    const state = await this.state();
+    return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
+  }
+
+  async sent(parts: Iterable<PartId>): Promise<Sent> {
+    const messages = await this.messages(parts);
+    return { messages, final: messages.at(-1) };
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { type Ids, randomIds } from '@millrace/core';
+import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
+import type { ServedAgent } from './agents/served-agent.ts';
+import type { HttpLimits } from './http/http-limits.ts';
+import { HttpServer, type ListenOptions } from './http/http-server.ts';
+import type { RequestLogOptions } from './http/request-log.ts';
+import type { ServedFile } from './http/served-file.ts';
+import { TokenStore } from './http/token-store.ts';
+import { feedStreams } from './routes/feed-streams.ts';
+import { memoryRows } from './rows/memory-rows.ts';
+import type { Rows } from './rows/rows.ts';
+import { rowsWithSessions } from './rows/rows-with-sessions.ts';
+import type { StreamLimits } from './stream/stream-limits.ts';
+import { createTaskService } from './tasks/create-task-service.ts';
+
+export interface ServerOptions {
+  readonly agents?: readonly ServedAgent[] | undefined;
+  /** Where sessions are kept; in memory unless told. */
+  readonly log?: Log | undefined;
+  /** Where all else is kept; in memory unless told. */
+  readonly rows?: Rows | undefined;
+  /** What is off loopback needs a token. Where there is one, it is needed on loopback too. */
+  readonly tokens?: readonly string[] | undefined;
+  /**
+   * What the keys of remote agents follow from: they are good as long as it is the same. It follows
+   * from the tokens unless told; where there are none, it is new with each start.
+   */
+  readonly secret?: string | undefined;
+  /** Names under which the server is reached, besides localhost and addresses. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Origins that pages of other hosts may call from; none unless told. */
+  readonly origins?: readonly string[] | undefined;
+  /** A page, served beside the routes; none unless told. */
+  readonly files?: readonly ServedFile[] | undefined;
+  readonly limits?: Partial<HttpLimits> | undefined;
+  readonly streamLimits?: Partial<StreamLimits> | undefined;
+  /** A line for each request; none unless told. */
+  readonly requestLog?: RequestLogOptions | undefined;
+  /** Hears what is odd and changes nothing. Never content. */
+  readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly ids?: Ids | undefined;
+}
+
+export interface Server {
+  /** Begins to serve, takes up what was left, and says where. */
+  listen(options?: ListenOptions): Promise<{ readonly url: string }>;
+  /** Takes no more work, stops or parks what goes on, and ends streams with a hint to come back. */
+  close(): Promise<void>;
+}
+
+/** Agents as a service: one process, and nothing else to start. */
+export function createServer(options: ServerOptions = {}): Server {
+  const { agents = [], tokens: operators = [], clock = systemClock, onDiagnostic } = options;
+  const log = options.log ?? memoryLog({ clock });
+  const rows = options.rows ?? memoryRows({ clock });
+  const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
+  const secret = options.secret ?? secretOf(operators);
+  const service = createTaskService({
+    ...{ agents, log, rows: rowsWithSessions(rows, log), clock, ids, secret, onDiagnostic },
+    graceMs: options.limits?.closeTimeoutMs,
+  });
+  const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
+  const tokens = new TokenStore(rows, operators);
+  const { hosts, origins, files, limits, requestLog } = options;
+  const http = new HttpServer({
+    ...{ service, streams, tokens, log, clock, hosts, origins, files, limits, requestLog },
+  });
+  return {
+    async listen(where) {
+      await service.start();
+      return http.listen(where);
+    },
+    async close() {
+      await http.close(() => service.close());
+      // What was given is its giver's to close.
+      if (options.log === undefined) await log.close();
+      if (options.rows === undefined) await rows.close();
+    },
+  };
+}
+
+function secretOf(tokens: readonly string[]): string {
+  if (tokens.length === 0) return randomBytes(32).toString('base64url');
+  const sum = createHash('sha256').update('agent keys');
+  for (const token of tokens) sum.update('\0').update(token);
+  return sum.digest('base64url');
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Scope, scopeOfAll } from './scope.ts';
+import { ServerError } from './server-error.ts';
+import type { TokenStore } from './token-store.ts';
+
+export interface Caller {
+  /** Tells callers apart; undefined without a token. */
+  readonly name: string | undefined;
+  readonly scope: Scope;
+}
+
+const maxTokenLength = 4096;
+
+/** Who asks. A token that nobody gave is refused also where none is needed. */
+export async function authenticate(
+  headers: IncomingHttpHeaders,
+  tokens: TokenStore,
+  isTokenNeeded: boolean,
+): Promise<Caller> {
+  const token = tokenOf(headers);
+  if (token === undefined) {
+    if (!isTokenNeeded) return { name: undefined, scope: scopeOfAll };
+    const message = 'Cannot answer without a token. Send one as `authorization: Bearer …`';
+    throw new ServerError('unauthorized', message);
+  }
+  const scope = token.length <= maxTokenLength ? await tokens.scopeOf(token) : undefined;
+  if (scope !== undefined) return { name: `token ${hashOf(token)}`, scope };
+  const message = 'Cannot take this token: it was never given, or was revoked. Ask for another';
+  throw new ServerError('unauthorized', message);
+}
+
+function tokenOf(headers: IncomingHttpHeaders): string | undefined {
+  const { authorization, 'x-agent-api-key': key } = headers;
+  if (typeof key === 'string') return key;
+  if (authorization === undefined) return undefined;
+  // What has another scheme is a token that is none.
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
+}

@@ -1,0 +1,86 @@
+import type { AnsweredRequest } from './answered-request.ts';
+import { authenticate } from './authenticate.ts';
+import { checkHost } from './host-check.ts';
+import { checkOrigin, preflightHeaders } from './origin-check.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { Reply } from './reply.ts';
+import type { Route } from './route.ts';
+import { type Scope, scopeOfAll } from './scope.ts';
+import { ServerError } from './server-error.ts';
+import type { TokenStore } from './token-store.ts';
+
+/** Who may ask at all. */
+export interface Gate {
+  /** Names under which the server is known, besides addresses and localhost. */
+  readonly hosts: ReadonlySet<string>;
+  readonly origins: ReadonlySet<string>;
+  readonly rateLimit: RateLimit;
+  readonly tokens: TokenStore;
+  readonly isTokenNeeded: () => boolean;
+  readonly closing: AbortSignal;
+}
+
+const retryAfterMs = 1000;
+
+/** Lets a request through, or answers it. */
+export async function passGate(
+  answered: AnsweredRequest,
+  gate: Gate,
+  route: Route | undefined,
+): Promise<void> {
+  try {
+    await check(answered, gate, route);
+  } catch (error) {
+    await answered.refuse(error);
+  }
+}
+
+async function check(
+  answered: AnsweredRequest,
+  gate: Gate,
+  route: Route | undefined,
+): Promise<void> {
+  const { request, response } = answered;
+  const { host, origin } = request.headers;
+  checkHost(host, gate.hosts);
+  const cors = checkOrigin({ origin, host }, gate.origins);
+  for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
+  if (gate.closing.aborted) throw closing(answered);
+  if (request.method === 'OPTIONS' && origin !== undefined && Object.keys(cors).length > 0) {
+    await answered.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
+    return;
+  }
+  answered.scope = await scopeOf(answered, gate, route);
+  if (route?.access === 'all' && answered.scope.kind !== 'all') {
+    const message = 'Cannot do this with a token for one agent or task. Use one for all';
+    throw new ServerError('forbidden', message);
+  }
+}
+
+/** Callers with a token are counted by it, all others by where they are. */
+async function scopeOf(
+  { request }: AnsweredRequest,
+  { tokens, isTokenNeeded, rateLimit }: Gate,
+  route: Route | undefined,
+): Promise<Scope> {
+  if (route?.access === 'public') {
+    rateLimit.take(`address ${request.ip}`);
+    return scopeOfAll;
+  }
+  try {
+    const caller = await authenticate(request.headers, tokens, isTokenNeeded());
+    rateLimit.take(caller.name ?? `address ${request.ip}`);
+    return caller.scope;
+  } catch (error) {
+    // Whoever guesses is slowed down too.
+    if (error instanceof ServerError && error.code === 'unauthorized')
+      rateLimit.take(`address ${request.ip}`);
+    throw error;
+  }
+}
+
+function closing({ response }: AnsweredRequest): ServerError {
+  response.setHeader('connection', 'close');
+  const message = 'Cannot take more work: the server closes. Ask again in a moment';
+  return new ServerError('unavailable', message, {}, { retryAfterMs });
+}

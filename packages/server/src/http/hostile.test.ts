@@ -1,0 +1,218 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rawRequest } from '../testing/raw-request.ts';
+import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+
+let server: PlainServer;
+beforeAll(async () => {
+  server = await servePlainly({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** It is refused, and the server is as it was. */
+async function isStillUp(): Promise<void> {
+  const { status, json } = await server.ask('/healthz');
+  expect([status, json]).toEqual([200, { status: 'healthy' }]);
+}
+
+const head = (method: string, path: string, ...headers: readonly string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'host: localhost', ...headers, '', ''].join('\r\n');
+const jsonHead = (length: number) =>
+  head('POST', '/messages', 'content-type: application/json', `content-length: ${length}`);
+
+describe('a body', () => {
+  test('of 10 MB is refused by what it says of itself, before it is there', async () => {
+    const { status, text } = await rawRequest(server.port, jsonHead(10 * 2 ** 20));
+    expect(status).toBe(413);
+    expect(text).toContain('"too_large"');
+    expect(text).toMatch(/connection: close/i);
+    await isStillUp();
+  });
+
+  test('of 10 MB is refused where it does not say how long it is', async () => {
+    const chunk = `10000\r\n${'x'.repeat(2 ** 16)}\r\n`;
+    const type = 'content-type: application/json';
+    const bytes = head('POST', '/messages', type, 'transfer-encoding: chunked') + chunk.repeat(160);
+    const { status } = await rawRequest(server.port, bytes);
+    expect(status).toBe(413);
+    await isStillUp();
+  });
+
+  test.each([
+    ['10,000 deep', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 400],
+    ['no JSON', '{"task_id": ', 400],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 400],
+    ['numbers that no double holds', '{"task_id":1e999}', 400],
+    ['a list', '[]', 422],
+    ['a text', '"x"', 422],
+    ['of another shape', '{"task_id":1}', 422],
+    ['empty', '', 422],
+  ])('that is %s is refused with where it is wrong', async (_what, body, status) => {
+    const type = 'content-type: application/json';
+    const bytes = Buffer.from(body);
+    const length = `content-length: ${bytes.length}`;
+    const start = head('POST', '/messages', type, length, 'connection: close');
+    const answer = await rawRequest(server.port, Buffer.concat([Buffer.from(start), bytes]));
+    expect(answer.status).toBe(status);
+    const json = JSON.parse(answer.text.slice(answer.text.indexOf('\r\n\r\n')));
+    expect(json).toMatchObject(status === 422 ? { status_code: 10_422 } : { code: status });
+    expect(json.data).toBeNull();
+    await isStillUp();
+  });
+
+  test.each([
+    ['text/plain'],
+    ['application/x-www-form-urlencoded'],
+    ['multipart/form-data; boundary=x'],
+  ])('that says it is %s, which any page may send, is not read', async (type) => {
+    const { status, json } = await server.ask('/messages', {
+      body: '{}',
+      headers: { 'content-type': type },
+    });
+    expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
+  });
+
+  test('does not change what objects are, whatever its keys', async () => {
+    const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}},"__proto__":{"method":"x"}}`;
+    const { json } = await server.ask('/agents/name/echo/rpc', { body });
+    expect(json.result.name).toBe('proto');
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
+  });
+});
+
+describe('a head', () => {
+  test('with a flood of headers is refused', async () => {
+    const flood = Array.from({ length: 5000 }, (_, n) => `x-flood-${n}: ${'y'.repeat(20)}`);
+    const { status, text } = await rawRequest(server.port, head('GET', '/healthz', ...flood));
+    expect(status).toBe(431);
+    expect(text).toContain('"headers_too_large"');
+    await isStillUp();
+  });
+
+  test('with one long header is refused', async () => {
+    const bytes = head('GET', '/healthz', `x-long: ${'y'.repeat(2 ** 17)}`);
+    expect((await rawRequest(server.port, bytes)).status).toBe(431);
+    await isStillUp();
+  });
+
+  test.each([
+    ['no HTTP', 'hello, is this a server?\r\n\r\n'],
+    ['no host', 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n'],
+    ['two lengths', head('POST', '/messages', 'content-length: 1', 'content-length: 2')],
+    [
+      'a length and chunks, as request smuggling has it',
+      head('POST', '/messages', 'content-length: 4', 'transfer-encoding: chunked'),
+    ],
+    ['a method that there is not', head('EXPLODE', '/healthz')],
+    ['a bare line feed in a header', 'GET /healthz HTTP/1.1\nhost: localhost\nx: a\r\r\n\n'],
+  ])('with %s is refused', async (_what, bytes) => {
+    const { status, text } = await rawRequest(server.port, bytes);
+    expect(status).toBe(400);
+    expect(text).toContain('"bad_request"');
+    await isStillUp();
+  });
+});
+
+describe('who is slow', () => {
+  test('with the headers is hung up on, with a word', async () => {
+    const { status, text } = await rawRequest(server.port, 'GET /healthz HTTP/1.1\r\nhost: loc');
+    expect(status).toBe(408);
+    expect(text).toContain('"request_timeout"');
+    await isStillUp();
+  });
+
+  test('with the body is hung up on, with a word', async () => {
+    const { status } = await rawRequest(server.port, `${jsonHead(100)}{"task_id"`);
+    expect(status).toBe(408);
+    await isStillUp();
+  });
+
+  test('does not keep others from being answered, two hundred at once', async () => {
+    const sockets = Array.from({ length: 200 }, () => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write('GET /healthz HTTP/1.1\r\nx-slow: ');
+      return socket;
+    });
+    const closed = sockets.map(
+      (socket) => new Promise((resolve) => socket.on('close', resolve).resume()),
+    );
+    await isStillUp();
+    await Promise.all(closed);
+    await isStillUp();
+  });
+});
+
+describe('connections', () => {
+  test('beyond the limit are hung up on, and those within it are served on', async () => {
+    await using few = await servePlainly({ limits: { maxConnections: 3 } });
+    const get = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+    const sockets = Array.from({ length: 3 }, () => connect(few.port, '127.0.0.1'));
+    const answers = sockets.map(
+      (socket) => new Promise<Buffer>((resolve) => socket.once('data', resolve)),
+    );
+    for (const socket of sockets) socket.write(get);
+    for (const answer of answers) expect(String(await answer)).toContain('200 OK');
+    expect((await rawRequest(few.port, get)).status).toBe(0);
+    const again = new Promise<Buffer>((resolve) => sockets[0]?.once('data', resolve));
+    sockets[0]?.write(get);
+    expect(String(await again)).toContain('200 OK');
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe('a path', () => {
+  test.each([
+    ['GET', '/no/such/path', 404],
+    ['DELETE', '/healthz', 405],
+    ['PUT', '/agents/name/echo/rpc', 405],
+    ['HEAD', '/tasks', 405],
+    ['GET', '/tasks/nobody', 404],
+    ['GET', '/tasks/name/nobody/stream', 404],
+    ['GET', '/tasks/%00', 422],
+    ['GET', '/tasks/%', 400],
+    ['GET', '/tasks/%c0%af', 400],
+    ['GET', '/tasks?limit=0', 422],
+    ['GET', '/tasks?limit=1e3', 422],
+    ['GET', '/tasks?limit=5&limit=6', 422],
+    ['GET', '/tasks?order_by=constructor', 422],
+    ['GET', '/tasks?task_metadata={', 422],
+    ['GET', '/tasks?__proto__[x]=1', 200],
+    ['GET', '/messages', 422],
+  ])('%s %s gives %i', async (method, path, status) => {
+    const answer = await rawRequest(server.port, head(method, path, 'connection: close'));
+    expect(answer.status).toBe(status);
+    expect(answer.text).not.toContain('"internal"');
+    if (status === 405) expect(answer.text).toMatch(/^allow: [A-Z, ]+\r$/im);
+    await isStillUp();
+  });
+
+  test('with an id that is longer than any is refused', async () => {
+    const path = `/tasks/${'x'.repeat(3000)}`;
+    const answer = await rawRequest(server.port, head('GET', path, 'connection: close'));
+    expect(answer.status).toBe(422);
+  });
+
+  test.each([
+    ['/tasks/t/blobs/../../../etc/passwd'],
+    ['/tasks/t/blobs/..%2f..%2fetc%2fpasswd'],
+    ['/tasks/t/blobs/%2e%2e'],
+    [`/tasks/t/blobs/${'A'.repeat(64)}`],
+  ])('that leaves the blobs is refused: %s', async (path) => {
+    const answer = await rawRequest(server.port, head('GET', path, 'connection: close'));
+    expect([404, 422]).toContain(answer.status);
+  });
+
+  test.each([['x'], ['-1'], ['1.'], ['1.5.2'], ['1e9'], ['99999999999999999999']])(
+    'with a cursor that is none is refused: %s',
+    async (from) => {
+      const { json } = await server.ask('/agents/name/echo/rpc', {
+        body: { method: 'task/create' },
+      });
+      const { id } = json.result;
+      expect((await server.ask(`/tasks/${id}/stream?from=${from}`)).status).toBe(422);
+      const headers = { 'last-event-id': from };
+      expect((await server.ask(`/tasks/${id}/stream`, { headers })).status).toBe(422);
+    },
+  );
+});

@@ -1,0 +1,133 @@
+import { connect } from 'node:net';
+import { TestClock } from '@millrace/log/suite';
+import { describe, expect, test } from 'vitest';
+import { servePlainly } from '../testing/serve-plainly.ts';
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+
+describe('a server that closes', () => {
+  test('lets what is under way end, refuses what comes with a hint, and is gone then', async () => {
+    const at = await servePlainly();
+    const { promise: isFinished, resolve: finish } = Promise.withResolvers<void>();
+    const closed = at.server.close(() => isFinished);
+    const { status, headers, json } = await at.ask('/tasks');
+    expect([status, headers.get('retry-after'), json.error.code]).toEqual([
+      503,
+      '1',
+      'unavailable',
+    ]);
+    expect(headers.get('connection')).toBe('close');
+    finish();
+    await closed;
+    await expect(at.ask('/tasks')).rejects.toThrow();
+  });
+
+  test('closes connections that wait for nothing at once', async () => {
+    const at = await servePlainly();
+    const socket = connect(at.port, '127.0.0.1');
+    socket.write(get('/healthz'));
+    await new Promise((resolve) => socket.once('data', resolve));
+    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    await at.server.close();
+    await hungUp;
+  });
+
+  test('cuts off what does not end in time', async () => {
+    const clock = new TestClock();
+    const at = await servePlainly({
+      clock,
+      streams: {
+        serve: async ({ response }) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
+          await new Promise(() => {});
+        },
+        close: async () => {},
+      },
+    });
+    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const socket = connect(at.port, '127.0.0.1');
+    socket.write(get(`/tasks/${json.result.id}/stream`));
+    const read = await new Promise((resolve) => socket.once('data', resolve));
+    expect(String(read)).toContain('200 OK');
+    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    let isClosed = false;
+    const closed = at.server.close().then(() => {
+      isClosed = true;
+    });
+    await clock.advance(4999);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
+    await closed;
+    await hungUp;
+  });
+
+  test('closes once, however often it is told', async () => {
+    const at = await servePlainly();
+    let finished = 0;
+    const finish = async () => {
+      finished++;
+    };
+    await Promise.all([at.server.close(finish), at.server.close(finish)]);
+    expect(finished).toBe(1);
+  });
+
+  test('closes all the same where what is to be finished fails, and says so', async () => {
+    const at = await servePlainly();
+    await expect(at.server.close(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(at.ask('/healthz')).rejects.toThrow();
+  });
+});
+
+describe('the request log', () => {
+  async function linesOf(format: 'text' | 'json'): Promise<readonly string[]> {
+    const lines: string[] = [];
+    const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
+    const requestLog = { format, write: (line: string) => lines.push(line) };
+    const at = await servePlainly({ clock, requestLog });
+    await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    await at.ask('/tasks/nobody?secret=1');
+    await at.server.close();
+    return lines;
+  }
+
+  test('has a line for people for each request', async () => {
+    const [first, second] = await linesOf('text');
+    const form =
+      /^2026-01-02T03:04:05\.000Z POST \/agents\/name\/echo\/rpc task\/create 200 0 ms 127\.0\.0\.1 \w+$/;
+    expect(first).toMatch(form);
+    expect(second).toMatch(/ GET \/tasks\/nobody 404 /);
+  });
+
+  test('has a line of JSON for programs', async () => {
+    const [first = '', second = ''] = await linesOf('json');
+    expect(JSON.parse(first)).toMatchObject({
+      time: '2026-01-02T03:04:05.000Z',
+      kind: 'request',
+      method: 'POST',
+      path: '/agents/name/echo/rpc',
+      what: 'task/create',
+      status: 200,
+      address: '127.0.0.1',
+    });
+    expect(JSON.parse(second)).toMatchObject({ path: '/tasks/nobody', status: 404 });
+  });
+
+  test('says where something failed that nobody foresaw, and not what it said', async () => {
+    const lines: string[] = [];
+    const requestLog = { format: 'text', write: (line: string) => lines.push(line) } as const;
+    await using at = await servePlainly({
+      requestLog,
+      streams: {
+        serve: async () => Promise.reject(new TypeError('the password is swordfish')),
+        close: async () => {},
+      },
+    });
+    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const { status, json: refusal, text } = await at.ask(`/tasks/${json.result.id}/stream`);
+    expect([status, refusal.error.code]).toEqual([500, 'internal']);
+    const failure = lines.find((line) => line.includes('failure'));
+    expect(failure).toMatch(/failure \w+: TypeError at .*http-server\.test\.ts/);
+    expect(refusal.message).toContain(/failure (\w+)/.exec(failure ?? '')?.[1]);
+    expect(lines.join('\n') + text).not.toContain('swordfish');
+  });
+});

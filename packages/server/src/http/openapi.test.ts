@@ -1,0 +1,68 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allRoutes } from '../routes/all-routes.ts';
+import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+
+let server: PlainServer;
+beforeAll(async () => {
+  server = await servePlainly();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('the OpenAPI document', () => {
+  test('is one', async () => {
+    const { json } = await server.ask('/openapi.json');
+    const result = await new Validator().validate(json);
+    expect(result).toEqual({ valid: true });
+  });
+
+  test('has a version that clients of Agentex take', async () => {
+    const { json } = await server.ask('/openapi.json');
+    const [major, minor] = json.info.version.split('.').map(Number);
+    expect(major * 1000 + minor).toBeGreaterThanOrEqual(1);
+  });
+
+  test('has every route, with names that are its own', async () => {
+    const { json } = await server.ask('/openapi.json');
+    const operations = Object.values<object>(json.paths).flatMap((path) => Object.values(path));
+    expect(operations).toHaveLength(allRoutes.length);
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(allRoutes.length);
+    for (const path of [
+      '/agents/{agent_id}/rpc',
+      '/agents/name/{agent_name}/rpc',
+      '/tasks/{task_id}/stream',
+      '/messages/paginated',
+      '/openapi.json',
+    ])
+      expect(json.paths).toHaveProperty([path]);
+  });
+
+  test('refers to nothing that is not in it', async () => {
+    const { text, json } = await server.ask('/openapi.json');
+    const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
+    expect(refs.length).toBeGreaterThan(50);
+    for (const ref of new Set(refs)) {
+      const [, ...steps] = ref.split('/');
+      expect(json).toHaveProperty(steps);
+    }
+  });
+});
+
+describe('the reference page', () => {
+  test('shows every path, runs nothing, and asks no other host', async () => {
+    const { status, text, headers } = await server.ask('/docs');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    for (const { path } of allRoutes) expect(text).toContain(path);
+    expect(text).not.toMatch(/<script|<style|style=|\son\w+=|https?:/i);
+    const policy = headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    const style = await server.ask('/docs.css');
+    expect([style.status, style.headers.get('content-type')]).toEqual([
+      200,
+      'text/css; charset=utf-8',
+    ]);
+  });
+});

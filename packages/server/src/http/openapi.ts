@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { agentInfoSchema } from '../wire/agent-info.ts';
+import { contentSchema } from '../wire/content.ts';
+import { spanSchema } from '../wire/span-info.ts';
+import { taskResponseSchema, taskSchema, taskSummarySchema } from '../wire/task.ts';
+import { taskEventSchema } from '../wire/task-event.ts';
+import { taskMessageSchema } from '../wire/task-message.ts';
+import { taskStateSchema } from '../wire/task-state.ts';
+import { trackerSchema } from '../wire/tracker.ts';
+import { kindOf, type QueryKind } from './read-query.ts';
+import type { Route } from './route.ts';
+
+/** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
+const apiVersion = '0.1.0';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Things that have a name of their own, as they are on the way in and on the way out. */
+const named: readonly (readonly [string, z.ZodType])[] = [
+  ['Agent', agentInfoSchema],
+  ['Content', contentSchema],
+  ['Task', taskSchema],
+  ['TaskResponse', taskResponseSchema],
+  ['TaskSummary', taskSummarySchema],
+  ['TaskMessage', taskMessageSchema],
+  ['Event', taskEventSchema],
+  ['State', taskStateSchema],
+  ['Span', spanSchema],
+  ['Tracker', trackerSchema],
+];
+
+const errorSchema = z.object({
+  message: z.string(),
+  code: z.int().optional(),
+  status_code: z.int().optional(),
+  data: z.null(),
+  error: z.looseObject({ code: z.string() }),
+});
+
+/** The OpenAPI document of a table of routes. */
+export function openApiOf(routes: readonly Route[]): Json {
+  const schemas = new Schemas();
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const operation = { [route.method.toLowerCase()]: operationOf(route, schemas) };
+    paths[route.path] = { ...paths[route.path], ...operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Millrace',
+      version: apiVersion,
+      description:
+        'Agents as a service: tasks, messages, and streams that can be left and rejoined.',
+    },
+    paths,
+    components: {
+      schemas: schemas.all(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        agentKey: { type: 'apiKey', in: 'header', name: 'x-agent-api-key' },
+      },
+    },
+    security: [{ bearer: [] }, { agentKey: [] }, {}],
+  };
+}
+
+function operationOf(route: Route, schemas: Schemas): Json {
+  const { method, path, summary, body, status = 200, replyType = 'application/json' } = route;
+  const id = operationId(method, path);
+  const reply = { schema: schemas.add(`${id}_reply`, route.reply, 'output') };
+  return {
+    operationId: id,
+    summary,
+    tags: [path.split('/')[1]],
+    parameters: [...parametersOf(route, 'path'), ...parametersOf(route, 'query')],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: route.isBodyOptional !== true,
+            content: {
+              'application/json': { schema: schemas.add(`${id}_body`, body, 'input') },
+            },
+          },
+        }),
+    responses: {
+      [status]: { description: 'Done', content: { [replyType]: reply } },
+      default: {
+        description: 'Refused, and why',
+        content: { 'application/json': { schema: schemas.add('Error', errorSchema, 'output') } },
+      },
+    },
+    ...(route.access === 'public' ? { security: [] } : {}),
+  };
+}
+
+function operationId(method: string, path: string): string {
+  const words = path
+    .replaceAll(/[{}]/g, '')
+    .split(/[/._-]/)
+    .filter(Boolean);
+  return [method.toLowerCase(), ...words].join('_');
+}
+
+function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
+  const fields = (place === 'path' ? route.params : route.query)?.shape ?? {};
+  return Object.entries(fields).map(([name, field]) => {
+    const schema = jsonSchemaOf(field as z.ZodType, 'input');
+    const required = place === 'path' || !(field as z.ZodType).safeParse(undefined).success;
+    return { name, in: place, required, ...written(kindOf(field as z.ZodType), schema) };
+  });
+}
+
+/** How a value of that kind stands in a query. */
+function written(kind: QueryKind, schema: Json): Json {
+  if (kind === 'json') return { content: { 'application/json': { schema } } };
+  return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
+}
+
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return json;
+}
+
+/** What the document refers to, each once. */
+class Schemas {
+  readonly #inputs = z.registry<{ id: string }>();
+  readonly #outputs = z.registry<{ id: string }>();
+
+  constructor() {
+    for (const [id, schema] of named) {
+      this.#outputs.add(schema, { id });
+      this.#inputs.add(schema, { id: `${id}Input` });
+    }
+  }
+
+  add(id: string, schema: z.ZodType, io: 'input' | 'output'): Json {
+    const registry = io === 'input' ? this.#inputs : this.#outputs;
+    const known = registry.get(schema)?.id ?? id;
+    registry.add(schema, { id: known });
+    return { $ref: refTo(known) };
+  }
+
+  all(): Json {
+    return { ...schemasOf(this.#inputs, 'input'), ...schemasOf(this.#outputs, 'output') };
+  }
+}
+
+function schemasOf(registry: z.core.$ZodRegistry<{ id: string }>, io: 'input' | 'output'): Json {
+  const { schemas } = z.toJSONSchema(registry, { io, uri: refTo, unrepresentable: 'any' });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, id: ___, ...schema }]) => [
+      id,
+      schema,
+    ]),
+  );
+}
+
+function refTo(id: string): string {
+  return `#/components/schemas/${id}`;
+}

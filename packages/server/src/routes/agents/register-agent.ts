@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { route } from '../../http/route.ts';
+import { agentInfoSchema } from '../../wire/agent-info.ts';
+import { registerAgentSchema } from '../request-bodies.ts';
+
+export const registerAgent = route({
+  method: 'POST',
+  path: '/agents/register',
+  summary: 'Registers an agent of another process, or takes the place of the one that has its name',
+  body: registerAgentSchema,
+  reply: agentInfoSchema.extend({ agent_api_key: z.string() }),
+  handle: ({ body }, { service }) => service.agents.register(body),
+});

@@ -1,0 +1,55 @@
+import { sessionId } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import { Feeds } from '../stream/feeds.ts';
+import type { StreamLimits } from '../stream/stream-limits.ts';
+import { streamTask, type TaskWatch } from '../stream/stream-task.ts';
+import { views } from '../stream/views.ts';
+import type { TaskChanges } from '../tasks/task-changes.ts';
+import type { Task } from '../wire/task.ts';
+import type { TaskService } from './service.ts';
+import type { TaskStreams } from './task-streams.ts';
+
+export interface FeedStreamsOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly service: TaskService & { readonly changes: Pick<TaskChanges, 'listen'> };
+  readonly limits?: Partial<StreamLimits> | undefined;
+}
+
+/** Streams from the log, with what the task's row says beside it. */
+export function feedStreams({ log, clock, service, limits }: FeedStreamsOptions): TaskStreams {
+  const feeds = new Feeds({ log, clock, limits, views });
+  return {
+    async serve({ taskId, view, from, response }) {
+      const { watch, stop } = await watchTask(service, taskId);
+      try {
+        const session = sessionId(taskId);
+        await streamTask({ feeds, session, view, from, response, task: watch });
+      } finally {
+        stop();
+      }
+    },
+    async close() {
+      feeds.close();
+    },
+  };
+}
+
+/** Listens before it looks, so that no change falls in between. */
+async function watchTask(
+  { tasks, changes }: FeedStreamsOptions['service'],
+  taskId: string,
+): Promise<{ readonly watch: TaskWatch; readonly stop: () => void }> {
+  let changed: Task | undefined;
+  const stop = changes.listen(taskId, (task) => {
+    changed = task;
+  });
+  try {
+    const { agents: _, ...found } = await tasks.get({ id: taskId });
+    const current = () => changed ?? found;
+    return { watch: { current, onChange: (listener) => changes.listen(taskId, listener) }, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ServedAgent } from '../agents/served-agent.ts';
+import { createServer } from '../create-server.ts';
+import { type DrawnRequest, requestsOf } from '../testing/document-requests.ts';
+import { LearnedIds } from '../testing/learned-ids.ts';
+
+const echoSync: ServedAgent = {
+  type: 'sync',
+  name: 'echo-sync',
+  async *onMessage(content) {
+    const index = 0;
+    yield { type: 'start', index, content: { type: 'text', author: 'agent', content: '' } };
+    yield { type: 'delta', index, delta: { type: 'text', text_delta: content.type } };
+    yield { type: 'done', index };
+  },
+};
+
+const echoAsync: ServedAgent = {
+  type: 'async',
+  name: 'echo-async',
+  async onEvent(event, context) {
+    if (event.content !== null)
+      await context.messages.create({ ...event.content, author: 'agent' });
+  },
+};
+
+interface Told {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** What the server said to it; a stream is left when it begins. */
+async function send(url: string, ids: LearnedIds, drawn: DrawnRequest): Promise<Told> {
+  const path = ids.fill(`${drawn.path}?${drawn.query}`, encodeURIComponent);
+  const body = drawn.body && ids.fill(drawn.body, (id) => JSON.stringify(id).slice(1, -1));
+  const response = await fetch(new URL(path, url), {
+    method: drawn.method,
+    headers: { 'content-type': 'application/json' },
+    body: body ?? null,
+  });
+  const type = response.headers.get('content-type') ?? '';
+  if (type.startsWith('text/event-stream')) await response.body?.cancel();
+  const text = type.startsWith('text/event-stream') ? '' : await response.text();
+  return { status: response.status, json: type.startsWith('application/json') && JSON.parse(text) };
+}
+
+function isFailure({ status, json }: Told): boolean {
+  const { error } = (json || {}) as { error?: { data?: { code?: string } } | null };
+  return status === 500 || error?.data?.code === 'internal';
+}
+
+test('10,000 requests drawn from the document: none fails the server, and it stays up', async () => {
+  const lines: string[] = [];
+  const server = createServer({
+    agents: [echoSync, echoAsync],
+    limits: { requestsPerSecond: 1e9, requestBurst: 1e9 },
+    requestLog: { format: 'json', write: (line) => lines.push(line) },
+  });
+  const { url } = await server.listen({ port: 0 });
+  const document = await (await fetch(new URL('/openapi.json', url))).json();
+  const ids = new LearnedIds();
+  const agents = await (await fetch(new URL('/agents', url))).json();
+  for (const { id, name } of agents as readonly Readonly<Record<'id' | 'name', string>>[]) {
+    ids.learn('agents', id);
+    ids.learn('agent names', name);
+  }
+  const seen = new Map<number, number>();
+  const some = fc.array(requestsOf(document), { minLength: 100, maxLength: 100 });
+  const run = async (requests: readonly DrawnRequest[]) => {
+    for (let at = 0; at < requests.length; at += 10) {
+      const several = requests.slice(at, at + 10);
+      const told = await Promise.all(several.map((drawn) => send(url, ids, drawn)));
+      for (const [index, one] of told.entries()) {
+        seen.set(one.status, (seen.get(one.status) ?? 0) + 1);
+        const drawn = several[index];
+        if (drawn === undefined) continue;
+        if (isFailure(one)) {
+          const failures = lines.filter((line) => line.includes('"failure"'));
+          expect({ drawn, one, failures: failures.slice(-2) }).toBeUndefined();
+        }
+        if (one.status < 300 && drawn.method !== 'DELETE') ids.learnFrom(drawn, one.json);
+      }
+      lines.length = 0;
+    }
+  };
+  try {
+    await fc.assert(fc.asyncProperty(some, run), { numRuns: 100, endOnFailure: true });
+    expect((await fetch(new URL('/readyz', url))).status).toBe(200);
+    // The requests were neither all refused nor all the same.
+    expect(seen.get(200)).toBeGreaterThan(3000);
+    expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
+  } finally {
+    await server.close();
+  }
+}, 600_000);

@@ -1,0 +1,14 @@
+import { route } from '../../http/route.ts';
+import { taskMessageSchema } from '../../wire/task-message.ts';
+import { messageIdParams } from '../path-params.ts';
+import { updateMessageSchema } from '../request-bodies.ts';
+
+export const updateMessage = route({
+  method: 'PUT',
+  path: '/messages/{message_id}',
+  summary: 'Replaces what a message says',
+  params: messageIdParams,
+  body: updateMessageSchema,
+  reply: taskMessageSchema,
+  handle: ({ params, body }, { service }) => service.messages.update(params.message_id, body),
+});

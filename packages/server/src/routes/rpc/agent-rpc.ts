@@ -1,0 +1,91 @@
+import { Reply, type StreamReply } from '../../http/reply.ts';
+import { type RouteContext, route } from '../../http/route.ts';
+import { ServerError, type ServerErrorCode } from '../../http/server-error.ts';
+import { agentIdParams, agentNameParams } from '../path-params.ts';
+import type { Ref } from '../service.ts';
+import { rpcBodySchema, rpcReplySchema } from './rpc-body.ts';
+import { type RpcOutcome, rpcMethods } from './rpc-methods.ts';
+import {
+  type RpcId,
+  RpcRefusal,
+  type RpcRequest,
+  readRpc,
+  rpcCodes,
+  rpcError,
+} from './rpc-request.ts';
+import { rpcStream } from './rpc-stream.ts';
+
+const rpc = {
+  method: 'POST',
+  body: rpcBodySchema,
+  readsBody: true,
+  reply: rpcReplySchema,
+} as const;
+
+export const agentRpc = [
+  route({
+    ...rpc,
+    path: '/agents/{agent_id}/rpc',
+    summary: 'JSON-RPC to an agent; message/send with `stream: true` answers in lines',
+    params: agentIdParams,
+    handle: ({ params }, context) => answer({ id: params.agent_id }, context),
+  }),
+  route({
+    ...rpc,
+    path: '/agents/name/{agent_name}/rpc',
+    summary: 'JSON-RPC to an agent of a name; message/send with `stream: true` answers in lines',
+    params: agentNameParams,
+    handle: ({ params }, context) => answer({ name: params.agent_name }, context),
+  }),
+];
+
+/** These are told as HTTP has them: a client that looks no further must not take them for an answer. */
+const asHttp: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'rate_limited',
+  'unavailable',
+]);
+
+async function answer(agent: Ref, context: RouteContext): Promise<Reply | StreamReply> {
+  const { id: agentId } = await context.service.agents.get(agent);
+  let request: RpcRequest | undefined;
+  try {
+    request = readRpc(context.bytes, context.limits);
+    const outcome = await call(agentId, request, context);
+    return toReply(outcome, request, context);
+  } catch (error) {
+    const refusal = error instanceof RpcRefusal ? error : context.toRefusal(error);
+    if (request?.isNotification) return new Reply(undefined, { status: 204 });
+    if (refusal instanceof ServerError && asHttp.has(refusal.code)) throw refusal;
+    const own = refusal instanceof RpcRefusal ? refusal.id : (request?.id ?? null);
+    return envelope(null, rpcError(refusal), own);
+  }
+}
+
+function call(agentId: string, request: RpcRequest, context: RouteContext): Promise<RpcOutcome> {
+  const method = rpcMethods.get(request.method);
+  if (method === undefined) {
+    const known = [...rpcMethods.keys()].join(', ');
+    const message = `Cannot find this method. There are ${known}`;
+    throw new RpcRefusal(rpcCodes.noMethod, message, request.id);
+  }
+  context.note(request.method);
+  return method(agentId, request.params, context);
+}
+
+function toReply(
+  outcome: RpcOutcome,
+  { id: own, isNotification }: RpcRequest,
+  context: RouteContext,
+): Reply | StreamReply {
+  if (isNotification) return new Reply(undefined, { status: 204 });
+  return outcome.kind === 'stream'
+    ? rpcStream(outcome.answer, own, context)
+    : envelope(outcome.value, null, own);
+}
+
+function envelope(result: unknown, error: object | null, own: RpcId): Reply {
+  return new Reply({ jsonrpc: '2.0', result, error, id: own });
+}

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import { idempotencyKey } from '../../http/idempotency-key.ts';
+import type { RouteContext } from '../../http/route.ts';
+import { ServerError } from '../../http/server-error.ts';
+import { validate } from '../../http/validate.ts';
+import {
+  createTaskSchema,
+  namedTaskSchema,
+  sendEventSchema,
+  sendMessageSchema,
+} from '../request-bodies.ts';
+import type { Answer, Ref, TaskChange } from '../service.ts';
+
+/** What a method came to: a value, or an answer that is told as it grows. */
+export type RpcOutcome =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'stream'; readonly answer: Answer };
+
+type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Promise<RpcOutcome>;
+
+export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMethod>([
+  [
+    'task/create',
+    async (agentId, params, { service }) => {
+      const body = read(createTaskSchema, params);
+      return { kind: 'value', value: await service.tasks.create(agentId, body) };
+    },
+  ],
+  [
+    'message/send',
+    async (agentId, params, { service }) => {
+      const body = read(sendMessageSchema, params);
+      checkOne(body, false);
+      const answer = await service.tasks.sendMessage(agentId, body);
+      if (body.stream === true) return { kind: 'stream', answer };
+      return { kind: 'value', value: await answer.messages() };
+    },
+  ],
+  [
+    'event/send',
+    async (agentId, params, { service, headers }) => {
+      const body = read(sendEventSchema, params);
+      checkOne(body, true);
+      const event = await service.tasks.sendEvent(agentId, body, idempotencyKey(headers));
+      return { kind: 'value', value: event };
+    },
+  ],
+  ['task/cancel', (agentId, params, context) => change(agentId, params, 'cancel', context)],
+  ['task/interrupt', (agentId, params, context) => change(agentId, params, 'interrupt', context)],
+]);
+
+async function change(
+  agentId: string,
+  params: unknown,
+  what: TaskChange,
+  { service }: RouteContext,
+): Promise<RpcOutcome> {
+  const named = read(namedTaskSchema, params);
+  const { id, agents } = await service.tasks.get(checkOne(named, true));
+  if (!agents?.some((agent) => agent.id === agentId)) {
+    const message = `Cannot ${what} task ${id} here: it is another agent's. Ask that one`;
+    throw new ServerError('not_found', message, { task: id });
+  }
+  return { kind: 'value', value: await service.tasks.change(id, what) };
+}
+
+function read<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  return validate(schema, params, 'the params');
+}
+
+type NamedTask = z.output<typeof namedTaskSchema>;
+
+function checkOne(task: NamedTask, isNeeded: true): Ref;
+function checkOne(task: NamedTask, isNeeded: boolean): Ref | undefined;
+function checkOne({ task_id, task_name }: NamedTask, isNeeded: boolean): Ref | undefined {
+  if (task_id != null && task_name != null)
+    throw new ServerError('invalid', 'Cannot take task_id and task_name at once. Give one of them');
+  if (task_id != null) return { id: task_id };
+  if (task_name != null) return { name: task_name };
+  if (isNeeded)
+    throw new ServerError('invalid', 'Cannot tell which task is meant. Give task_id or task_name');
+  return undefined;
+}

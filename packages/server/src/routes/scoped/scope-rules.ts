@@ -1,0 +1,60 @@
+import type { Scope } from '../../http/scope.ts';
+import { ServerError } from '../../http/server-error.ts';
+import type { TaskService } from '../service.ts';
+
+/** What is not the caller's is told as if it were not there. */
+export function hidden(what: string, id: string): ServerError {
+  return new ServerError('not_found', `Cannot find ${what} ${id}`, { [what]: id });
+}
+
+/** Which tasks and agents a scope has. */
+export class ScopeRules {
+  readonly #service: TaskService;
+  readonly scope: Exclude<Scope, { kind: 'all' }>;
+
+  constructor(service: TaskService, scope: Exclude<Scope, { kind: 'all' }>) {
+    this.#service = service;
+    this.scope = scope;
+  }
+
+  /** Throws as if the task were not there. */
+  async task(id: string): Promise<void> {
+    if (!(await this.hasTask(id))) throw hidden('task', id);
+  }
+
+  async hasTask(id: string): Promise<boolean> {
+    const { scope } = this;
+    if (scope.kind === 'task') return scope.taskId === id;
+    const { agents } = await this.#service.tasks.get({ id });
+    return agents?.some((agent) => agent.id === scope.agentId) ?? false;
+  }
+
+  async agent(id: string): Promise<void> {
+    if (!(await this.hasAgent(id))) throw hidden('agent', id);
+  }
+
+  /** A task's token may ask the task's agents. */
+  async hasAgent(id: string): Promise<boolean> {
+    const { scope } = this;
+    if (scope.kind === 'agent') return scope.agentId === id;
+    const { agents } = await this.#service.tasks.get({ id: scope.taskId });
+    return agents?.some((agent) => agent.id === id) ?? false;
+  }
+
+  /** Of a list that may be narrowed to a task: to which, for this caller. */
+  async narrow<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
+    query: Q,
+  ): Promise<Q> {
+    const { scope } = this;
+    if (query.taskId !== undefined) await this.task(query.taskId);
+    if (query.agentId !== undefined) await this.agent(query.agentId);
+    return scope.kind === 'task'
+      ? { ...query, taskId: scope.taskId }
+      : { ...query, agentId: scope.agentId };
+  }
+
+  refuse(what: string): ServerError {
+    const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use one for all`;
+    return new ServerError('forbidden', message);
+  }
+}

@@ -1,0 +1,170 @@
+import type { JsonObject } from '@millrace/core';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import type { SpanInfo } from '../wire/span-info.ts';
+import type { Task, TaskResponse, TaskStatus, TaskSummary } from '../wire/task.ts';
+import type { TaskEvent } from '../wire/task-event.ts';
+import type { TaskMessage } from '../wire/task-message.ts';
+import type { TaskState } from '../wire/task-state.ts';
+import type { Tracker } from '../wire/tracker.ts';
+import type { Update } from '../wire/update.ts';
+import type { Command } from './command.ts';
+import type { MessageFilter } from './message-filter.ts';
+import type * as bodies from './request-bodies.ts';
+
+/**
+ * What the routes ask for, in the words of the wire. Every refusal is a `ServerError`: `not_found` for
+ * whatever is unknown or deleted, `bad_state` for what its state does not allow, `conflict` for what
+ * somebody else changed, `agent_failed` for a handler that threw.
+ */
+export interface TaskService {
+  readonly agents: AgentService;
+  readonly tasks: TasksService;
+  readonly messages: MessageService;
+  readonly events: EventService;
+  readonly states: StateService;
+  readonly spans: SpanService;
+  readonly trackers: TrackerService;
+}
+
+/** A thing by its id, or by its name. */
+export type Ref = { readonly id: string } | { readonly name: string };
+
+/** A part of a list. `cursor` (from `next`) comes before `pageNumber`, which counts from 1. */
+export interface Page {
+  readonly limit: number;
+  readonly pageNumber: number;
+  readonly cursor?: string | undefined;
+  readonly orderBy: 'created_at' | 'updated_at';
+  readonly direction: 'asc' | 'desc';
+}
+
+export interface Listed<T> {
+  readonly data: readonly T[];
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null;
+}
+
+export interface Deleted {
+  readonly id: string;
+  readonly message: string;
+}
+
+export interface AgentService {
+  /** Those of a task, or all; without those that were deleted. */
+  list(query: Page & { readonly taskId?: string | undefined }): Promise<Listed<AgentInfo>>;
+  get(ref: Ref): Promise<AgentInfo>;
+  delete(id: string): Promise<Deleted>;
+  registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
+  /** Makes it, or takes the place of the one that has its name. The key is told this once. */
+  register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
+}
+
+export interface TasksService {
+  /** A name that is known gives that task, its params replaced where some are given. */
+  create(agentId: string, body: bodies.CreateTask): Promise<Task>;
+  /** Stores the message and begins to answer it. Makes a task where neither id nor name is known or given. */
+  sendMessage(agentId: string, body: bodies.SendMessage): Promise<Answer>;
+  /** The same key again gives the event that it made. `task_id` or `task_name` is given. */
+  sendEvent(agentId: string, body: bodies.SendEvent, key?: string): Promise<TaskEvent>;
+  /** Leaves it for the agent loop that drives the task. */
+  submit(taskId: string, command: Command, key?: string): Promise<Submitted>;
+  get(ref: Ref): Promise<TaskResponse>;
+  list(query: TaskQuery): Promise<Listed<TaskSummary>>;
+  update(id: string, body: bodies.UpdateTask): Promise<Task>;
+  delete(id: string): Promise<Deleted>;
+  /** What goes on is stopped. `bad_state` where it is closed already; interrupting it twice is fine. */
+  change(id: string, change: TaskChange, reason?: string): Promise<Task>;
+}
+
+export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'terminate' | 'timeout';
+
+export interface TaskQuery extends Page {
+  readonly agentId?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  /** All of these have to be in the task's metadata. */
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** Two views of one answer; it goes on whether or not somebody looks. */
+export interface Answer {
+  readonly taskId: string;
+  /** From the answer's first update on. Leaving it stops nothing; throws what the answer failed with at its end. */
+  updates(): AsyncIterable<Update>;
+  /** The agent's messages, when all are done. */
+  messages(): Promise<readonly TaskMessage[]>;
+}
+
+export interface Submitted {
+  readonly offset: number;
+  readonly is_repeat: boolean;
+}
+
+export interface MessageService {
+  list(query: MessageQuery): Promise<Listed<TaskMessage>>;
+  /** Newest first for `older`, oldest first for `newer`; `next` is the cursor. */
+  page(query: MessagePageQuery): Promise<Listed<TaskMessage>>;
+  get(id: string): Promise<TaskMessage>;
+  create(body: bodies.CreateMessage): Promise<TaskMessage>;
+  createMany(body: bodies.CreateMessages): Promise<readonly TaskMessage[]>;
+  update(id: string, body: bodies.UpdateMessage): Promise<TaskMessage>;
+  updateMany(body: bodies.UpdateMessages): Promise<readonly TaskMessage[]>;
+}
+
+interface MessageQuery extends Page {
+  readonly taskId: string;
+  readonly filters: readonly MessageFilter[];
+}
+
+interface MessagePageQuery {
+  readonly taskId: string;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly direction: 'older' | 'newer';
+  readonly filters: readonly MessageFilter[];
+}
+
+export interface EventService {
+  get(id: string): Promise<TaskEvent>;
+  /** In order of `sequence_id`. */
+  list(query: EventQuery): Promise<readonly TaskEvent[]>;
+}
+
+interface EventQuery {
+  readonly taskId: string;
+  readonly agentId: string;
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface StateService {
+  create(body: bodies.CreateState): Promise<TaskState>;
+  get(id: string): Promise<TaskState>;
+  list(query: OfTask): Promise<Listed<TaskState>>;
+  update(id: string, body: bodies.UpdateState): Promise<TaskState>;
+  /** What it was. */
+  delete(id: string): Promise<TaskState>;
+}
+
+interface OfTask extends Page {
+  readonly taskId?: string | undefined;
+  readonly agentId?: string | undefined;
+}
+
+export interface SpanService {
+  create(body: bodies.CreateSpan): Promise<SpanInfo>;
+  get(id: string): Promise<SpanInfo>;
+  list(query: SpanQuery): Promise<Listed<SpanInfo>>;
+  update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
+}
+
+interface SpanQuery extends Page {
+  readonly traceId?: string | undefined;
+  readonly taskId?: string | undefined;
+}
+
+export interface TrackerService {
+  /** By its own id, or by that of the task. */
+  get(id: string): Promise<Tracker>;
+  list(query: OfTask): Promise<Listed<Tracker>>;
+  update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
+}

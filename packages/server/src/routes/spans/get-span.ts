@@ -1,0 +1,12 @@
+import { route } from '../../http/route.ts';
+import { spanSchema } from '../../wire/span-info.ts';
+import { spanIdParams } from '../path-params.ts';
+
+export const getSpan = route({
+  method: 'GET',
+  path: '/spans/{span_id}',
+  summary: 'A span',
+  params: spanIdParams,
+  reply: spanSchema,
+  handle: ({ params }, { service }) => service.spans.get(params.span_id),
+});

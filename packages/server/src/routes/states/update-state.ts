@@ -1,0 +1,14 @@
+import { route } from '../../http/route.ts';
+import { taskStateSchema } from '../../wire/task-state.ts';
+import { stateIdParams } from '../path-params.ts';
+import { updateStateSchema } from '../request-bodies.ts';
+
+export const updateState = route({
+  method: 'PUT',
+  path: '/states/{state_id}',
+  summary: 'Replaces what an agent keeps for a task, if it has the version that is given',
+  params: stateIdParams,
+  body: updateStateSchema,
+  reply: taskStateSchema,
+  handle: ({ params, body }, { service }) => service.states.update(params.state_id, body),
+});

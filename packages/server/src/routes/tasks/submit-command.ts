@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { idempotencyKey } from '../../http/idempotency-key.ts';
+import { route } from '../../http/route.ts';
+import { commandSchema } from '../command.ts';
+import { taskIdParams } from '../path-params.ts';
+
+export const submitCommand = route({
+  method: 'POST',
+  path: '/tasks/{task_id}/commands',
+  summary: 'Leaves a command for the agent loop: steer, approve, deny, abort, a message, compact',
+  params: taskIdParams,
+  body: commandSchema,
+  status: 202,
+  reply: z.object({ offset: z.int(), is_repeat: z.boolean() }),
+  handle: ({ params, body }, { service, headers }) =>
+    service.tasks.submit(params.task_id, body, idempotencyKey(headers)),
+});

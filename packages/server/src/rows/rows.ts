@@ -1,0 +1,44 @@
+import type { JsonObject } from '@millrace/core';
+
+/** What is kept beside the log: everything that is looked up rather than streamed. */
+export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
+
+export interface Row {
+  readonly id: string;
+  /** 1 when it is made; one more with each change. */
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** What it can be found by: `name`, `task_id`, `agent_id`, `status` … */
+  readonly keys: Readonly<Record<string, string>>;
+  readonly data: JsonObject;
+}
+
+export interface RowQuery {
+  /** All of these have to be so. */
+  readonly where?: Readonly<Record<string, string>> | undefined;
+  readonly orderBy?: 'createdAt' | 'updatedAt' | undefined;
+  readonly direction?: 'asc' | 'desc' | undefined;
+  /** 50 unless told. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  /** The row after which to go on, in that order; it may be gone by now. */
+  readonly after?: { readonly at: number; readonly id: string } | undefined;
+}
+
+export interface PutOptions {
+  /** Only if the row has this version; 0: only if there is none. Whatever there is, unless told. */
+  readonly ifVersion?: number | undefined;
+}
+
+/** Small documents by table and id, with a few keys to find them by. */
+export interface Rows {
+  get(table: Table, id: string): Promise<Row | undefined>;
+  list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
+  /** Makes or replaces it. Throws `conflict` where another version, or another row with a unique key, is there. */
+  put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
+  /** False where there was none. */
+  delete(table: Table, id: string): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,1 @@
+export { type SqliteRowsOptions, sqliteRows } from './sqlite-rows.ts';

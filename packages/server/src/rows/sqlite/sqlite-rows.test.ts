@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, expect, test } from 'vitest';
+import { rowCases } from '../suite/index.ts';
+import { sqliteRows } from './sqlite-rows.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-rows-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newPath = () => join(folder, `${files++}.db`);
+
+describe('rows in SQLite keep the contract', () => {
+  const cases = rowCases({
+    isDurable: true,
+    async create(clock) {
+      const path = newPath();
+      return { open: async () => sqliteRows({ path, clock }), remove: async () => {} };
+    },
+  });
+  for (const { name, run } of cases) test(name, run);
+});
+
+describe('a file of rows', () => {
+  const counting = `
+    import { sqliteRows } from ${JSON.stringify(new URL('./sqlite-rows.ts', import.meta.url).href)};
+    const rows = sqliteRows({ path: process.argv[1] });
+    for (let done = 0; done < 50; ) {
+      const row = await rows.get('states', 'count');
+      const data = { n: (row?.data.n ?? 0) + 1 };
+      done += await rows
+        .put('states', { id: 'count', keys: {}, data }, { ifVersion: row?.version ?? 0 })
+        .then(() => 1, (error) => { if (error.code === 'conflict') return 0; throw error; });
+    }
+    await rows.close();`;
+
+  function count(path: string): Promise<number | null> {
+    const args = ['--conditions=@millrace/source', '--input-type=module', '--eval', counting, path];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    return new Promise((resolve) => child.on('exit', resolve));
+  }
+
+  test('is counted up by three processes at once, and no count is lost', async () => {
+    const path = newPath();
+    expect(await Promise.all([count(path), count(path), count(path)])).toEqual([0, 0, 0]);
+    const rows = sqliteRows({ path });
+    const row = await rows.get('states', 'count');
+    await rows.close();
+    expect(row).toMatchObject({ data: { n: 150 }, version: 150 });
+  });
+
+  test('of another program, of a later version, or that is none, is left as it is', () => {
+    const foreign = newPath();
+    const database = new DatabaseSync(foreign);
+    database.exec('CREATE TABLE notes (text TEXT)');
+    expect(() => sqliteRows({ path: foreign })).toThrow(/another program/);
+    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' });
+    database.close();
+
+    const later = newPath();
+    void sqliteRows({ path: later }).close();
+    const newer = new DatabaseSync(later);
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    expect(() => sqliteRows({ path: later })).toThrow(/version 99/);
+
+    const text = newPath();
+    writeFileSync(
+      text,
+      'a text that is long enough not to be taken for an empty database'.repeat(20),
+    );
+    expect(() => sqliteRows({ path: text })).toThrow(/not a database/);
+    expect(() => sqliteRows({ path: join(folder, 'no', 'folder.db') })).toThrow(/cannot be opened/);
+  });
+
+  test('lists by a key along its index, without sorting', async () => {
+    const path = newPath();
+    await sqliteRows({ path }).close();
+    const database = new DatabaseSync(path);
+    const { listSql } = await import('./list-sql.ts');
+    const query = { limit: 50, offset: 0, after: undefined } as const;
+    for (const orderBy of ['createdAt', 'updatedAt'] as const) {
+      for (const where of [
+        [],
+        [['agent_id', 'x']],
+        [
+          ['agent_id', 'x'],
+          ['status', 'y'],
+        ],
+      ] as const) {
+        const sql = listSql({ ...query, where, orderBy, direction: 'desc' });
+        const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+        expect(JSON.stringify(plan)).not.toMatch(/TEMP B-TREE|SCAN/);
+      }
+    }
+    database.close();
+  });
+});

@@ -1,0 +1,153 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isId, parseJson } from '@millrace/core';
+import { type Clock, systemClock } from '@millrace/log';
+import { checkRow, completeQuery } from '../check-row.ts';
+import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
+import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
+import { listSql, parametersOf } from './list-sql.ts';
+import { openRows } from './open-rows.ts';
+import { withMeaning } from './storage-error.ts';
+
+export interface SqliteRowsOptions {
+  /** The file. It is made if there is none; its folder has to be there. It cannot be that of a log. */
+  readonly path: string;
+  /** How long another process's transaction is waited for. */
+  readonly busyTimeoutMs?: number | undefined;
+  readonly clock?: Pick<Clock, 'now'> | undefined;
+}
+
+/** Rows in one file, which any number of processes of one machine may have open. */
+export function sqliteRows(options: SqliteRowsOptions): Rows {
+  return new SqliteRows(options);
+}
+
+type Stored = Readonly<Record<string, unknown>>;
+
+class SqliteRows implements Rows {
+  readonly #path: string;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #database: DatabaseSync;
+  /** By their text: there are as many as there are shapes of queries. */
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor({ path, busyTimeoutMs = 5000, clock = systemClock }: SqliteRowsOptions) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#database = withMeaning(path, () => openRows(path, busyTimeoutMs));
+  }
+
+  async get(table: Table, id: string): Promise<Row | undefined> {
+    return this.#do(() => (isId(id) ? this.#find(table, id) : undefined));
+  }
+
+  async list(table: Table, query: RowQuery = {}): Promise<readonly Row[]> {
+    const complete = completeQuery(query);
+    return this.#do(() => {
+      if (complete === undefined) return [];
+      const found = this.#prepare(listSql(complete)).all(...parametersOf(table, complete));
+      return found.map((row) => this.#toRow(table, row));
+    });
+  }
+
+  async put(
+    table: Table,
+    row: Pick<Row, 'id' | 'keys' | 'data'>,
+    options: PutOptions = {},
+  ): Promise<Row> {
+    checkRow(table, row);
+    return this.#do(() => this.#inTransaction(() => this.#put(table, row, options)));
+  }
+
+  async delete(table: Table, id: string): Promise<boolean> {
+    return this.#do(() =>
+      this.#inTransaction(() => {
+        this.#prepare('DELETE FROM row_keys WHERE tbl = ? AND id = ?').run(table, id);
+        const sql = 'DELETE FROM rows WHERE tbl = ? AND id = ?';
+        return this.#prepare(sql).run(table, id).changes > 0;
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options: PutOptions): Row {
+    const { id, keys, data } = row;
+    const before = this.#find(table, id);
+    const version = before?.version ?? 0;
+    const { ifVersion = version } = options;
+    if (ifVersion !== version) throw versionConflict(table, id, ifVersion, version);
+    this.#checkName(table, id, keys['name']);
+    const now = this.#clock.now();
+    const createdAt = before?.createdAt ?? now;
+    const updatedAt = Math.max(now, before?.updatedAt ?? now);
+    const json = [JSON.stringify(keys), JSON.stringify(data)] as const;
+    this.#prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)').run(
+      ...[table, id, version + 1, createdAt, updatedAt, ...json],
+    );
+    this.#prepare('DELETE FROM row_keys WHERE tbl = ? AND id = ?').run(table, id);
+    const insert = this.#prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
+    for (const [key, value] of Object.entries(keys))
+      insert.run(table, id, key, value, createdAt, updatedAt);
+    // Read back, so that whoever put it has no object in common with it.
+    const kept = this.#find(table, id);
+    if (kept === undefined) throw this.#damaged(table, id);
+    return kept;
+  }
+
+  #checkName(table: Table, id: string, name: string | undefined): void {
+    if (name === undefined) return;
+    const sql = "SELECT id FROM row_keys WHERE tbl = ? AND key = 'name' AND value = ? AND id <> ?";
+    if (this.#prepare(sql).get(table, name, id) !== undefined) throw nameConflict(table, name, id);
+  }
+
+  #find(table: Table, id: string): Row | undefined {
+    const row = this.#prepare('SELECT * FROM rows WHERE tbl = ? AND id = ?').get(table, id);
+    return row && this.#toRow(table, row);
+  }
+
+  #toRow(table: Table, row: Stored): Row {
+    const id = String(row['id']);
+    const keys = parseJson(String(row['keys']));
+    const data = parseJson(String(row['data']));
+    if (!keys.ok || !data.ok) throw this.#damaged(table, id);
+    return {
+      id,
+      version: Number(row['version']),
+      createdAt: Number(row['created_at']),
+      updatedAt: Number(row['updated_at']),
+      keys: keys.value as Row['keys'],
+      data: data.value as Row['data'],
+    };
+  }
+
+  #damaged(table: Table, id: string): RowsError {
+    const message = `Cannot read ${id} of ${table}: it was changed by something else. Restore a backup`;
+    return new RowsError('corrupt', message, { table, id });
+  }
+
+  #do<T>(work: () => T): T {
+    if (!this.#database.isOpen) throw closedRows();
+    return withMeaning(this.#path, work);
+  }
+
+  #inTransaction<T>(work: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const value = work();
+      this.#database.exec('COMMIT');
+      return value;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}

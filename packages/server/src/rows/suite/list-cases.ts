@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { Row, RowQuery, Rows } from '../rows.ts';
+import { type RowSpec, refuses } from './row-spec.ts';
+
+const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id).join(' ');
+
+async function fill(rows: Rows, clock: { time: number }): Promise<void> {
+  for (const [id, keys] of [
+    ['a', { agent_id: 'x', status: 'RUNNING' }],
+    ['b', { agent_id: 'y', status: 'RUNNING' }],
+    ['c', { agent_id: 'x', status: 'FAILED' }],
+    ['d', { agent_id: 'x', status: 'RUNNING' }],
+  ] as const) {
+    await rows.put('tasks', { id, keys, data: {} });
+    clock.time += 1;
+  }
+  await rows.put('tasks', { id: 'a', keys: { agent_id: 'x', status: 'RUNNING' }, data: {} });
+}
+
+export const listCases: readonly RowSpec[] = [
+  {
+    name: 'rows are listed by keys, in the order of either time, in either direction',
+    async run({ rows, clock }) {
+      await fill(rows, clock);
+      const ids = async (query?: RowQuery) => idsOf(await rows.list('tasks', query));
+      assert.equal(await ids(), 'a b c d');
+      assert.equal(await ids({ direction: 'desc' }), 'd c b a');
+      assert.equal(await ids({ orderBy: 'updatedAt', direction: 'desc' }), 'a d c b');
+      assert.equal(await ids({ where: { agent_id: 'x' } }), 'a c d');
+      assert.equal(await ids({ where: { agent_id: 'x' }, orderBy: 'updatedAt' }), 'c d a');
+      assert.equal(await ids({ where: { agent_id: 'x', status: 'RUNNING' } }), 'a d');
+      assert.equal(await ids({ where: { agent_id: 'nobody' } }), '');
+      assert.equal(await ids({ where: { colour: 'x' } }), '');
+      assert.equal(await ids({ where: { agent_id: '\ud800' } }), '');
+      assert.equal(await ids({ limit: 2, offset: 1 }), 'b c');
+      assert.equal(await ids({ limit: 0 }), '');
+    },
+  },
+  {
+    name: 'a change of keys changes what finds it',
+    async run({ rows }) {
+      await rows.put('tasks', { id: 'a', keys: { status: 'RUNNING' }, data: {} });
+      await rows.put('tasks', { id: 'a', keys: { status: 'FAILED' }, data: {} });
+      assert.equal(idsOf(await rows.list('tasks', { where: { status: 'RUNNING' } })), '');
+      assert.equal(idsOf(await rows.list('tasks', { where: { status: 'FAILED' } })), 'a');
+    },
+  },
+  {
+    name: 'a list goes on after any row, also one that is gone, and among rows of one moment',
+    async run({ rows, clock }) {
+      const ids = ['a', 'b', 'é', 'z', '\ufffd', '😀'];
+      for (const id of ids) await rows.put('spans', { id, keys: { trace_id: 't' }, data: {} });
+      await rows.delete('spans', 'b');
+      for (const where of [undefined, { trace_id: 't' }]) {
+        const after = async (id: string, direction: 'asc' | 'desc') =>
+          idsOf(await rows.list('spans', { where, direction, after: { at: clock.time, id } }));
+        assert.equal(await after('b', 'asc'), 'é z \ufffd 😀'.split(' ').sort(byBytes).join(' '));
+        assert.equal(await after('b', 'desc'), 'a');
+        assert.equal(await after('😀', 'asc'), '');
+      }
+    },
+  },
+  {
+    name: 'fifty rows come unless more are asked for, and a thousand is the most',
+    async run({ rows }) {
+      for (let n = 0; n < 60; n++)
+        await rows.put('agents', { id: `agent ${n}`, keys: {}, data: {} });
+      assert.equal((await rows.list('agents')).length, 50);
+      assert.equal((await rows.list('agents', { limit: 1000 })).length, 60);
+      for (const query of [{ limit: -1 }, { limit: 1001 }, { offset: 1.5 }, { limit: Number.NaN }])
+        await refuses('bad_row', rows.list('agents', query));
+    },
+  },
+];
+
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));

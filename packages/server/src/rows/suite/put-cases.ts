@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import type { JsonObject } from '@millrace/core';
+import { type RowSpec, refuses } from './row-spec.ts';
+
+const row = (id: string, data: JsonObject = {}, keys: Record<string, string> = {}) => ({
+  id,
+  keys,
+  data,
+});
+
+export const putCases: readonly RowSpec[] = [
+  {
+    name: 'a row is what was put, at version 1, made and changed now',
+    async run({ rows, clock }) {
+      const put = await rows.put('tasks', row('a', { n: [1, null, 'é'] }, { status: 'RUNNING' }));
+      assert.deepEqual(put, {
+        ...row('a', { n: [1, null, 'é'] }, { status: 'RUNNING' }),
+        version: 1,
+        createdAt: clock.time,
+        updatedAt: clock.time,
+      });
+      assert.deepEqual(await rows.get('tasks', 'a'), put);
+      assert.equal(await rows.get('agents', 'a'), undefined);
+    },
+  },
+  {
+    name: 'a second put raises the version, and keeps when it was made',
+    async run({ rows, clock }) {
+      const first = await rows.put('tasks', row('a'));
+      clock.time += 10;
+      const second = await rows.put('tasks', row('a', { n: 2 }));
+      assert.deepEqual([second.version, second.createdAt], [2, first.createdAt]);
+      assert.equal(second.updatedAt, clock.time);
+      clock.time -= 100;
+      assert.equal((await rows.put('tasks', row('a'))).updatedAt, second.updatedAt);
+    },
+  },
+  {
+    name: 'a put with a version changes that version alone',
+    async run({ rows }) {
+      await rows.put('states', row('a', { n: 1 }), { ifVersion: 0 });
+      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 0 }));
+      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 2 }));
+      await refuses('conflict', rows.put('states', row('b'), { ifVersion: 1 }));
+      assert.deepEqual((await rows.get('states', 'a'))?.data, { n: 1 });
+      assert.equal(await rows.get('states', 'b'), undefined);
+      assert.equal((await rows.put('states', row('a'), { ifVersion: 1 })).version, 2);
+    },
+  },
+  {
+    name: 'of many puts with one version, one is done',
+    async run({ rows }) {
+      await rows.put('states', row('a'));
+      const tries = Array.from({ length: 20 }, (_, n) =>
+        rows.put('states', row('a', { n }), { ifVersion: 1 }),
+      );
+      const done = (await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled');
+      assert.equal(done.length, 1);
+      assert.equal((await rows.get('states', 'a'))?.version, 2);
+    },
+  },
+  {
+    name: 'a name is had once in a table, and is free when it was given up',
+    async run({ rows }) {
+      await rows.put('tasks', row('a', {}, { name: 'demo' }));
+      await refuses('conflict', rows.put('tasks', row('b', {}, { name: 'demo' })));
+      assert.equal(await rows.get('tasks', 'b'), undefined);
+      await rows.put('agents', row('b', {}, { name: 'demo' }));
+      await rows.put('tasks', row('a', { again: true }, { name: 'demo' }));
+      await rows.put('tasks', row('a', {}, { name: 'other' }));
+      await rows.put('tasks', row('b', {}, { name: 'demo' }));
+      await rows.delete('tasks', 'b');
+      await rows.put('tasks', row('c', {}, { name: 'demo' }));
+    },
+  },
+  {
+    name: 'a deleted row is gone, and a new one starts at version 1',
+    async run({ rows }) {
+      await rows.put('spans', row('a', {}, { trace_id: 't' }));
+      assert.equal(await rows.delete('spans', 'a'), true);
+      assert.equal(await rows.delete('spans', 'a'), false);
+      assert.equal(await rows.get('spans', 'a'), undefined);
+      assert.deepEqual(await rows.list('spans', { where: { trace_id: 't' } }), []);
+      assert.equal((await rows.put('spans', row('a'))).version, 1);
+    },
+  },
+  {
+    name: '__proto__ is data like any other',
+    async run({ rows }) {
+      const data = JSON.parse('{"__proto__":{"isAdmin":true},"constructor":1}') as JsonObject;
+      await rows.put('states', row('a', data));
+      const found = await rows.get('states', 'a');
+      assert.equal(JSON.stringify(found?.data), JSON.stringify(data));
+      assert.equal(Object.hasOwn(found?.data ?? {}, '__proto__'), true);
+    },
+  },
+  {
+    name: 'what was given and what was got can be changed without changing what is kept',
+    async run({ rows }) {
+      const data = { list: [1] };
+      const put = await rows.put('states', row('a', data));
+      data.list.push(2);
+      (put.data as { list: number[] }).list.push(3);
+      assert.deepEqual((await rows.get('states', 'a'))?.data, { list: [1] });
+    },
+  },
+  {
+    name: 'what could not be read back or found is refused',
+    async run({ rows }) {
+      const deep = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) as never;
+      await refuses('bad_row', rows.put('tasks', row('')));
+      await refuses('bad_row', rows.put('tasks', row('a\0b')));
+      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '' })));
+      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '\ud800' })));
+      await refuses('bad_row', rows.put('tasks', row('a', {}, { "a' OR 1": 'x' })));
+      await refuses('bad_row', rows.put('tasks', row('a', { deep })));
+      await refuses('bad_row', rows.put('tasks', row('a', { no: undefined as never })));
+      assert.equal(await rows.get('tasks', '\ud800'), undefined);
+    },
+  },
+];

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { type RowSpec, refuses } from './row-spec.ts';
+
+export const sharedCases: readonly RowSpec[] = [
+  {
+    name: 'closed rows say so, and closing twice is fine',
+    async run({ rows }) {
+      await rows.close();
+      await rows.close();
+      await refuses('closed', rows.get('tasks', 'a'));
+      await refuses('closed', rows.list('tasks'));
+      await refuses('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
+      await refuses('closed', rows.delete('tasks', 'a'));
+    },
+  },
+  {
+    name: 'what one wrote the next one reads, and versions hold between them',
+    needsDurable: true,
+    async run({ rows, another }) {
+      const other = await another();
+      await rows.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 1 } });
+      assert.deepEqual((await other.get('tasks', 'a'))?.data, { n: 1 });
+      await other.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 2 } });
+      await refuses(
+        'conflict',
+        rows.put('tasks', { id: 'a', keys: {}, data: {} }, { ifVersion: 1 }),
+      );
+      const taken = { id: 'b', keys: { name: 'demo' }, data: {} };
+      await refuses('conflict', rows.put('tasks', taken));
+      await rows.close();
+      const later = await another();
+      assert.deepEqual((await later.get('tasks', 'a'))?.data, { n: 2 });
+    },
+  },
+];

@@ -1,0 +1,15 @@
+import { agentEvents, encodeEvent } from '@millrace/core';
+import { numberFrames } from './frame-ids.ts';
+import type { FrameView } from './frame-view.ts';
+
+/** Agent events. */
+export const eventsView: FrameView = {
+  name: 'events',
+  settles: true,
+  frames: (before, record, after) =>
+    numberFrames(
+      record.offset,
+      agentEvents(before, record, after).map((event) => ({ data: encodeEvent(event) })),
+    ),
+  restate: () => [],
+};

@@ -1,0 +1,65 @@
+import type { Batch, DeltaRecord, LogRecord, SessionId } from '@millrace/core';
+import { merge } from '@millrace/core';
+import type { Log } from '@millrace/log';
+
+/**
+ * The log may put the appends of one part together across those of another. Then the offset of such
+ * an append is no place to resume at, and this says so (or that it could be, where it cannot tell).
+ */
+export function isExact({ after, records }: Batch): boolean {
+  let start = after;
+  let length = 0;
+  for (const record of records) {
+    if (isAppend(record)) {
+      length++;
+      if (length > 1 && record.offset - start > length) return false;
+    } else {
+      start = record.offset;
+      length = 0;
+    }
+  }
+  return true;
+}
+
+/** The same records as the log has them, none put together. */
+export async function readExact(log: Log, session: SessionId, batch: Batch): Promise<Batch> {
+  const { after, through } = batch;
+  const records: LogRecord[] = [];
+  for (let cursor = after; cursor < through; ) {
+    const page = await log.read(session, { from: cursor });
+    for (const record of page.records) if (record.offset <= through) records.push(record);
+    if (page.through <= cursor) break;
+    cursor = page.through;
+  }
+  return { after, through, records };
+}
+
+/** Appends of one part that follow each other, put together: every offset stays a place to resume at. */
+export function mergeNeighbours(records: readonly LogRecord[]): readonly LogRecord[] {
+  const merged: LogRecord[] = [];
+  for (let index = 0; index < records.length; ) {
+    const end = endOfRun(records, index);
+    if (end - index < 2) merged.push(...records.slice(index, end));
+    else merged.push(...merge(records.slice(index, end)));
+    index = end;
+  }
+  return merged;
+}
+
+function endOfRun(records: readonly LogRecord[], start: number): number {
+  const first = records[start];
+  let end = start + 1;
+  if (first === undefined || !isAppend(first)) return end;
+  for (let next = records[end]; next !== undefined; next = records[++end]) {
+    if (!isAppend(next) || next.delta.partId !== first.delta.partId) break;
+  }
+  return end;
+}
+
+type Append = DeltaRecord & {
+  readonly delta: Extract<DeltaRecord['delta'], { type: 'append_text' | 'append_bytes' }>;
+};
+
+export function isAppend(record: LogRecord): record is Append {
+  return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
+}

@@ -1,0 +1,124 @@
+import {
+  type Batch,
+  emptyState,
+  encodeRecord,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type SessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { type Cursor, cursorId } from './cursor.ts';
+import { isAppend, mergeNeighbours } from './exact-batch.ts';
+import type { FrameView } from './frame-view.ts';
+import { type History, unfit } from './history.ts';
+import { type Step, type Told, tell } from './told.ts';
+
+/** Of one replay: who is behind asks again from where it ends. */
+const replayLength = 2 ** 18;
+
+/** What the log has after a place, up to an offset or less; undefined where that cannot be told yet. */
+export async function replayLog(
+  log: Log,
+  view: FrameView,
+  history: History,
+  { cursor, through }: { readonly cursor: Cursor; readonly through: number },
+): Promise<Told | undefined> {
+  const { offset, k } = cursor;
+  const seen = k === undefined ? offset : offset - 1;
+  const state = history.before(seen);
+  const { records, end } = await readUpTo(log, state, seen, through);
+  if (end > history.state.through) return undefined;
+  const isSeen = (record: LogRecord) => record.offset <= seen;
+  const skip = k === undefined ? undefined : { offset, id: cursorId(cursor) };
+  const later = records.filter((record) => !isSeen(record));
+  return replay(view, { state, seen: records.filter(isSeen), later, after: seen, end, skip });
+}
+
+/** What somebody without a cursor is told: finished turns as what came of them. */
+export function replaySettled(view: FrameView, history: History, after: number): Told {
+  const { records, state } = history;
+  const start = records.findIndex(({ offset }) => offset > after);
+  const later = start < 0 ? [] : upToLength(records, start, history);
+  const seen = start < 0 ? records : records.slice(0, start);
+  const isAll = start < 0 || start + later.length === records.length;
+  const end = isAll ? state.through : (later.at(-1)?.offset ?? state.through);
+  return replay(view, { state: emptyState(state.session), seen, later, after, end });
+}
+
+interface Replayed {
+  readonly state: FoldState;
+  readonly seen: readonly LogRecord[];
+  readonly later: readonly LogRecord[];
+  readonly after: number;
+  readonly end: number;
+  readonly skip?: { readonly offset: number; readonly id: string } | undefined;
+}
+
+function replay(view: FrameView, { state, seen, later, after, end, skip }: Replayed): Told {
+  const folder = new Folder(state);
+  add(folder, { after: state.through, through: Math.max(after, state.through), records: seen });
+  const steps: Step[] = [];
+  const records = mergeNeighbours(later);
+  for (const record of records) {
+    const { through } = folder.state;
+    add(folder, { after: through, through: record.offset, records: [record] }, steps);
+  }
+  const batch = { after, through: end, records };
+  const [told] = tell(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
+  return told ?? { after, through: end, bytes: Buffer.alloc(0) };
+}
+
+function add(folder: Folder, batch: Batch, steps?: Step[]): void {
+  const folded = folder.addBatch(batch, (before, record, after) => {
+    steps?.push({ before, record, after });
+  });
+  if (folded.outcome !== 'gap') return;
+  throw unfit(folder.state.session, batch.after);
+}
+
+/** The records after a state, up to an offset or until it is enough; settled turns are not cut. */
+async function readUpTo(
+  log: Log,
+  { session, through: from }: { readonly session: SessionId; readonly through: number },
+  seen: number,
+  through: number,
+): Promise<{ readonly records: readonly LogRecord[]; readonly end: number }> {
+  const read: LogRecord[] = [];
+  let cursor = from;
+  while (cursor < through && cursor <= seen) {
+    const page = await log.read(session, { from: cursor, maxBytes: replayLength });
+    for (const record of page.records) read.push(record);
+    if (page.through <= cursor) throw unfit(session, cursor);
+    cursor = page.through;
+  }
+  // No page ends inside a settled turn, so the snapshot around an offset is on its page.
+  const end = read.reduce((found, record) => Math.max(found, endOfCover(record)), 0);
+  const last = Math.max(end, Math.min(through, cursor));
+  return { records: read.filter(({ offset }) => offset <= last), end: last };
+
+  function endOfCover({ fact, offset }: LogRecord): number {
+    return fact?.type === 'snapshot' && fact.covers[0] <= through && offset > through ? offset : 0;
+  }
+}
+
+/** As many as make a piece, ending where no settled turn is cut. */
+function upToLength(
+  records: readonly LogRecord[],
+  start: number,
+  history: History,
+): readonly LogRecord[] {
+  let length = 0;
+  for (let index = start; index < records.length; index++) {
+    const record = records[index];
+    if (record === undefined) break;
+    length += roughLength(record);
+    const isEnough = length >= replayLength && !history.isSettled(record.offset);
+    if (isEnough) return records.slice(start, index + 1);
+  }
+  return records.slice(start);
+}
+
+function roughLength(record: LogRecord): number {
+  return isAppend(record) ? record.delta.chunk.length + 200 : encodeRecord(record).length;
+}

@@ -1,0 +1,50 @@
+import type { SessionId } from '@millrace/core';
+import { uiHeaders } from '../ui/ui-view.ts';
+import type { Task } from '../wire/task.ts';
+import type { Frame, ViewName } from './frame-view.ts';
+import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
+
+// What a stream says that is not in the log. None of it has an id, and nothing depends on hearing it once.
+
+/** What a stream of a view begins with, besides what all of them do. */
+export function headersOf(view: ViewName): Readonly<Record<string, string>> {
+  return view === 'ui' ? { ...sseHeaders, ...uiHeaders } : sseHeaders;
+}
+
+/** The first frame: Agentex's clients wait for it. */
+export function opening(view: ViewName, session: SessionId): string {
+  return view === 'updates'
+    ? encodeFrame({ data: JSON.stringify({ type: 'connected', taskId: session }) })
+    : '';
+}
+
+/** The task's row as it is now; empty where the view has no word for it. */
+export function taskUpdated(view: ViewName, task: Task): string {
+  const data = JSON.stringify({ type: 'task_updated', task });
+  switch (view) {
+    case 'updates':
+      return encodeFrame({ data });
+    case 'records':
+    case 'events':
+      return encodeFrame({ event: 'task_updated', data });
+    case 'ui':
+      return '';
+  }
+}
+
+/** The last frame: who reads it need not come back. */
+export function ending(view: ViewName, reason: string): string {
+  switch (view) {
+    case 'updates':
+    case 'ui':
+      // Their clients take whatever they do not know for a fault, and know by other frames that it is over.
+      return encodeComment(`end ${reason}`);
+    case 'records':
+    case 'events':
+      return encodeFrame(endFrame(reason));
+  }
+}
+
+function endFrame(reason: string): Frame {
+  return { event: 'end', data: JSON.stringify({ reason }) };
+}

@@ -1,0 +1,141 @@
+import type { Ids } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import { AgentDirectory } from '../agents/agent-directory.ts';
+import { AgentKeys } from '../agents/agent-keys.ts';
+import { AgentRows } from '../agents/agent-rows.ts';
+import { agentService } from '../agents/agent-service.ts';
+import { assertSameLog } from '../agents/assert-same-log.ts';
+import { AsyncRunner } from '../agents/async-runner.ts';
+import { LoopRunner } from '../agents/loop-runner.ts';
+import type { RemoteLimits } from '../agents/remote-call.ts';
+import { RemoteHealth } from '../agents/remote-health.ts';
+import type { RunnerOptions } from '../agents/runner-options.ts';
+import type { ServedAgent } from '../agents/served-agent.ts';
+import { SyncRunner } from '../agents/sync-runner.ts';
+import { TaskWorks } from '../agents/task-works.ts';
+import { spanId } from '../agents/tracing.ts';
+import type { TaskService } from '../routes/service.ts';
+import type { Rows } from '../rows/rows.ts';
+import { eventPlace, listEvents, readEvent } from './event-log.ts';
+import { Journals } from './journals.ts';
+import { messageService, type UseJournal } from './message-service.ts';
+import { recoverTasks } from './recover-tasks.ts';
+import { noSuch } from './row-errors.ts';
+import { spanService } from './span-rows.ts';
+import { stateService } from './state-rows.ts';
+import { TaskChanges } from './task-changes.ts';
+import { TaskRows } from './task-rows.ts';
+import { TaskStops } from './task-stops.ts';
+import { tasksService } from './tasks-service.ts';
+import { trackerService } from './tracker-rows.ts';
+
+export interface TaskServiceOptions {
+  readonly agents: readonly ServedAgent[];
+  readonly log: Log;
+  readonly rows: Rows;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** What the keys of remote agents follow from. Theirs are good as long as it is the same. */
+  readonly secret: string | Uint8Array;
+  /** How long what was told to stop is waited for. */
+  readonly graceMs?: number | undefined;
+  /** A task's lease is given back when nothing was written for so long. */
+  readonly idleMs?: number | undefined;
+  readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
+  readonly remote?: RemoteLimits | undefined;
+  /** Hears what is odd and changes nothing. Never content. */
+  readonly onDiagnostic?: ((problem: string) => void) | undefined;
+}
+
+export interface RunningTaskService extends TaskService {
+  /** Tells of tasks' rows, in this process. */
+  readonly changes: Pick<TaskChanges, 'listen'>;
+  /** Takes up what was left by processes that are gone. */
+  start(): Promise<void>;
+  /** Takes no more work, and stops what goes on in bounded time; what was said is kept. */
+  close(): Promise<void>;
+}
+
+export function createTaskService(options: TaskServiceOptions): RunningTaskService {
+  const { log, rows, clock, ids, graceMs = 5000, idleMs, onDiagnostic = () => {} } = options;
+  const changes = new TaskChanges();
+  const tasks = new TaskRows(rows, ids, changes);
+  const agents = new AgentRows(rows, ids, () => clock.now());
+  const keys = new AgentKeys(options.secret);
+  const directory = new AgentDirectory({
+    ...{ rows: agents, served: options.agents, keys, clock, onDiagnostic, limits: options.remote },
+  });
+  const onMended = (taskId: string) => failInterrupted(taskId, tasks, directory);
+  const journals = new Journals({ log, clock, ids, idleMs, onMended });
+  const works = new TaskWorks(clock, graceMs);
+  const spans = spanService(rows, () => spanId(ids.execution()));
+  const trackers = trackerService(rows);
+  const shared: RunnerOptions = {
+    ...{ log, rows, clock, ids, spans, trackers, tasks, journals, works, graceMs, onDiagnostic },
+  };
+  const sync = new SyncRunner(shared);
+  const async = new AsyncRunner(shared, async (agentId) => {
+    const found = await directory.find(agentId);
+    return found?.agent.type === 'async' ? { info: found.info, agent: found.agent } : undefined;
+  });
+  const loops = new LoopRunner(shared);
+  const running = { ...shared, directory, async, loops };
+  const stops = new TaskStops(running);
+  const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
+  const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
+  const use: UseJournal = async (taskId, work) => {
+    const { agentId } = await tasks.get({ id: taskId });
+    const isMending = (await directory.find(agentId))?.agent.type !== 'loop';
+    return journals.use(taskId, work, { isMending });
+  };
+  const assertTask = async (taskId: string, agentId: string) => {
+    const kept = await tasks.get({ id: taskId });
+    if (kept.agentId !== agentId) throw noSuch('agent', agentId);
+  };
+  return {
+    changes,
+    agents: agentService({ rows, agents, tasks, directory, keys }),
+    tasks: tasksService({ ...running, agents, sync, stops }),
+    messages: messageService(use, ids),
+    events: {
+      async get(id) {
+        const place = eventPlace(id);
+        const kept = place && (await tasks.find({ id: place.taskId }));
+        if (place === undefined || kept === undefined) throw noSuch('event', id);
+        return readEvent(log, kept.agentId, place);
+      },
+      async list(query) {
+        await assertTask(query.taskId, query.agentId);
+        return listEvents(log, query);
+      },
+    },
+    states: stateService(rows, assertTask),
+    spans,
+    trackers,
+    async start() {
+      for (const agent of options.agents)
+        if (agent.type === 'loop') await assertSameLog(log, agent, ids);
+      await directory.start();
+      await recoverTasks(running);
+      health.start();
+    },
+    async close() {
+      await Promise.all([works.close(), loops.close(), health.stop()]);
+      await journals.close();
+    },
+  };
+}
+
+/** Nobody goes on with an answer whose process died; an async agent gets its events again. */
+async function failInterrupted(
+  taskId: string,
+  tasks: TaskRows,
+  directory: AgentDirectory,
+): Promise<void> {
+  const kept = await tasks.find({ id: taskId });
+  const agent = kept && (await directory.find(kept.agentId))?.agent;
+  if (agent?.type !== 'sync') return;
+  const reason =
+    'interrupted: the process that answered died. What it said is kept; send a message to go on';
+  await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+}

@@ -1,0 +1,60 @@
+import type { Listed, Page } from '../routes/service.ts';
+import { cursorOf, positionOf } from '../rows/cursor.ts';
+import type { Row, RowQuery, Rows, Table } from '../rows/rows.ts';
+
+export interface RowList<T> {
+  readonly table: Table;
+  readonly where: Readonly<Record<string, string | undefined>>;
+  /** What cannot be asked of the rows themselves. */
+  readonly fits?: ((row: Row) => boolean) | undefined;
+  readonly show: (row: Row) => T;
+}
+
+/** How many rows are looked at for one page, whatever is looked for. */
+const maxLooked = 10_000;
+const mostAtOnce = 500;
+
+/** One page of a list. Where rows are sorted out, it goes on reading until the page is full. */
+export async function listRows<T>(
+  rows: Rows,
+  { table, where, fits = () => true, show }: RowList<T>,
+  page: Page,
+): Promise<Listed<T>> {
+  const { limit, pageNumber, cursor, direction } = page;
+  const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
+  let skipped = cursor === undefined ? (pageNumber - 1) * limit : 0;
+  let after = cursor === undefined ? undefined : positionOf(cursor);
+  const found: Row[] = [];
+  for (let looked = 0; looked < maxLooked; ) {
+    const some = await rows.list(table, {
+      ...{ where: given(where), orderBy, direction, after },
+      limit: Math.min(mostAtOnce, skipped + limit + 1 - found.length),
+    });
+    for (const row of some) {
+      after = { at: row[orderBy], id: row.id };
+      if (!fits(row)) continue;
+      if (skipped > 0) skipped--;
+      else if (found.length === limit) return listed(found, orderBy, show);
+      else found.push(row);
+    }
+    looked += some.length;
+    if (some.length === 0) break;
+  }
+  return { data: found.map(show), next: null };
+}
+
+function listed<T>(
+  found: readonly Row[],
+  orderBy: 'createdAt' | 'updatedAt',
+  show: (row: Row) => T,
+): Listed<T> {
+  const last = found.at(-1);
+  return { data: found.map(show), next: last === undefined ? null : cursorOf(last, orderBy) };
+}
+
+function given(where: RowList<unknown>['where']): RowQuery['where'] {
+  const set = Object.entries(where).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(set);
+}

@@ -1,0 +1,163 @@
+import type { Ids, JsonObject } from '@millrace/core';
+import { ServerError } from '../http/server-error.ts';
+import type { CreateTask, UpdateTask } from '../routes/request-bodies.ts';
+import type { Listed, Ref, TaskQuery } from '../routes/service.ts';
+import type { Row, Rows } from '../rows/rows.ts';
+import type { Task, TaskStatus } from '../wire/task.ts';
+import { changeRow } from './change-row.ts';
+import { isoTime } from './iso-time.ts';
+import { listRows } from './list-rows.ts';
+import { isConflict, noSuch, rowRefusal } from './row-errors.ts';
+import type { TaskChanges } from './task-changes.ts';
+
+/** A task, and whose it is. */
+export interface KeptTask {
+  readonly task: Task;
+  readonly agentId: string;
+}
+
+type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
+
+/** The rows of tasks. Whoever wants to hear of their changes is told. */
+export class TaskRows {
+  readonly #rows: Rows;
+  readonly #ids: Ids;
+  readonly #changes: TaskChanges;
+
+  constructor(rows: Rows, ids: Ids, changes: TaskChanges) {
+    this.#rows = rows;
+    this.#ids = ids;
+    this.#changes = changes;
+  }
+
+  /** The task that has the name, even one that was deleted; else a new one. */
+  async create(
+    agentId: string,
+    { name = null, params = null, task_metadata = null }: CreateTask,
+  ): Promise<KeptTask & { readonly isNew: boolean }> {
+    const known = name === null ? undefined : await this.#named(name);
+    if (known !== undefined)
+      return { ...(await this.#again(agentId, known, params)), isNew: false };
+    const fields: Fields = {
+      ...{ name, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task created' },
+    };
+    try {
+      const made = { id: this.#ids.session(), ...contentOf(agentId, fields) };
+      const row = await this.#rows.put('tasks', made, { ifVersion: 0 });
+      return { ...keptTask(row), isNew: true };
+    } catch (error) {
+      // Somebody else was quicker to take the name.
+      const taken = isConflict(error) && name !== null ? await this.#named(name) : undefined;
+      if (taken === undefined) throw rowRefusal(error);
+      return { ...(await this.#again(agentId, taken, params)), isNew: false };
+    }
+  }
+
+  /** Undefined where there is none, or it was deleted. */
+  async find(ref: Ref): Promise<KeptTask | undefined> {
+    const row = 'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#named(ref.name);
+    const kept = row && keptTask(row);
+    return kept?.task.status === 'DELETED' ? undefined : kept;
+  }
+
+  async get(ref: Ref): Promise<KeptTask> {
+    const kept = await this.find(ref);
+    if (kept === undefined) throw noSuch('task', 'id' in ref ? ref.id : ref.name);
+    return kept;
+  }
+
+  list({ agentId, status, metadata, ...page }: TaskQuery): Promise<Listed<KeptTask>> {
+    const shown = status === undefined ? { is_shown: 'yes' } : { status };
+    return listRows(
+      this.#rows,
+      {
+        table: 'tasks',
+        where: { agent_id: agentId, ...shown },
+        fits: (row) => metadata === undefined || hasAll(row.data['task_metadata'], metadata),
+        show: keptTask,
+      },
+      page,
+    );
+  }
+
+  update(id: string, { task_metadata, merge_params }: UpdateTask): Promise<Task> {
+    return this.#change(id, (task) => ({
+      ...(task_metadata != null && { task_metadata }),
+      ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
+    }));
+  }
+
+  /** What `next` gives of what it is; undefined leaves it as it is. */
+  setStatus(
+    id: string,
+    next: (status: TaskStatus) => TaskStatus | undefined,
+    reason: string | null,
+  ): Promise<Task> {
+    return this.#change(id, (task) => {
+      const status = next(task.status ?? 'RUNNING');
+      return status === undefined ? undefined : { status, status_reason: reason };
+    });
+  }
+
+  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
+      const { task, agentId } = keptTask(before);
+      const changed = change(task);
+      if (changed === undefined || isSame(task, changed)) return undefined;
+      const { id: _, created_at, updated_at, ...fields } = task;
+      return contentOf(agentId, { ...fields, ...changed });
+    });
+    const { task } = keptTask(row);
+    if (isChanged) this.#changes.tell(task);
+    return task;
+  }
+
+  async #named(name: string): Promise<Row | undefined> {
+    const [row] = await this.#rows.list('tasks', { where: { name }, limit: 1 });
+    return row;
+  }
+
+  async #again(agentId: string, row: Row, params: CreateTask['params']): Promise<KeptTask> {
+    const kept = keptTask(row);
+    if (kept.agentId !== agentId) throw anothersName(kept);
+    if (params == null) return kept;
+    const task = await this.#change(row.id, () => ({ params }));
+    return { ...kept, task };
+  }
+}
+
+function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+  const { name, status } = fields;
+  const keys = {
+    agent_id: agentId,
+    status: status ?? 'RUNNING',
+    ...(name !== null && { name }),
+    ...(status !== 'DELETED' && { is_shown: 'yes' }),
+  };
+  return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
+}
+
+function keptTask({ id, createdAt, updatedAt, data }: Row): KeptTask {
+  const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
+  const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
+  return { task: { id, ...fields, ...times }, agentId: agent_id };
+}
+
+function isSame(task: Task, changed: Partial<Fields>): boolean {
+  return Object.entries(changed).every(
+    ([key, value]) => JSON.stringify(task[key as keyof Task]) === JSON.stringify(value),
+  );
+}
+
+function hasAll(data: unknown, wanted: JsonObject): boolean {
+  const have = (data ?? {}) as JsonObject;
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(have[key]) === JSON.stringify(value),
+  );
+}
+
+function anothersName({ task }: KeptTask): ServerError {
+  const message = `Cannot use the name of task ${task.id}: it belongs to another agent. Choose another name`;
+  return new ServerError('conflict', message, { task: task.id });
+}

@@ -1,0 +1,169 @@
+import { type JsonObject, sessionId } from '@millrace/core';
+import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
+import type { AgentRows } from '../agents/agent-rows.ts';
+import type { AsyncRunner } from '../agents/async-runner.ts';
+import type { LoopRunner } from '../agents/loop-runner.ts';
+import type { RunnerOptions } from '../agents/runner-options.ts';
+import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
+import { ServerError } from '../http/server-error.ts';
+import type { SendEvent, SendMessage } from '../routes/request-bodies.ts';
+import type { TasksService } from '../routes/service.ts';
+import type { AgentInfo } from '../wire/agent-info.ts';
+import type { TaskEvent } from '../wire/task-event.ts';
+import { eventId, readEvent } from './event-log.ts';
+import { isoTime } from './iso-time.ts';
+import { noSuch } from './row-errors.ts';
+import type { EventCommand } from './task-journal.ts';
+import type { KeptTask } from './task-rows.ts';
+import { assertUsable } from './task-status.ts';
+import type { TaskStops } from './task-stops.ts';
+import { makeTracker } from './tracker-rows.ts';
+
+export interface TasksServiceOptions extends RunnerOptions {
+  readonly agents: AgentRows;
+  readonly directory: AgentDirectory;
+  readonly sync: SyncRunner;
+  readonly async: AsyncRunner;
+  readonly loops: LoopRunner;
+  readonly stops: TaskStops;
+}
+
+export function tasksService(options: TasksServiceOptions): TasksService {
+  const { tasks, directory, sync, loops, works, ids, stops } = options;
+  return {
+    async create(agentId, body) {
+      works.assertOpen();
+      const { agent } = await directory.get(agentId);
+      return (await created(options, agentId, agent, body)).task;
+    },
+    async sendMessage(agentId, { content, ...body }) {
+      works.assertOpen();
+      const { info, agent } = await directory.get(agentId);
+      if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
+      const kept = await taskFor(options, agentId, agent, body);
+      assertUsable(kept.task.id, kept.task.status ?? 'RUNNING');
+      if (agent.type === 'loop') return loops.answer(kept, agent, content);
+      return sync.answer({ taskId: kept.task.id, info, agent, content });
+    },
+    async sendEvent(agentId, body, key) {
+      works.assertOpen();
+      const { info, agent } = await directory.get(agentId);
+      if (agent.type === 'sync') throw wrongMethod(info, 'send an event', 'message/send');
+      const kept = await namedTask(options, agentId, body);
+      const name = key === undefined ? `server:${ids.execution()}` : `event:${key}`;
+      return sent(options, kept, agent, body.content ?? null, name);
+    },
+    async submit(taskId, command, key) {
+      const kept = await tasks.get({ id: taskId });
+      const { info, agent } = await directory.get(kept.agentId);
+      if (agent.type !== 'loop')
+        throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
+      const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
+      return loops.submit(kept, agent, command, name);
+    },
+    async get(ref) {
+      const { task, agentId } = await tasks.get(ref);
+      return { ...task, agents: await agentsOf(options, agentId) };
+    },
+    async list(query) {
+      const { data, next } = await tasks.list(query);
+      const known = new Map<string, AgentInfo[]>();
+      for (const { agentId } of data)
+        if (!known.has(agentId)) known.set(agentId, await agentsOf(options, agentId));
+      const shown = data.map(({ task: { params, ...task }, agentId }) => ({
+        ...task,
+        agents: known.get(agentId) ?? [],
+      }));
+      return { data: shown, next };
+    },
+    async update(id, body) {
+      await tasks.get({ id });
+      return tasks.update(id, body);
+    },
+    delete: (id) => stops.delete(id),
+    change: (id, change, reason) => stops.change(id, change, reason),
+  };
+}
+
+async function created(
+  { tasks, rows, async }: TasksServiceOptions,
+  agentId: string,
+  agent: FoundAgent['agent'],
+  body: Parameters<TasksService['create']>[1],
+): Promise<KeptTask> {
+  const kept = await tasks.create(agentId, body);
+  const { task, isNew } = kept;
+  if (isNew) {
+    await makeTracker(rows, task.id, agentId);
+    if (agent.type === 'async' && agent.onTaskCreate !== undefined) await async.created(task.id);
+    return kept;
+  }
+  if (task.status !== 'INTERRUPTED') return kept;
+  const resumed = await tasks.setStatus(task.id, () => 'RUNNING', null);
+  if (agent.type === 'async') async.wake(task.id);
+  return { ...kept, task: resumed };
+}
+
+type TaskName = Pick<SendMessage, 'task_id' | 'task_name'>;
+
+/** The one that is named, or a new one. */
+async function taskFor(
+  options: TasksServiceOptions,
+  agentId: string,
+  agent: FoundAgent['agent'],
+  { task_id, task_name, task_params }: Omit<SendMessage, 'content'>,
+): Promise<KeptTask> {
+  if (task_id != null) return namedTask(options, agentId, { task_id });
+  return created(options, agentId, agent, { name: task_name, params: task_params });
+}
+
+async function namedTask(
+  { tasks }: TasksServiceOptions,
+  agentId: string,
+  { task_id, task_name }: TaskName,
+): Promise<KeptTask> {
+  if ((task_id == null) === (task_name == null)) {
+    const message = 'Cannot tell which task is meant: send either task_id or task_name';
+    throw new ServerError('invalid', message);
+  }
+  const kept = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
+  // To this agent there is no such task.
+  if (kept.agentId !== agentId) throw noSuch('task', kept.task.id);
+  return kept;
+}
+
+async function sent(
+  options: TasksServiceOptions,
+  kept: KeptTask,
+  agent: Exclude<FoundAgent['agent'], { readonly type: 'sync' }>,
+  content: NonNullable<SendEvent['content']> | null,
+  key: string,
+): Promise<TaskEvent> {
+  const { log, tasks, loops, async, clock } = options;
+  const { task, agentId } = kept;
+  if (agent.type === 'loop') {
+    if (content === null)
+      throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
+    const { offset } = await loops.submit(kept, agent, { type: 'message', content }, key);
+    const whose = { id: eventId({ taskId: task.id, offset }), task_id: task.id, agent_id: agentId };
+    return { ...whose, sequence_id: offset, created_at: isoTime(clock.now()), content };
+  }
+  await tasks.setStatus(
+    task.id,
+    (now) => {
+      assertUsable(task.id, now);
+      return now === 'RUNNING' ? undefined : 'RUNNING';
+    },
+    null,
+  );
+  const event = { id: key, content: content as JsonObject | null };
+  const command = { type: 'event', ...event } satisfies EventCommand;
+  const { offset } = await log.submit(sessionId(task.id), command, key);
+  async.wake(task.id);
+  return readEvent(log, agentId, { taskId: task.id, offset });
+}
+
+async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promise<AgentInfo[]> {
+  const kept = await agents.find({ id: agentId });
+  return kept === undefined ? [] : [kept.info];
+}

@@ -1,0 +1,120 @@
+import { type Agent, createAgent, defineTool, type Run, type Tool } from '@millrace/agent';
+import { countingIds, type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { frameRecording } from '@millrace/providers/scripted-server';
+import { z } from 'zod';
+import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
+import { actor, scenarios, scenarioTools } from '../../../agent/src/testing/scenarios.ts';
+import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
+import { type Case, casesOf } from '../../../providers/src/testing/play.ts';
+import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
+
+export interface RecordedLog {
+  readonly name: string;
+  readonly session: SessionId;
+  readonly records: readonly LogRecord[];
+}
+
+const session = sessionId('recorded');
+let made: Promise<readonly RecordedLog[]> | undefined;
+
+/** The log of a run for every recording of every provider, and for every scenario of the loop. */
+export function recordedLogs(): Promise<readonly RecordedLog[]> {
+  made ??= makeAll();
+  return made;
+}
+
+async function makeAll(): Promise<readonly RecordedLog[]> {
+  const logs: RecordedLog[] = [];
+  for (const under of wireTable) {
+    for (const one of casesOf(under.wire)) logs.push(await ofRecording(under, one));
+  }
+  for (const name of Object.keys(scenarios)) logs.push(await ofScenario(name));
+  return logs;
+}
+
+/** First to see which tools it calls, then with them. */
+async function ofRecording(under: WireUnderTest, one: Case): Promise<RecordedLog> {
+  const called = new Set<string>();
+  for (const { delta } of await answered(under, one, [])) {
+    if (delta?.type === 'begin_part' && delta.kind === 'tool_call') called.add(delta.name);
+    if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_call')
+      called.add(delta.part.name);
+  }
+  const records = await answered(under, one, [...called].filter((name) => name !== '').map(toolOf));
+  return { name: `${under.wire} ${one.name}`, session, records };
+}
+
+function toolOf(name: string): Tool {
+  return defineTool({
+    ...{ name, description: 'Answers', input: z.any() },
+    execute: async (_input, { update }) => {
+      update('working');
+      return { of: name };
+    },
+  });
+}
+
+async function answered(
+  { wire, provider }: WireUnderTest,
+  { name, lines }: Case,
+  tools: readonly Tool[],
+): Promise<readonly LogRecord[]> {
+  const recorded = provider(fetchOf([frameRecording(wire, lines)]).fetch, name);
+  return ran((clock) => ({
+    provider: inTurn(recorded, scriptedProvider(['Done.', 'Done.', 'Done.'], { clock })),
+    retry: { maxAttempts: 2, baseDelayMs: 1 },
+    tools,
+  }));
+}
+
+/** One for the first request, another for all that follow. */
+function inTurn(first: Provider, others: Provider): Provider {
+  let requests = 0;
+  return {
+    id: first.id,
+    model: first.model,
+    stream: (...given) => (requests++ === 0 ? first : others).stream(...given),
+    complete: (...given) => first.complete(...given),
+  };
+}
+
+async function ofScenario(name: string): Promise<RecordedLog> {
+  const scenario = scenarios[name];
+  if (scenario === undefined) throw new Error(`There is no scenario ${name}`);
+  let run: Run | undefined;
+  const act = actor(scenario, () => run as Run);
+  const records = await ran(
+    (clock) => ({
+      ...scenario.options,
+      tools: scenarioTools('/dev/null'),
+      provider: scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 }),
+      observers: [act],
+    }),
+    (started) => {
+      run = started;
+    },
+  );
+  return { name, session, records };
+}
+
+/** Every record as it was written: readers get appends merged. */
+async function ran(
+  options: (clock: VirtualClock) => Parameters<typeof createAgent>[0],
+  onRun: (run: Run) => void = () => {},
+): Promise<readonly LogRecord[]> {
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const records: LogRecord[] = [];
+  const own = { clock, log, ids: countingIds(), random: () => 1 };
+  const { observers = [], ...given } = options(clock);
+  const keep = (record: LogRecord) => void records.push(record);
+  const agent: Agent = createAgent({ ...given, ...own, observers: [keep, ...observers] });
+  const run = agent.run('Begin', { session });
+  onRun(run);
+  await play(clock, run.result);
+  await log.close();
+  return records;
+}

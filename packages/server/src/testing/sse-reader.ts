@@ -1,0 +1,98 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { type SseMessage, SseParser } from './sse-message.ts';
+
+export interface SseOptions {
+  readonly port: number;
+  readonly path: string;
+  readonly lastEventId?: string | undefined;
+  readonly onMessage?: ((message: SseMessage) => void) | undefined;
+}
+
+/** One connection to an event stream. */
+export class SseReader {
+  readonly messages: SseMessage[] = [];
+  readonly parser = new SseParser();
+  readonly #request: ClientRequest;
+  readonly #onMessage: ((message: SseMessage) => void) | undefined;
+  readonly #waiting = new Set<() => void>();
+  #response: IncomingMessage | undefined;
+  #text = '';
+  isOver = false;
+  /** How it came to its end, `undefined` while it goes on or where it ended as it should. */
+  error: Error | undefined;
+
+  constructor({ port, path, lastEventId, onMessage }: SseOptions) {
+    this.#onMessage = onMessage;
+    const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    this.#request = request({ port, host: '127.0.0.1', path, headers, agent: false });
+    this.#request.on('error', (error) => this.#end(error));
+    this.#request.on('response', (response) => this.#read(response));
+    this.#request.end();
+  }
+
+  get status(): number | undefined {
+    return this.#response?.statusCode;
+  }
+
+  get headers(): IncomingMessage['headers'] {
+    return this.#response?.headers ?? {};
+  }
+
+  /** All that came, as text. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Takes nothing any more, so that the connection fills up. */
+  pause(): void {
+    this.#response?.pause();
+  }
+
+  resume(): void {
+    this.#response?.resume();
+  }
+
+  leave(): void {
+    this.#request.destroy();
+  }
+
+  /** Resolves when it is so, or when nothing more comes. */
+  async until(isSo: (reader: this) => boolean): Promise<void> {
+    while (!isSo(this) && !this.isOver) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  async over(): Promise<this> {
+    await this.until(() => false);
+    return this;
+  }
+
+  #read(response: IncomingMessage): void {
+    this.#response = response;
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => {
+      this.#text += text;
+      for (const message of this.parser.add(text)) {
+        this.messages.push(message);
+        this.#onMessage?.(message);
+      }
+      this.#wake();
+    });
+    response.on('end', () => this.#end(undefined));
+    response.on('error', (error) => this.#end(error));
+    this.#wake();
+  }
+
+  #end(error: Error | undefined): void {
+    this.isOver = true;
+    this.error ??= error;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+}

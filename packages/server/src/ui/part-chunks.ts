@@ -1,0 +1,118 @@
+import {
+  type FilePart,
+  type FoldState,
+  findOpen,
+  type MediaPart,
+  type OpenPart,
+  type Part,
+  type PartId,
+  type PartSlot,
+  type ToolCallPart,
+  type ToolResultPart,
+  toBase64,
+} from '@millrace/core';
+import { jsonType } from '../updates/content-of-part.ts';
+import { callAnywhere, hasCall } from './calls-of-run.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** All that is to be said of a part as it is right now. */
+export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
+  if (part !== undefined) return wholeChunks(state, id, part);
+  const open = findOpen(state, id);
+  return open === undefined ? [] : [...beginChunks(open), ...growthChunks(open, open.text)];
+}
+
+/** The words under which a part streams; none where it is said at its end only. */
+export function streamedAs({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
+  switch (begin.kind) {
+    case 'text':
+      // JSON is shown as the value it means, which is known at its end.
+      return begin.mimeType === jsonType ? undefined : 'text';
+    case 'reasoning':
+      return 'reasoning';
+    case 'tool_call':
+      return 'call';
+    default:
+      return undefined;
+  }
+}
+
+export function beginChunks(open: OpenPart): readonly UiChunk[] {
+  const { id, begin } = open;
+  const as = streamedAs(open);
+  if (begin.kind === 'tool_call') return [inputStart(begin)];
+  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-start`, id }] : [];
+}
+
+function inputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
+  return { type: 'tool-input-start', toolCallId, toolName: name };
+}
+
+/** A stretch of what streams. A tool's progress is not kept: its result comes instead of it. */
+export function growthChunks(open: OpenPart, text: string): readonly UiChunk[] {
+  const { id, begin } = open;
+  const as = streamedAs(open);
+  if (text === '') return [];
+  if (begin.kind === 'tool_call') {
+    return [{ type: 'tool-input-delta', toolCallId: begin.toolCallId, inputTextDelta: text }];
+  }
+  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-delta`, id, delta: text }] : [];
+}
+
+export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning': {
+      const { kind, text } = part;
+      const said: readonly UiChunk[] =
+        text === '' ? [] : [{ type: `${kind}-delta`, id, delta: text }];
+      return [{ type: `${kind}-start`, id }, ...said, { type: `${kind}-end`, id }];
+    }
+    case 'tool_call':
+      return [inputStart(part), inputEnd(part)];
+    case 'tool_result':
+      return resultChunks(state, part);
+    case 'structured':
+      return [{ type: `data-${part.name ?? 'structured'}`, id, data: part.value }];
+    case 'custom':
+      return [{ type: 'data-custom', id, data: { name: part.name, value: part.value } }];
+    case 'media':
+    case 'file':
+      return [fileChunk(id, part)];
+  }
+}
+
+export function inputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
+  const call = { toolCallId, toolName: name };
+  if (input !== undefined) return { type: 'tool-input-available', ...call, input };
+  const errorText = 'The arguments are not JSON, or were cut off';
+  return { type: 'tool-input-error', ...call, input: text, errorText };
+}
+
+/** A client refuses a result of a call that its message does not have, so it gets both. */
+function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
+  const { toolCallId, name, text, value, isError } = part;
+  const result: UiChunk = isError
+    ? { type: 'tool-output-error', toolCallId, errorText: text }
+    : { type: 'tool-output-available', toolCallId, output: value === undefined ? text : value };
+  if (hasCall(state, toolCallId)) return [result];
+  const input = callAnywhere(state, toolCallId)?.input ?? {};
+  return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, result];
+}
+
+function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
+  const { source, mimeType: mediaType } = part;
+  switch (source.type) {
+    case 'bytes': {
+      const url = `data:${mediaType};base64,${toBase64(source.bytes)}`;
+      return { type: 'file', url, mediaType };
+    }
+    case 'url':
+      return { type: 'file', url: source.url, mediaType };
+    case 'blob': {
+      const name = part.kind === 'file' ? { name: part.name } : {};
+      const blob = { blob: source.hash, length: source.length };
+      return { type: 'data-file', id, data: { ...name, mediaType, ...blob } };
+    }
+  }
+}

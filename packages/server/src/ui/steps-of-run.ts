@@ -1,0 +1,65 @@
+import type { FoldState, ItemState } from '@millrace/core';
+import { itemsOfRun } from './calls-of-run.ts';
+import { slotChunks } from './part-chunks.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** Does it say something in the assistant's message? */
+export function isStepItem({ kind, turn }: ItemState): boolean {
+  return turn > 0 && (kind === 'assistant' || kind === 'tool');
+}
+
+/** A turn is a step, from its first item on; also if a try at it was taken back and no other has begun. */
+export function hasStep(state: FoldState, turn: number): boolean {
+  return (
+    state.superseded.some((tried) => tried.turn === turn) ||
+    itemsOfRun(state).some((item) => isStepItem(item) && item.turn === turn)
+  );
+}
+
+/** The whole message so far. */
+export function messageChunks(state: FoldState): readonly UiChunk[] {
+  const chunks: UiChunk[] = [];
+  const begun = new Set<number>();
+  for (const item of itemsOfRun(state)) {
+    if (isStepItem(item) && !begun.has(item.turn)) {
+      begun.add(item.turn);
+      chunks.push({ type: 'start-step' });
+    }
+    chunks.push(...itemChunks(state, item));
+  }
+  const isWaiting = state.superseded.some(({ turn }) => !begun.has(turn));
+  return isWaiting ? [...chunks, { type: 'start-step' }] : chunks;
+}
+
+/** The step that goes on, all over again: nothing less can be taken back. */
+export function stepAgain(state: FoldState): readonly UiChunk[] {
+  return [{ type: 'reset-step' }, ...stepItems(state).flatMap((item) => itemChunks(state, item))];
+}
+
+export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
+  return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
+}
+
+/** What a client has after its last beginning of a step. */
+function stepItems(state: FoldState): readonly ItemState[] {
+  const items = itemsOfRun(state);
+  const last = items.findLast(isStepItem)?.turn;
+  const isWaiting = state.superseded.some(({ turn }) => turn !== last);
+  if (last === undefined || isWaiting) return isWaiting ? [] : items;
+  return items.slice(items.findIndex((item) => isStepItem(item) && item.turn === last));
+}
+
+function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  if (isStepItem(item)) return item.parts.flatMap((slot) => slotChunks(state, slot));
+  return item.finished === undefined ? [] : steeringChunks(state, item);
+}
+
+/** What a person said while the answer went on. What they said before it, they have. */
+export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
+  const isBefore = first === undefined || first.id === item.id;
+  if (item.kind !== 'user' || isBefore) return [];
+  const texts = item.parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
+  const parts = texts.map((text) => ({ type: 'text', text }) as const);
+  return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
+}

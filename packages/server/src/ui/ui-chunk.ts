@@ -1,0 +1,56 @@
+import type { JsonValue } from '@millrace/core';
+
+/** What the AI SDK's UI-message stream, version 1, is made of: the chunks of it that are said here. */
+export type UiChunk =
+  | { readonly type: 'start'; readonly messageId: string }
+  | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
+  | { readonly type: TextType<'start'>; readonly id: string }
+  | { readonly type: TextType<'delta'>; readonly id: string; readonly delta: string }
+  | { readonly type: TextType<'end'>; readonly id: string }
+  | ToolChunk
+  | { readonly type: 'file'; readonly url: string; readonly mediaType: string }
+  | {
+      readonly type: `data-${string}`;
+      readonly id?: string;
+      readonly data: JsonValue;
+      /** Heard, and not kept in the message. */
+      readonly transient?: true;
+    }
+  | {
+      readonly type: 'steering-message';
+      readonly id: string;
+      readonly parts: readonly { readonly type: 'text'; readonly text: string }[];
+    }
+  | { readonly type: 'abort'; readonly reason?: string }
+  | { readonly type: 'error'; readonly errorText: string }
+  | { readonly type: 'finish'; readonly finishReason: FinishReason };
+
+type TextType<Word extends string> = `text-${Word}` | `reasoning-${Word}`;
+
+export type FinishReason =
+  | 'stop'
+  | 'length'
+  | 'content-filter'
+  | 'tool-calls'
+  | 'error'
+  | 'interrupted'
+  | 'other';
+
+type ToolChunk = { readonly toolCallId: string } & (
+  | { readonly type: 'tool-input-start'; readonly toolName: string }
+  | { readonly type: 'tool-input-delta'; readonly inputTextDelta: string }
+  | { readonly type: 'tool-input-available'; readonly toolName: string; readonly input: JsonValue }
+  | {
+      readonly type: 'tool-input-error';
+      readonly toolName: string;
+      readonly input: JsonValue;
+      readonly errorText: string;
+    }
+  | { readonly type: 'tool-output-available'; readonly output: JsonValue }
+  | { readonly type: 'tool-output-error'; readonly errorText: string }
+  | {
+      readonly type: 'tool-approval-request';
+      readonly approvalId: string;
+      readonly reason?: string;
+    }
+);

@@ -1,0 +1,268 @@
+import {
+  countingIds,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type Part,
+  settleTurn,
+  toArray,
+  runId as toRunId,
+} from '@millrace/core';
+import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
+import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
+import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
+import { shownByUi, uiFramesOf } from '../testing/ui-client.ts';
+import { Scribe, written } from '../testing/written.ts';
+import { UpdateWriter } from '../updates/update-writer.ts';
+import { uiHeaders, uiView } from './ui-view.ts';
+
+/** Text, reasoning and tools of a UI message, in order. */
+function saidBy(message: UIMessage | undefined): readonly unknown[] {
+  return (message?.parts ?? []).flatMap((part): readonly unknown[] => {
+    if (part.type === 'text' || part.type === 'reasoning') return [[part.type, part.text]];
+    if (part.type === 'steering-message') return [[part.type, part.id]];
+    if (!part.type.startsWith('tool-') || !('toolCallId' in part)) return [];
+    const { toolCallId, input, output, errorText } = part as Record<string, unknown>;
+    return [[part.type, toolCallId, input, output ?? null, errorText ?? null]];
+  });
+}
+
+/** The same of the last run of a log, by the transcript alone. */
+function saidIn(state: FoldState): readonly unknown[] {
+  const items = toArray(state.items);
+  const run = items.at(-1)?.run;
+  const ours = items.filter((item) => item.run === run);
+  const results = new Map(
+    ours.flatMap(({ parts }) =>
+      parts.flatMap(({ part }) =>
+        part?.kind === 'tool_result' ? [[part.toolCallId, part] as const] : [],
+      ),
+    ),
+  );
+  const isSaid = ours.map(({ kind }) => kind).indexOf('assistant');
+  return ours.flatMap((item, at) => {
+    if (item.kind === 'user')
+      return at > isSaid && isSaid >= 0 ? [['steering-message', item.id]] : [];
+    if (item.kind !== 'assistant') return [];
+    return item.parts.flatMap(({ part }): readonly unknown[] => {
+      if (part?.kind === 'text' || part?.kind === 'reasoning') return [[part.kind, part.text]];
+      return part?.kind === 'tool_call' ? [called(part, results.get(part.toolCallId))] : [];
+    });
+  });
+}
+
+function called(
+  { toolCallId, name, input, arguments: text }: Extract<Part, { kind: 'tool_call' }>,
+  result: Extract<Part, { kind: 'tool_result' }> | undefined,
+) {
+  const wrong = 'The arguments are not JSON, or were cut off';
+  const failed = result?.isError ? result.text : input === undefined && !result ? wrong : null;
+  const output = result && !result.isError ? (result.value ?? result.text) : null;
+  return [`tool-${name}`, toolCallId, readable(input ?? text), output, failed];
+}
+
+/** The SDK refuses every document with such a key in it, so it is left out. */
+const readable = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (key, held) => (key === '__proto__' ? undefined : held));
+
+const stateOf = ({ session, records }: Pick<RecordedLog, 'session' | 'records'>, at?: number) => {
+  const folder = new Folder(session);
+  const through = at ?? records.length;
+  folder.addBatch({ after: 0, through, records: records.slice(0, through) });
+  return folder.state;
+};
+
+const allFrames = ({ session, records }: RecordedLog) =>
+  uiFramesOf(session, records).flatMap(({ frames }) => frames);
+
+/** What a client has that comes in after so many records. */
+function resumed(log: RecordedLog, at: number) {
+  const tail = uiFramesOf(log.session, log.records).filter(({ offset }) => offset > at);
+  return shownByUi([...uiView.restate(stateOf(log, at)), ...tail.flatMap(({ frames }) => frames)]);
+}
+
+/** Where a run goes on, so that there is something to resume. */
+const cutsIn = (log: RecordedLog) =>
+  log.records.flatMap(({ offset }) => (stateOf(log, offset).run === undefined ? [] : offset));
+
+if (!sharedRecordingsAreHere)
+  console.log('no ../shared/recordings: only our own fixtures are read');
+
+describe('the AI SDK’s own reader', () => {
+  test('shows of every recording what the transcript has', async () => {
+    for (const log of await recordedLogs()) {
+      const { message, errors } = await shownByUi(allFrames(log));
+      expect(saidBy(message), log.name).toEqual(saidIn(stateOf(log)));
+      const stop = log.records.at(-1)?.fact;
+      const hasFailed = stop?.type === 'run_finished' && stop.stop.reason === 'error';
+      expect(errors, log.name).toHaveLength(hasFailed ? 1 : 0);
+    }
+  });
+
+  test('shows the same if it comes in at any record of a recording', async () => {
+    for (const log of await recordedLogs()) {
+      const { message } = await shownByUi(allFrames(log));
+      const cuts = cutsIn(log);
+      const every = Math.max(1, Math.ceil(cuts.length / 6));
+      for (const at of cuts.filter((_cut, position) => position % every === 0)) {
+        const { message: again } = await resumed(log, at);
+        expect(settled(again), `${log.name} at ${at}`).toEqual(settled(message));
+      }
+    }
+  });
+
+  test('law 5: shows the same of any run, with retries, aborts and approvals, wherever it comes in', async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, fc.nat(), async (plan, at) => {
+        const { records } = await perform(plan);
+        const log = { name: 'planned', session: planned, records };
+        const { message } = await shownByUi(allFrames(log));
+        expect(saidBy(message)).toEqual(saidIn(stateOf(log)));
+        const cuts = cutsIn(log);
+        const cut = cuts[at % cuts.length];
+        if (cut === undefined) return;
+        expect(settled((await resumed(log, cut)).message)).toEqual(settled(message));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('shows the same if the turns before were settled', async () => {
+    for (const log of await recordedLogs()) {
+      const { message } = await shownByUi(allFrames(log));
+      const state = stateOf(log);
+      const turns = new Set(log.records.map(({ turn }) => turn));
+      const records = [...turns].reduce<readonly LogRecord[]>(
+        (some, turn) => settleTurn(some, turn, state),
+        log.records,
+      );
+      const short = await shownByUi(allFrames({ ...log, records }));
+      expect(saidBy(short.message), log.name).toEqual(saidBy(message));
+    }
+  });
+});
+
+/** Without what was asked meanwhile, which is not part of what was said, and without steps that have nothing in them. */
+function settled(message: UIMessage | undefined): unknown {
+  const parts = message?.parts ?? [];
+  const isEmptyStep = (at: number) =>
+    parts[at]?.type === 'step-start' && (parts[at + 1]?.type ?? 'step-start') === 'step-start';
+  return parts.flatMap((part, at) => (isEmptyStep(at) ? [] : { ...part, approval: undefined }));
+}
+
+describe('frames', () => {
+  const log = async (name: string) => {
+    const found = (await recordedLogs()).find((one) => one.name === name);
+    return found ?? expect.fail(`there is no ${name}`);
+  };
+  const chunks = async (name: string) =>
+    allFrames(await log(name)).map(({ data }) =>
+      data === '[DONE]' ? { type: data } : JSON.parse(data),
+    );
+
+  test('of a run with a tool are one message with a step for each turn, and an end', async () => {
+    const types = (await chunks('tool')).map(({ type }) => type);
+    expect(types.filter((type) => !/delta|progress/.test(type))).toEqual([
+      ...['start', 'start-step', 'text-start', 'text-end', 'tool-input-start'],
+      ...['tool-input-available', 'tool-output-available', 'finish-step'],
+      ...['start-step', 'text-start', 'text-end', 'finish-step', 'finish', '[DONE]'],
+    ]);
+  });
+
+  test('of a superseded attempt take back the step, and say it once', async () => {
+    const types = (await chunks('error and retry')).map(({ type }) => type);
+    expect(types.filter((type) => type === 'start-step' || type === 'reset-step')).toEqual([
+      'start-step',
+      'reset-step',
+    ]);
+    const { message } = await shownByUi(allFrames(await log('error and retry')));
+    expect(saidBy(message)).toEqual([['text', 'A whole answer.']]);
+  });
+
+  test('of an abort keep what was said, and say that it was one', async () => {
+    expect((await chunks('abort in text')).slice(-3)).toEqual([
+      { type: 'abort' },
+      { type: 'finish', finishReason: 'interrupted' },
+      { type: '[DONE]' },
+    ]);
+  });
+
+  test('ask for an approval by the id of the call', async () => {
+    expect(await chunks('approval')).toContainEqual({
+      ...{ type: 'tool-approval-request', toolCallId: 'c1', approvalId: 'c1' },
+    });
+  });
+
+  test('ask again who comes back while a call waits', async () => {
+    const found = await log('approval');
+    const asked = found.records.find(({ fact }) => fact?.type === 'approval_asked');
+    const request = { type: 'tool-approval-request', toolCallId: 'c1', approvalId: 'c1' };
+    const restated = (through: number) =>
+      uiView.restate(stateOf(found, through)).map(({ data }) => JSON.parse(data));
+    expect(restated(asked?.offset ?? 0).at(-1)).toEqual(request);
+    const answered = found.records.find(({ fact }) => fact?.type === 'approval_answered');
+    expect(restated(answered?.offset ?? 0)).not.toContainEqual(request);
+  });
+
+  test('of a tool’s progress are heard and not kept', async () => {
+    expect(await chunks('tool')).toContainEqual({
+      type: 'data-tool-progress',
+      data: { toolCallId: 'c1', text: 'writing one' },
+      transient: true,
+    });
+  });
+
+  test('have ids, each its own, and none in a restatement', async () => {
+    const ids = allFrames(await log('tool')).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const state = stateOf(await log('tool'), 12);
+    expect(uiView.restate(state).every(({ id }) => id === undefined)).toBe(true);
+  });
+
+  test('are none where no run goes on', () => {
+    const { records, state } = written([{ type: 'delta', index: 0, delta: { text_delta: 'x' } }]);
+    expect(uiFramesOf(state.session, records).flatMap(({ frames }) => frames)).toEqual([]);
+    expect(uiView.restate(state)).toEqual([]);
+  });
+});
+
+test('an answer that came by updates is shown as one: data, reasoning, and a result without its call', async () => {
+  const scribe = new Scribe();
+  const outside = { turn: 0, attempt: 0 };
+  const runId = toRunId('run');
+  const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds() });
+  const delta = (index: number, given: object) =>
+    writer.write({ type: 'delta', index, delta: given });
+  scribe.add([{ ...outside, fact: { type: 'run_started', runId } }]);
+  scribe.add(delta(0, { summary_index: 0, summary_delta: 'A plan' }));
+  scribe.add(delta(1, { text_delta: 'Hello' }));
+  scribe.add(delta(2, { data_delta: '{"a":' }));
+  scribe.add(delta(2, { data_delta: '1}' }));
+  scribe.add(delta(3, { tool_call_id: 'c', name: 'read', content_delta: 'found' }));
+  scribe.add(writer.end());
+  const stop = { reason: 'stop' } as const;
+  scribe.add([{ ...outside, fact: { type: 'run_finished', runId, stop } }]);
+  const { records, state } = scribe;
+  const log = { name: 'updates', session: state.session, records };
+  const { message } = await shownByUi(allFrames(log));
+  expect(saidBy(message)).toEqual([
+    ['reasoning', 'A plan'],
+    ['text', 'Hello'],
+    ['tool-read', 'c', {}, 'found', null],
+  ]);
+  expect(message?.parts).toContainEqual(
+    expect.objectContaining({ type: 'data-structured', data: { a: 1 } }),
+  );
+  for (const at of cutsIn(log)) {
+    const { message: again } = await resumed(log, at);
+    expect(saidBy(again), `at ${at}`).toEqual(saidBy(message));
+  }
+});
+
+test('the headers are those that the SDK sends itself, but for what belongs to the connection', () => {
+  const { connection: _hop, ...others } = UI_MESSAGE_STREAM_HEADERS;
+  expect(uiHeaders).toEqual(others);
+});

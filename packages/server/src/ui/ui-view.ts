@@ -1,0 +1,31 @@
+import type { Frame, FrameView } from '../stream/frame-view.ts';
+import { readableLine } from './readable-line.ts';
+import { uiChunksOf, uiRestatement } from './ui-chunks.ts';
+
+/** By these a client knows the protocol; the last one keeps a proxy from holding frames back. */
+export const uiHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** The last frame of a message. One response holds one message, so a stream ends here. */
+export const uiDone = '[DONE]';
+
+/** The log as the AI SDK's UI-message stream, version 1. */
+export const uiView: FrameView = {
+  name: 'ui',
+  frames: (before, record, after) => {
+    const chunks = uiChunksOf(before, record, after).map(readableLine);
+    const isEnd = record.fact?.type === 'run_finished' && chunks.length > 0;
+    return numbered(record.offset, isEnd ? [...chunks, uiDone] : chunks);
+  },
+  restate: (state) => uiRestatement(state).map((chunk) => ({ data: readableLine(chunk) })),
+};
+
+/** The last one of a record is named by it alone: who has that one has all of the record. */
+function numbered(offset: number, lines: readonly string[]): readonly Frame[] {
+  const last = lines.length - 1;
+  return lines.map((data, k) => ({ id: k === last ? `${offset}` : `${offset}.${k}`, data }));
+}

@@ -1,0 +1,75 @@
+import type { FoldState, OpenPart } from '@millrace/core';
+import type { Update, UpdateDelta } from '../wire/update.ts';
+import { indexOfPlace } from './index-of-place.ts';
+import type { MessagePlace } from './message-place.ts';
+import { isJson, startOf } from './message-row.ts';
+
+/** A piece of a message. Bytes and values that are replaced have none: they come in full at their end. */
+export function deltaOf(
+  state: FoldState,
+  place: MessagePlace,
+  open: OpenPart,
+  piece: string,
+): readonly Update[] {
+  const delta = pieceOf(state, place, open, piece);
+  if (delta === undefined) return [];
+  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
+  return [{ type: 'delta', ...head, delta }];
+}
+
+/** After it was told in full: that there is more to come. */
+export function reopened(state: FoldState, place: MessagePlace, open: OpenPart): Update {
+  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
+  return { type: 'delta', ...head, delta: pieceOf(state, place, open, '') ?? null };
+}
+
+function pieceOf(
+  state: FoldState,
+  place: MessagePlace,
+  open: OpenPart,
+  piece: string,
+): UpdateDelta | undefined {
+  const { begin } = open;
+  switch (begin.kind) {
+    case 'text':
+      return isJson(open)
+        ? { type: 'data', data_delta: piece }
+        : { type: 'text', text_delta: piece };
+    case 'tool_call': {
+      const call = { tool_call_id: begin.toolCallId, name: begin.name };
+      return { type: 'tool_request', ...call, arguments_delta: piece };
+    }
+    case 'tool_result': {
+      const call = { tool_call_id: begin.toolCallId, name: begin.name };
+      return { type: 'tool_response', ...call, content_delta: piece };
+    }
+    case 'reasoning':
+      return reasoningPiece(begin.form, entryOf(state, place, open), piece);
+    default:
+      return undefined;
+  }
+}
+
+function reasoningPiece(form: string, entry: number, piece: string): UpdateDelta | undefined {
+  if (form === 'summary') {
+    return { type: 'reasoning_summary', summary_index: entry, summary_delta: piece };
+  }
+  // What may not be read has no entry.
+  if (form !== 'full') return undefined;
+  return { type: 'reasoning_content', content_index: entry, content_delta: piece };
+}
+
+/** Its place among the entries of its form. */
+function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenPart): number {
+  const form = begin.kind === 'reasoning' ? begin.form : undefined;
+  const formOf = (slot: MessagePlace['slots'][number]) => {
+    if (slot.part !== undefined) return slot.part.kind === 'reasoning' ? slot.part.form : undefined;
+    const other = state.open.find((open) => open.id === slot.id)?.begin;
+    return other?.kind === 'reasoning' ? other.form : undefined;
+  };
+  const before = slots.slice(
+    0,
+    slots.findIndex((slot) => slot.id === id),
+  );
+  return before.filter((slot) => formOf(slot) === form).length;
+}

@@ -1,0 +1,260 @@
+import {
+  type Attempt,
+  DeltaWriter,
+  type DraftRecord,
+  type Fact,
+  type Ids,
+  type ItemId,
+  type ItemKind,
+  isMillraceError,
+  type JsonObject,
+  type Limits,
+  type Part,
+  parseJson,
+  type Stop,
+  type TextWriter,
+  type ToolCallId,
+  toolCallId,
+} from '@millrace/core';
+import type { Content } from '../wire/content.ts';
+import type { Update, UpdateDelta } from '../wire/update.ts';
+import { headOf } from './content-head.ts';
+import { isEmptyContent } from './is-empty-content.ts';
+import { partsOfContent } from './part-of-content.ts';
+import {
+  beginAt,
+  isReasoning,
+  keyOf,
+  type Place,
+  pieceOf,
+  placeOfContent,
+  placeOfDelta,
+} from './place-of-update.ts';
+import type { UpdateWarning } from './update-warnings.ts';
+
+export interface IndexWriterOptions extends Attempt {
+  /** The one that the first message has on the way out. */
+  readonly index: number;
+  readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
+  readonly limits?: Partial<Limits> | undefined;
+  /** For a second message of this index. */
+  readonly nextIndex: () => number;
+  readonly warn: (warning: UpdateWarning) => void;
+}
+
+interface OpenPlace {
+  readonly place: Place;
+  readonly writer: TextWriter;
+  /** Of its message; none for the later entries of a reasoning block, which are in the first one's. */
+  readonly index: number | undefined;
+  metadata: JsonObject;
+  /** What a `start` had in it: the content, if nothing else comes. */
+  preview: Content | undefined;
+  isWritten: boolean;
+  /** Pieces of data, which has to be parsed in the end. */
+  readonly pieces: string[];
+}
+
+/** One index of an agent's answer: one item, a part for each thing that is said under it. */
+export class IndexWriter {
+  readonly #options: IndexWriterOptions;
+  readonly #itemId: ItemId;
+  readonly #writer: DeltaWriter;
+  readonly #open = new Map<string, OpenPlace>();
+  #free: number[];
+  #drafts: DraftRecord[] = [];
+  #isClosed = false;
+
+  constructor(options: IndexWriterOptions, opening: Exclude<Update, { type: 'done' }>) {
+    const { turn, attempt, ids, limits = {}, index } = options;
+    this.#options = options;
+    this.#itemId = ids.item();
+    this.#writer = new DeltaWriter({ itemId: this.#itemId, turn, attempt, ids, limits });
+    this.#free = [index];
+    const preview = opening.type === 'start' && !isEmptyContent(opening.content);
+    // On the log, so that it is not lost with the process.
+    const metadata = { index, ...(preview && { start: opening.content as JsonObject }) };
+    const kind = kindOf(opening);
+    this.#fact({ type: 'item_started', itemId: this.#itemId, kind, metadata });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** What was written since it was last taken. */
+  take(): readonly DraftRecord[] {
+    this.#flush();
+    const taken = this.#drafts;
+    this.#drafts = [];
+    return taken;
+  }
+
+  start(content: Content): void {
+    const place = placeOfContent(content, this.#idOf('call'));
+    const known = this.#open.get(keyOf(place));
+    const open = known ?? this.#begin(place, headOf(content));
+    if (known !== undefined || this.#open.size > 1) this.#options.warn('restarted');
+    const metadata = { ...open.metadata, ...headOf(content) };
+    if (known !== undefined && !isSame(metadata, open.metadata)) this.#setMetadata(open, metadata);
+    if (!open.isWritten) open.preview = content;
+  }
+
+  delta(delta: UpdateDelta): void {
+    const place = placeOfDelta(
+      delta,
+      this.#idOf(delta.type === 'tool_response' ? 'result' : 'call'),
+    );
+    this.#dropUnlike(place);
+    const open = this.#open.get(keyOf(place)) ?? this.#begin(place, {});
+    const piece = pieceOf(delta);
+    open.writer.append(piece);
+    if (place.kind === 'data') open.pieces.push(piece);
+    for (const one of isReasoning(place) ? this.#reasoning() : [open]) one.isWritten = true;
+  }
+
+  /** This instead of all that came. */
+  full(given: Content): void {
+    const content = this.#withCallId(given);
+    const key = keyOf(placeOfContent(content, toolCallId));
+    const replaced = this.#open.get(key) ?? this.#open.values().next().value;
+    const index = replaced?.index ?? this.#options.index;
+    const parts = partsOfContent(content, { index });
+    // The last first, because the first entry of a reasoning block names it.
+    for (const open of [...this.#open.values()].reverse()) {
+      if (open !== replaced) open.writer.retract('withdrawn');
+    }
+    this.#commitWhole(replaced, parts);
+    this.#finish();
+  }
+
+  /** What came is all. Of what was cut off, calls are nothing and the rest is partial. */
+  close(stop?: Stop): void {
+    for (const open of [...this.#open.values()]) {
+      if (stop === undefined) this.#closePlace(open);
+      else this.#cut(open);
+    }
+    this.#finish(stop);
+  }
+
+  #begin(place: Place, head: JsonObject): OpenPlace {
+    const isEntry = isReasoning(place) && this.#reasoning().length > 0;
+    const writer = beginAt(this.#writer, place);
+    const index = isEntry ? undefined : (this.#free.pop() ?? this.#options.nextIndex());
+    const state = { metadata: {}, preview: undefined, isWritten: false, pieces: [] };
+    const open: OpenPlace = { place, writer, index, ...state };
+    this.#open.set(keyOf(place), open);
+    if (index !== undefined) this.#setMetadata(open, { index, ...head });
+    return open;
+  }
+
+  #setMetadata(open: OpenPlace, metadata: JsonObject): void {
+    open.writer.metadata(metadata);
+    open.metadata = metadata;
+  }
+
+  /** What was started as something else, and is not a call, was never said. */
+  #dropUnlike(place: Place): void {
+    for (const [key, { place: other, writer, isWritten, index }] of this.#open) {
+      const isSame = isReasoning(place) ? isReasoning(other) : key === keyOf(place);
+      if (isSame || isWritten || other.kind === 'call') continue;
+      this.#options.warn('mismatched');
+      writer.retract('withdrawn');
+      this.#open.delete(key);
+      if (index !== undefined) this.#free.push(index);
+    }
+  }
+
+  /** What a limit does not let be kept as it was meant is kept as it came: an end is never refused. */
+  #closePlace(open: OpenPlace): void {
+    try {
+      this.#commit(open);
+    } catch (error) {
+      if (!isMillraceError(error) || !open.writer.isOpen) throw error;
+      open.writer.commit({ partial: true });
+    }
+  }
+
+  #commit(open: OpenPlace): void {
+    const { writer, preview, isWritten, pieces, place, metadata } = open;
+    if (preview !== undefined && !isWritten) {
+      this.#commitWhole(open, partsOfContent(this.#withCallId(preview, place), metadata));
+    } else if (place.kind === 'data') {
+      this.#commitData(open, pieces.join(''));
+    } else writer.commit();
+  }
+
+  #commitData(open: OpenPlace, text: string): void {
+    const { writer, metadata } = open;
+    const parsed = parseJson(text === '' ? '{}' : text);
+    if (parsed.ok) return writer.replace({ kind: 'structured', value: parsed.value, metadata });
+    this.#options.warn('unparsed');
+    this.#setMetadata(open, { ...metadata, note: `no JSON: ${parsed.failure.message}` });
+    writer.commit({ partial: true });
+  }
+
+  #cut(open: OpenPlace): void {
+    const { writer, preview, isWritten, place } = open;
+    if (place.kind === 'call') return writer.retract('aborted');
+    const isPreview = preview !== undefined && !isWritten;
+    if (isPreview || place.kind === 'data') return this.#closePlace(open);
+    writer.commit({ partial: true });
+  }
+
+  #commitWhole(open: OpenPlace | undefined, [first, ...others]: readonly [Part, ...Part[]]): void {
+    if (open === undefined) this.#writer.whole(first);
+    else open.writer.replace(first);
+    if (open !== undefined) this.#open.delete(keyOf(open.place));
+    for (const part of others) this.#writer.whole(part);
+  }
+
+  #finish(stop?: Stop): void {
+    this.#flush();
+    this.#open.clear();
+    this.#isClosed = true;
+    this.#fact({ type: 'item_finished', itemId: this.#itemId, ...(stop && { stop }) });
+  }
+
+  #reasoning(): readonly OpenPlace[] {
+    return [...this.#open.values()].filter(({ place }) => isReasoning(place));
+  }
+
+  /** An empty id means the call that came last, or one that has no id yet. */
+  #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
+    return (id) => {
+      if (id !== '') return toolCallId(id);
+      const last = [...this.#open.values()].findLast(({ place }) => place.kind === kind);
+      const place = last?.place;
+      return place !== undefined && 'id' in place ? place.id : this.#options.ids.toolCall();
+    };
+  }
+
+  #withCallId(content: Content, place?: Place): Content {
+    if (!('tool_call_id' in content) || content.tool_call_id !== '') return content;
+    const kind = content.type === 'tool_request' ? 'call' : 'result';
+    const id = place !== undefined && 'id' in place ? place.id : this.#idOf(kind)('');
+    return { ...content, tool_call_id: id };
+  }
+
+  #flush(): void {
+    const { turn, attempt } = this.#options;
+    for (const delta of this.#writer.take()) this.#drafts.push({ turn, attempt, delta });
+  }
+
+  #fact(fact: Fact): void {
+    const { turn, attempt } = this.#options;
+    this.#drafts.push({ turn, attempt, fact });
+  }
+}
+
+function isSame(a: JsonObject, b: JsonObject): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Who speaks is settled by what comes first. */
+function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
+  if (opening.type === 'delta')
+    return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';
+  if (opening.content.author === 'user') return 'user';
+  return opening.content.type === 'tool_response' ? 'tool' : 'assistant';
+}

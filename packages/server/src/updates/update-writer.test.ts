@@ -1,0 +1,218 @@
+import { countingIds, isMillraceError, toArray, transcript } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { updateLists } from '../testing/random-updates.ts';
+import { task, written } from '../testing/written.ts';
+import { messagesOf } from './messages-of.ts';
+import { UpdateWriter } from './update-writer.ts';
+
+const start = (content: object, index: number | null = 0) => ({ type: 'start', index, content });
+const text = (content: string, more = {}) => ({ type: 'text', author: 'agent', content, ...more });
+const delta = (given: object, index: number | null = 0) => ({ type: 'delta', index, delta: given });
+const said = (text_delta: string, index: number | null = 0) =>
+  delta({ type: 'text', text_delta }, index);
+const done = (index: number | null = 0) => ({ type: 'done', index });
+const contents = (...given: Parameters<typeof written>) =>
+  messagesOf(written(...given).state).map(({ content }) => content);
+
+const aborted = { reason: 'aborted', cause: 'interrupted' } as const;
+
+describe('whatever an agent sends', () => {
+  test('comes to its end: nothing is open, and what is told is what is kept', () => {
+    fc.assert(
+      fc.property(updateLists, fc.boolean(), (updates, isCut) => {
+        const { records, state } = written(updates, isCut ? { stop: aborted } : {});
+        expect(state.open).toEqual([]);
+        expect(toArray(state.items).filter(({ finished }) => finished === undefined)).toEqual([]);
+        const shown = shownBy(toldOf(task, records).updates);
+        expect(byId(shown.messages)).toEqual(byId(messagesOf(state)));
+        expect(shown.refetched).toEqual([]);
+      }),
+    );
+  });
+
+  test('no two messages have one index', () => {
+    fc.assert(
+      fc.property(updateLists, (updates) => {
+        const byMessage = new Map<unknown, Set<unknown>>();
+        for (const update of toldOf(task, written(updates).records).updates) {
+          const id = update.parent_task_message?.id;
+          byMessage.set(id, (byMessage.get(id) ?? new Set()).add(update.index));
+          if (update.type === 'full' && update.retracted) byMessage.delete(id);
+        }
+        const indexes = [...byMessage.values()].map((found) => [...found]);
+        expect(indexes.every((found) => found.length === 1)).toBe(true);
+        expect(new Set(indexes.flat()).size).toBe(indexes.length);
+      }),
+    );
+  });
+
+  test('without an end, is on the log as far as it came', () => {
+    fc.assert(
+      fc.property(updateLists, (updates) => {
+        const { state } = written(updates, { leave: true });
+        const pieces = updates.flatMap((update) => {
+          const { type, index, delta: given } = update as ReturnType<typeof said>;
+          return type === 'delta' && index === 0 && 'text_delta' in given ? given.text_delta : [];
+        });
+        const isPlain = updates.every(
+          (update) => (update as ReturnType<typeof said>).type === 'delta',
+        );
+        fc.pre(isPlain && pieces.length > 0);
+        const kept = messagesOf(state).filter(({ content }) => content.type === 'text');
+        expect(kept.length).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+describe('a start', () => {
+  test('is a preview: what follows counts instead of it', () => {
+    expect(contents([start(text('draft')), said('wip'), done()])).toMatchObject([
+      { content: 'wip' },
+    ]);
+    expect(contents([start(text('draft'))])).toMatchObject([{ content: 'draft' }]);
+  });
+
+  test('that comes again gives a format and a preview, and leaves what was said', () => {
+    const again = start(text('other', { format: 'code' }));
+    const updates = [start(text('draft')), said('kept'), again, said('!')];
+    expect(contents(updates)).toMatchObject([{ content: 'kept!', format: 'code' }]);
+    expect(written(updates).warnings.restarted).toBe(1);
+    expect(contents([start(text('one')), again])).toMatchObject([
+      { content: 'other', format: 'code' },
+    ]);
+  });
+
+  test('of another type than the deltas after it counts for nothing, unless it is a call', () => {
+    const data = delta({ type: 'data', data_delta: '{"a":1}' });
+    expect(contents([start(text('')), data])).toMatchObject([{ type: 'data', data: { a: 1 } }]);
+    expect(written([start(text('')), data]).warnings.mismatched).toBe(1);
+    const call = {
+      type: 'tool_request',
+      author: 'agent',
+      tool_call_id: 'c',
+      name: 'now',
+      arguments: {},
+    };
+    expect(contents([start(call), said('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
+  });
+
+  test('of reasoning names the message that its entries are in', () => {
+    const reasoning = { type: 'reasoning', author: 'agent', summary: [], content: null };
+    const entry = delta({ type: 'reasoning_content', content_index: 0, content_delta: 'Hm.' });
+    const { state, records } = written([start(reasoning), entry]);
+    const [begun] = toldOf(task, records).updates;
+    expect(messagesOf(state)).toMatchObject([
+      { id: begun?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
+    ]);
+  });
+});
+
+describe('an update without an index', () => {
+  test('goes to the one opened last, and a start opens the next free one', () => {
+    const updates = [said('a', 1), said('b', null), start(text(''), null), said('c', null)];
+    expect(contents(updates)).toMatchObject([{ content: 'ab' }, { content: 'c' }]);
+    expect(written(updates).warnings.unindexed).toBe(3);
+  });
+
+  test('does not override by a full what has an index', () => {
+    const full = { type: 'full', content: text('whole') };
+    expect(contents([said('a'), full, full])).toMatchObject([
+      { content: 'a' },
+      { content: 'whole' },
+      { content: 'whole' },
+    ]);
+  });
+});
+
+test('a done of which nothing is known is counted and dropped', () => {
+  const { records, warnings } = written([done(3), done(null)]);
+  expect(records).toEqual([]);
+  expect(warnings.unopened).toBe(2);
+});
+
+test('data that is no JSON is kept as text, with a note', () => {
+  const { state, warnings } = written([delta({ type: 'data', data_delta: '{"a":' })]);
+  expect(messagesOf(state)).toMatchObject([{ content: { type: 'text', content: '{"a":' } }]);
+  expect(transcript(state)[0]?.parts[0]).toMatchObject({
+    partial: true,
+    metadata: { note: expect.stringContaining('no JSON') },
+  });
+  expect(warnings.unparsed).toBe(1);
+});
+
+test('a key named __proto__ is data', () => {
+  const given = JSON.parse('{"__proto__":{"x":1}}') as object;
+  const call = {
+    type: 'tool_request',
+    author: 'agent',
+    tool_call_id: 'c',
+    name: 'n',
+    arguments: given,
+  };
+  const [content] = contents([{ type: 'full', index: 0, content: call }]);
+  expect(JSON.stringify(content)).toContain('"arguments":{"__proto__":{"x":1}}');
+});
+
+test('a stop keeps text as partial, retracts half a call and finishes the items with it', () => {
+  const half = delta({ tool_call_id: 'c', name: 'n', arguments_delta: '{' });
+  const { state } = written([said('Hel'), half], { stop: aborted });
+  expect(transcript(state)).toMatchObject([
+    { stop: aborted, parts: [{ kind: 'text', text: 'Hel', partial: true }] },
+  ]);
+});
+
+describe('a refusal', () => {
+  const code = (act: () => unknown) => {
+    try {
+      act();
+    } catch (error) {
+      return isMillraceError(error) ? error.code : error;
+    }
+    return undefined;
+  };
+  const writer = (options = {}) =>
+    new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds(), ...options });
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['no type', { index: 0 }],
+    ['an unknown type', { type: 'begin', index: 0 }],
+    ['a content without an author', start({ type: 'text', content: '' })],
+    ['a delta without a word', delta({})],
+    ['an index below zero', said('', -1)],
+    [
+      'a cycle',
+      (() => {
+        const cycle: Record<string, unknown> = { type: 'data', author: 'agent' };
+        cycle['data'] = cycle;
+        return start(cycle);
+      })(),
+    ],
+    [
+      'ten thousand levels',
+      start({
+        type: 'data',
+        author: 'agent',
+        data: JSON.parse(`${'{"a":'.repeat(1e4)}1${'}'.repeat(1e4)}`),
+      }),
+    ],
+  ])('of %s is typed, and changes nothing', (_what, update) => {
+    const one = writer();
+    expect(code(() => one.write(update))).toBe('bad_update');
+    expect(one.isOpen).toBe(false);
+    expect(one.write(said('on'))).not.toEqual([]);
+  });
+
+  test('of one index too many, or of too much text, says so and leaves the rest', () => {
+    const one = writer({ maxIndexes: 1, limits: { maxTextLength: 100 } });
+    one.write(said('a'.repeat(99)));
+    expect(code(() => one.write(said('', 1)))).toBe('too_many_indexes');
+    expect(code(() => one.write(said('de')))).toBe('too_large');
+    one.write(said('d'));
+    expect(one.end().map(({ delta: last }) => last?.type)).toContain('commit_part');
+    expect(code(() => one.write(said('late')))).toBe('writer_ended');
+  });
+});

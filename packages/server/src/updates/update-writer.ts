@@ -1,0 +1,149 @@
+import type { DraftRecord, Ids, Limits, Stop } from '@millrace/core';
+import type { Update } from '../wire/update.ts';
+import { IndexWriter } from './index-writer.ts';
+import { readUpdate } from './read-update.ts';
+import { UpdateError } from './update-error.ts';
+import { noWarnings, type UpdateWarning, type UpdateWarnings } from './update-warnings.ts';
+
+export interface UpdateWriterOptions {
+  readonly turn: number;
+  readonly attempt: number;
+  readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
+  readonly limits?: Partial<Limits> | undefined;
+  /** How many indexes an answer may have. 1024 unless told. */
+  readonly maxIndexes?: number | undefined;
+}
+
+type Opening = Exclude<Update, { type: 'done' }>;
+
+/**
+ * The way in: an agent's updates as drafts for the log. One writer serves one turn. Whatever an agent
+ * sends has an outcome, and what was odd is counted; only what is no update, or over a limit, is
+ * refused, and a refusal changes nothing.
+ */
+export class UpdateWriter {
+  readonly #options: UpdateWriterOptions;
+  readonly #indexes = new Map<number, IndexWriter>();
+  /** As messages have them on the way out. */
+  readonly #taken = new Set<number>();
+  #next = 0;
+  #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
+  #warnings: UpdateWarnings = noWarnings;
+  #hasEnded = false;
+
+  constructor(options: UpdateWriterOptions) {
+    this.#options = options;
+  }
+
+  get warnings(): UpdateWarnings {
+    return this.#warnings;
+  }
+
+  /** Something is open that `end` would close. */
+  get isOpen(): boolean {
+    return this.#open().length > 0;
+  }
+
+  /** Takes anything, and throws `UpdateError` for what is no update. */
+  write(given: unknown): readonly DraftRecord[] {
+    if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#place());
+    const update = readUpdate(given);
+    if (update.type === 'delta' && update.delta === null) return [];
+    const writer = this.#writerFor(update);
+    if (writer === undefined) return [];
+    this.#apply(writer, update);
+    return writer.take();
+  }
+
+  /** The agent has nothing more to say: what is open is as far as it came, and whole. */
+  end(): readonly DraftRecord[] {
+    return this.#close();
+  }
+
+  /** The agent threw, was stopped or is gone: what it said is kept as partial, and half a call is not. */
+  endPartial(stop: Stop): readonly DraftRecord[] {
+    return this.#close(stop);
+  }
+
+  #close(stop?: Stop): readonly DraftRecord[] {
+    this.#hasEnded = true;
+    return this.#open().flatMap((writer) => {
+      writer.close(stop);
+      return writer.take();
+    });
+  }
+
+  #apply(writer: IndexWriter, update: Update): void {
+    switch (update.type) {
+      case 'start':
+        return writer.start(update.content);
+      case 'delta':
+        return update.delta === null ? undefined : writer.delta(update.delta);
+      case 'full':
+        return writer.full(update.content);
+      case 'done':
+        return writer.close();
+    }
+  }
+
+  #writerFor(update: Update): IndexWriter | undefined {
+    if (update.index === null) return this.#unindexed(update);
+    const known = this.#indexes.get(update.index);
+    if (known?.isClosed) return this.#warned('late');
+    if (known !== undefined) return known;
+    return update.type === 'done' ? this.#warned('unopened') : this.#opened(update.index, update);
+  }
+
+  /** Deltas and a `done` go to the index opened last, a `full` only if that had no number either. */
+  #unindexed(update: Update): IndexWriter | undefined {
+    const last = this.#last?.writer.isClosed === false ? this.#last : undefined;
+    const isMeant =
+      update.type === 'delta' ||
+      update.type === 'done' ||
+      (update.type === 'full' && last?.isUnindexed === true);
+    if (update.type === 'done' && last === undefined) return this.#warned('unopened');
+    this.#warned('unindexed');
+    if (last !== undefined && isMeant) return last.writer;
+    return this.#opened(this.#nextIndex(), update as Opening, true);
+  }
+
+  #opened(index: number, update: Opening, isUnindexed = false): IndexWriter {
+    const { maxIndexes = 1024 } = this.#options;
+    const isFull = this.#indexes.size >= maxIndexes;
+    if (isFull) throw new UpdateError('too_many_indexes', 'open one more index', this.#place());
+    const { turn, attempt, ids, limits } = this.#options;
+    const options = {
+      ...{ turn, attempt, ids, limits, index: this.#taken.has(index) ? this.#nextIndex() : index },
+      nextIndex: () => this.#take(this.#nextIndex()),
+      warn: (warning: UpdateWarning) => void this.#warned(warning),
+    };
+    this.#take(options.index);
+    const writer = new IndexWriter(options, update);
+    this.#indexes.set(index, writer);
+    this.#last = { writer, isUnindexed };
+    return writer;
+  }
+
+  #take(index: number): number {
+    this.#taken.add(index);
+    return index;
+  }
+
+  #nextIndex(): number {
+    while (this.#taken.has(this.#next) || this.#indexes.has(this.#next)) this.#next++;
+    return this.#next;
+  }
+
+  #open(): readonly IndexWriter[] {
+    return [...this.#indexes.values()].filter(({ isClosed }) => !isClosed);
+  }
+
+  #warned(warning: UpdateWarning): undefined {
+    this.#warnings = { ...this.#warnings, [warning]: this.#warnings[warning] + 1 };
+  }
+
+  #place() {
+    const { turn, attempt } = this.#options;
+    return { turn, attempt, indexes: this.#indexes.size };
+  }
+}

@@ -1,0 +1,186 @@
+import { Folder, type FoldState, type LogRecord, merge, settleTurn } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { randomLog, testSession } from '../../../core/src/testing/random-log.ts';
+import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { updateLists } from '../testing/random-updates.ts';
+import { recordedLogs } from '../testing/recorded-logs.ts';
+import { task, written } from '../testing/written.ts';
+import type { TaskMessage } from '../wire/task-message.ts';
+import { updateSchema } from '../wire/update.ts';
+import { messagesOf } from './messages-of.ts';
+import { restatement, updatesOf } from './updates-of.ts';
+import { connectedFrame, updatesView } from './updates-view.ts';
+
+/** Random logs, of which some items came by updates. */
+const logs = fc
+  .array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' })
+  .map((numbers) =>
+    randomLog(numbers).map((record, at) => indexed(record, (numbers[at] ?? 0) % 3)),
+  );
+
+function indexed(record: LogRecord, index: number): LogRecord {
+  const { fact } = record;
+  if (fact?.type !== 'item_started' || index === 0) return record;
+  return { ...record, fact: { ...fact, metadata: { ...fact.metadata, index } } } as LogRecord;
+}
+
+const isDone = ({ streaming_status }: TaskMessage) => streaming_status === 'DONE';
+
+/** Those that stream are compared by what is text of them: of the rest a client has the start. */
+const comparable = (messages: readonly TaskMessage[]) => [
+  byId(messages.filter(isDone)),
+  new Map(
+    messages
+      .filter((message) => !isDone(message) && message.content.type === 'text')
+      .map(({ id, content }) => [id, content]),
+  ),
+];
+
+const stateAt = (records: readonly LogRecord[], through: number): FoldState => {
+  const folder = new Folder(records.length === 0 ? testSession : testSession);
+  const some = records.filter(({ offset }) => offset <= through);
+  folder.addBatch({ after: 0, through, records: some });
+  return folder.state;
+};
+
+describe('law 5: what a client of updates has', () => {
+  test('equals the messages of the task, at any record', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), (records, at) => {
+        const { updates, state } = toldOf(testSession, records.slice(0, 1 + (at % records.length)));
+        const { messages, refetched } = shownBy(updates);
+        expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
+        expect(refetched).toEqual([]);
+      }),
+    );
+  });
+
+  test('is the same if it comes in at any record, with the list of that time and a restatement', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), (records, at) => {
+        const cut = at % (records.length + 1);
+        const { steps, state } = toldOf(testSession, records);
+        const here = stateAt(records, cut);
+        const tail = steps.filter(({ offset }) => offset > cut).flatMap(({ updates }) => updates);
+        const { messages } = shownBy([...restatement(here), ...tail], messagesOf(here));
+        expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
+      }),
+    );
+  });
+
+  test('is the same if appends were merged on the way', () => {
+    fc.assert(
+      fc.property(logs, (records) => {
+        const { updates, state } = toldOf(testSession, merge(records), records.length);
+        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(state)));
+      }),
+    );
+  });
+
+  test('is the same if the turns were settled since, whatever it had of them', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(), (records, at) => {
+        const cut = at % (records.length + 1);
+        const whole = stateAt(records, records.length);
+        const turns = new Set(
+          records.flatMap(({ turn, fact }) => (fact?.type === 'turn_finished' ? turn : [])),
+        );
+        const settled = [...turns].reduce<readonly LogRecord[]>(
+          (some, turn) => settleTurn(some, turn, whole),
+          records,
+        );
+        const had = toldOf(testSession, records.slice(0, cut));
+        const folder = new Folder(had.state);
+        const updates = had.updates.slice();
+        folder.addBatch({ after: cut, through: records.length, records: settled }, (...step) =>
+          updates.push(...updatesOf(...step).map(({ update }) => update)),
+        );
+        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(whole)));
+      }),
+    );
+  });
+
+  test('is, of every recording, what the log has, cut at any record', async () => {
+    for (const { name, session, records } of await recordedLogs()) {
+      const { steps, state } = toldOf(session, records);
+      const { messages, refetched } = shownBy(steps.flatMap(({ updates }) => updates));
+      expect(byId(messages), name).toEqual(byId(messagesOf(state)));
+      expect(refetched, name).toEqual([]);
+      const folder = new Folder(session);
+      for (const record of records) {
+        folder.add(record);
+        const tail = steps.filter(({ offset }) => offset > record.offset);
+        const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
+        const resumed = shownBy(told, messagesOf(folder.state));
+        expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
+      }
+    }
+  });
+});
+
+describe('frames', () => {
+  test('are updates that a client can read, each with a name of its own', () => {
+    fc.assert(
+      fc.property(logs, (records) => {
+        const folder = new Folder(testSession);
+        const ids: string[] = [];
+        const through = records.length;
+        folder.addBatch({ after: 0, through, records }, (...step) => {
+          for (const { id, data } of updatesView.frames(...step)) {
+            ids.push(id ?? '');
+            const update: unknown = JSON.parse(data);
+            expect(updateSchema.parse(update)).toEqual(update);
+          }
+        });
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids.every((id) => /^\d+(\.\d+)?$/.test(id))).toBe(true);
+      }),
+    );
+  });
+
+  test('of one record but the last say which they are', () => {
+    const called = (id: string, at: number) => ({
+      ...{ type: 'delta', index: at },
+      delta: { tool_call_id: id, name: 'n', arguments_delta: '{}' },
+    });
+    const { records } = written([called('a', 0), called('b', 1)], { leave: true });
+    const superseded: LogRecord = {
+      ...{ v: 1, offset: records.length + 1, time: 1, turn: 1, attempt: 1, producer: 'test' },
+      fact: { type: 'attempt_superseded', reason: 'test' },
+    };
+    const folder = new Folder(task);
+    for (const record of records) folder.add(record);
+    const before = folder.state;
+    folder.add(superseded);
+    const { offset } = superseded;
+    const frames = updatesView.frames(before, superseded, folder.state);
+    expect(frames.map(({ id }) => id)).toEqual([`${offset}.0`, `${offset}`]);
+    expect(frames.every(({ data }) => JSON.parse(data).retracted === true)).toBe(true);
+  });
+
+  test('of a restatement have no id, and begin after the hello', () => {
+    const said = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
+    const { state } = written([said, said], { leave: true });
+    const frames = updatesView.restate(state);
+    expect(frames.map(({ id, data }) => [id, JSON.parse(data).type])).toEqual([
+      [undefined, 'start'],
+      [undefined, 'delta'],
+    ]);
+    expect(JSON.parse(frames[1]?.data ?? '')).toMatchObject({ delta: { text_delta: 'HelHel' } });
+    expect(connectedFrame(state).data).toBe('{"type":"connected","taskId":"task"}');
+  });
+});
+
+test('no delta comes before the start of its message', () => {
+  fc.assert(
+    fc.property(updateLists, (updates) => {
+      const { updates: told } = toldOf(task, written(updates).records);
+      const started = new Set(
+        told.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
+      );
+      const deltas = told.filter(({ type }) => type === 'delta');
+      expect(deltas.every((one) => started.has(one.parent_task_message?.id))).toBe(true);
+    }),
+  );
+});

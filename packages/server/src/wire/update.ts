@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { contentSchema } from './content.ts';
+import { taskMessageSchema } from './task-message.ts';
+
+/** A piece of text; absent and null mean nothing was added. */
+const piece = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? '');
+const call = { tool_call_id: z.string(), name: z.string() };
+
+/** `data_delta` and `arguments_delta` are pieces of JSON text. */
+export const updateDeltaSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text_delta: piece }),
+  z.object({ type: z.literal('data'), data_delta: piece }),
+  z.object({ type: z.literal('tool_request'), ...call, arguments_delta: piece }),
+  z.object({ type: z.literal('tool_response'), ...call, content_delta: piece }),
+  z.object({
+    type: z.literal('reasoning_summary'),
+    summary_index: z.int().nonnegative(),
+    summary_delta: piece,
+  }),
+  z.object({
+    type: z.literal('reasoning_content'),
+    content_index: z.int().nonnegative(),
+    content_delta: piece,
+  }),
+]);
+
+const head = {
+  index: z.int().nonnegative().nullable().default(null),
+  parent_task_message: taskMessageSchema.nullable().default(null),
+};
+
+/** What happens to a message while it streams. */
+export const updateSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('start'), ...head, content: contentSchema }),
+  z.object({ type: z.literal('delta'), ...head, delta: updateDeltaSchema.nullable() }),
+  z.object({
+    type: z.literal('full'),
+    ...head,
+    content: contentSchema,
+    /** The message is no more: its content is the empty text, for clients that know no better. */
+    retracted: z.literal(true).optional(),
+  }),
+  z.object({ type: z.literal('done'), ...head }),
+]);
+
+export type Update = z.output<typeof updateSchema>;
+export type UpdateInput = z.input<typeof updateSchema>;
+export type UpdateDelta = z.output<typeof updateDeltaSchema>;

@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const manifest = join(root, 'apps/cli/package.json');
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-bundle-'));
+  cpSync(manifest, join(folder, 'package.json'));
+  const made = run([join(root, 'scripts/bundle-cli.ts'), join(folder, 'bundle')]);
+  expect(made).toMatchObject({ status: 0, stderr: '' });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function run(argv: readonly string[], cwd = folder) {
+  const env = { HOME: folder, PATH: process.env['PATH'] };
+  return spawnSync(process.execPath, [...argv], { cwd, env, encoding: 'utf8', input: '' });
+}
+
+const millrace = () => join(folder, 'bundle/main.js');
+
+test('knows which version it is', () => {
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
+  expect(run([millrace(), '--version'])).toMatchObject({ status: 0, stdout: `${version}\n` });
+});
+
+test('works with nothing else installed, the search in a thread of its own too', () => {
+  const work = join(folder, 'work');
+  mkdirSync(join(work, 'src'), { recursive: true });
+  writeFileSync(join(work, 'src/gate.ts'), '// TODO: the gate may be frozen\n');
+  const { status, stdout } = run([millrace()], work);
+  expect(status).toBe(0);
+  expect(stdout).toContain('I found 1 note of things to do.');
+});
+
+test('says whose work is in it', () => {
+  const text = readFileSync(join(folder, 'bundle/THIRD-PARTY.txt'), 'utf8');
+  expect(text).toMatch(/^react [\d.]+ \(MIT\)\n\nMIT License/m);
+  expect(text).not.toContain('@millrace/');
+});

@@ -1,0 +1,40 @@
+/** Colours that can be read on this background, whichever the page around it has. */
+export const palette = {
+  background: '#161b22',
+  frame: '#30363d',
+  title: '#8b949e',
+  text: '#e6edf3',
+} as const;
+
+const basic = [
+  ...['#6e7681', '#ff7b72', '#3fb950', '#d29922', '#58a6ff', '#bc8cff', '#39c5cf', '#b1bac4'],
+  ...['#8b949e', '#ffa198', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#ffffff'],
+];
+/** Of the cube of 216 colours, as terminals have it. */
+const steps = [0, 95, 135, 175, 215, 255];
+
+/** The colour of an SGR code, as in `31`, `38;5;208` and `48;2;1;2;3`; undefined where it is none. */
+export function colorOf(code: string): string | undefined {
+  const [first = 0, kind, ...rest] = code.split(/[;:]/).map(Number);
+  if (first === 38 || first === 48) {
+    if (kind === 2) return hex(rest.slice(-3));
+    return indexed(rest[0] ?? 0);
+  }
+  if ((first >= 30 && first <= 37) || (first >= 40 && first <= 47)) return basic[first % 10];
+  if ((first >= 90 && first <= 97) || (first >= 100 && first <= 107))
+    return basic[(first % 10) + 8];
+  return undefined;
+}
+
+function indexed(index: number): string {
+  if (index < 16) return basic[index] ?? palette.text;
+  if (index >= 232) return hex(Array.from({ length: 3 }, () => 8 + (index - 232) * 10));
+  const place = index - 16;
+  return hex(
+    [Math.floor(place / 36), Math.floor(place / 6) % 6, place % 6].map((one) => steps[one] ?? 0),
+  );
+}
+
+function hex(parts: readonly number[]): string {
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
