@@ -6,8 +6,11 @@ import type { Limits, RetrySettings } from './run/settings.ts';
 export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings): void {
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
   if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
-  for (const [name, value] of Object.entries(retry))
+  const { attemptsFor = {}, ...times } = retry;
+  for (const [name, value] of Object.entries(times))
     assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
+  for (const [kind, value] of Object.entries(attemptsFor))
+    assertAtLeast(`attemptsFor ${kind}`, value, 1);
 }
 
 function isPrice(amount: string): boolean {

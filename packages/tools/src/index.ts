@@ -8,9 +8,10 @@ export {
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit.ts';
 export { type LsInput, lsTool } from './files/ls.ts';
+export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read.ts';
 export { type WriteInput, writeTool } from './files/write.ts';
-export { approveBy } from './permissions/approve-by.ts';
+export { type ApproveByOptions, approveBy } from './permissions/approve-by.ts';
 export type { PolicyCall } from './permissions/decide.ts';
 export {
   type PermissionPolicy,

@@ -90,7 +90,10 @@ export class CallRunner {
     this.#isAdopted = true;
     await this.#write(this.#places.place(calls));
     const fates = await Promise.all(calls.map((call) => this.#answer(call)));
-    return fates.includes('parked') && !fates.includes('left') ? 'parked' : 'answered';
+    const parked = calls.filter((_call, at) => fates[at] === 'parked');
+    // While others ran, somebody may have answered: then there is something to do.
+    const isWaiting = parked.every((call) => this.#known(call)?.answer === undefined);
+    return parked.length > 0 && isWaiting && !fates.includes('left') ? 'parked' : 'answered';
   }
 
   /** None of them runs. */

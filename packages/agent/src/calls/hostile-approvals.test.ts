@@ -200,6 +200,26 @@ describe('an approval', () => {
     expect(ran).toEqual([]);
   });
 
+  test('that comes while another call runs does not leave the run parked', async () => {
+    const clock = new VirtualClock();
+    const { ran, tools } = dangerous();
+    const slow = tool('slow', async (_input, { signal }) => {
+      await pause(clock, 1000, signal);
+      return 'slept';
+    });
+    const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
+    const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Done.'];
+    const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
+    const { agent, end, until, log } = stageOf(script, options);
+    const run = agent.run('Go', { session });
+    await until('approval_asked');
+    await until('tool_execution_started');
+    await run.approve(c2);
+    expect(await end(run)).toMatchObject({ text: 'Done.', stop: { reason: 'stop' } });
+    expect(ran).toHaveLength(1);
+    expect(await leftIn(log)).toEqual([]);
+  });
+
   test('that comes later leaves the results in the order of the calls', async () => {
     const echo = tool('rm', async (input) => `result ${input}`);
     const approve = ({ call: { toolCallId: id } }: PendingCall) => (id === c1 ? 'ask' : 'allow');

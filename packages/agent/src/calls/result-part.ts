@@ -1,6 +1,7 @@
 import {
   type FilePart,
   type MediaPart,
+  type Metadata,
   parseJson,
   type ToolCallPart,
   type ToolResultPart,
@@ -46,6 +47,11 @@ export async function resultPart(
       ...(metadata && { metadata }),
     };
   }
+  const kept = attachments.find((one) => isWhole(one, { metadata }));
+  if (kept?.source.type === 'blob') {
+    const short = clipped(text, maxOutputLength, kept.source.hash);
+    return { ...head, text: short, attachments, ...(metadata && { metadata }) };
+  }
   const ref = await blobs.put(new TextEncoder().encode(text));
   const whole = { kind: 'file', name: 'output.txt', mimeType: 'text/plain' } as const;
   const source = { type: 'blob', ...ref } as const;
@@ -57,8 +63,11 @@ export async function resultPart(
   };
 }
 
-/** Is it the whole of a text that the part has clipped? */
-export function isWhole({ source }: MediaPart | FilePart, { metadata }: ToolResultPart): boolean {
+/** Is it the whole of a text that the part, or the tool itself, has clipped? */
+export function isWhole(
+  { source }: MediaPart | FilePart,
+  { metadata }: { readonly metadata?: Metadata | undefined },
+): boolean {
   const { hash } = (metadata?.['wholeOutput'] ?? {}) as { readonly hash?: string };
   return source.type === 'blob' && source.hash === hash;
 }

@@ -124,6 +124,89 @@ describe('an approval for the session', () => {
     expect(asked()).toEqual(['c1', 'c2']);
   });
 
+  test('answers the calls that wait by the same rule already, and no other', async () => {
+    const three = calls(['c1', 'a/1'], ['c2', 'a/2'], ['c3', 'b/3']);
+    const { agent, end, approve, asked, ran, log } = agentOf([three, 'Done.']);
+    const run = agent.run('Go', { session });
+    while (asked().length < 3) await quiet();
+    await approve(run, 'c1', { until: 'session', by: 'ada' });
+    while (ran().length < 2) await quiet();
+    expect(ran()).toEqual(['c1', 'c2']);
+    await approve(run, 'c3');
+    await end(run);
+    const { records } = await log.read(session);
+    expect(answersIn(records)).toMatchObject([
+      { toolCallId: 'c1', until: 'session' },
+      { toolCallId: 'c2', decision: 'allow' },
+      { toolCallId: 'c3', decision: 'allow' },
+    ]);
+    expect(problemsIn(session, records)).toEqual([]);
+  });
+
+  test('answers a call that waits in a session that was parked', async () => {
+    const two = calls(['c1', 'a/1'], ['c2', 'a/2']);
+    const { agent, end, log, ran } = agentOf([two, 'Done.'], { whileAsking: 'park' });
+    expect((await end(agent.run('Go', { session }))).stop.reason).toBe('parked');
+    await log.submit(session, { type: 'approve', toolCallId: 'c2', until: 'session' }, 'k');
+    expect((await end(agent.resume(session))).stop.reason).toBe('stop');
+    expect(ran()).toHaveLength(2);
+  });
+
+  test('answers a call whose question was on its way', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { agent, end, approve, ran } = agentOf([calls(['c1', 'a/1'], ['c2', 'a/2']), 'Done.'], {
+      approve: async (pending) => {
+        if (pending.call.toolCallId === 'c2') await gate.promise;
+        return byFolder(pending);
+      },
+    });
+    const run = agent.run('Go', { session });
+    const first = approve(run, 'c1', { until: 'session' });
+    gate.resolve();
+    await first;
+    await end(run);
+    expect(ran()).toEqual(['c1', 'c2']);
+  });
+
+  test('leaves alone what was denied while it waited', async () => {
+    const { agent, end, asked, ran, approve } = agentOf([
+      calls(['c1', 'a/1'], ['c2', 'a/2']),
+      'Done.',
+    ]);
+    const run = agent.run('Go', { session });
+    while (asked().length < 2) await quiet();
+    await run.deny(toolCallId('c2'));
+    await approve(run, 'c1', { until: 'session' });
+    await end(run);
+    expect(ran()).toEqual(['c1']);
+  });
+
+  test('can be taken back, in this process or another, and given again', async () => {
+    const script = [
+      calls(['c1', 'a/1']),
+      'One.',
+      calls(['c2', 'a/2']),
+      'Two.',
+      calls(['c3', 'a/3']),
+      'Three.',
+    ];
+    const { agent, end, approve, asked, ran, log } = agentOf(script);
+    const first = agent.run('Go', { session });
+    await approve(first, 'c1', { until: 'session' });
+    await end(first);
+    await log.submit(session, { type: 'revoke', rule: 'write a' }, 'k1');
+    await log.submit(session, { type: 'revoke' }, 'k2');
+    const second = agent.run('Again', { session });
+    await approve(second, 'c2', { until: 'session' });
+    await end(second);
+    await end(agent.run('And again', { session }));
+    expect([asked(), ran()]).toEqual([
+      ['c1', 'c2'],
+      ['c1', 'c2', 'c3'],
+    ]);
+    expect((await log.info(session))?.hasWork).toBe(false);
+  });
+
   test('is of its session alone', async () => {
     const script = [calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.'];
     const { agent, end, approve, asked } = agentOf(script);

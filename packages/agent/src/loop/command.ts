@@ -20,6 +20,10 @@ export type Command =
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** What was said long ago is summarised, however long it is. */
   | { readonly type: 'compact' }
+  /** A message that still waits, by the key it was submitted with, is not heard. */
+  | { readonly type: 'withdraw'; readonly key: string }
+  /** What was allowed by this rule for longer than one call is asked about again. */
+  | { readonly type: 'revoke'; readonly rule: string }
   | Decision;
 
 export type Decision =
@@ -45,6 +49,15 @@ export interface QueuedCommand {
   readonly command: Command | { readonly type: 'unreadable' };
 }
 
+/** Those that are to be dealt with: without messages that are taken back. */
+export function standingCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
+  const gone = new Set(
+    commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
+  );
+  if (gone.size === 0) return commands;
+  return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
+}
+
 /** As it is stored. Throws where an item is not one that can be. */
 export function toJson(command: Command): JsonObject {
   const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
@@ -66,6 +79,14 @@ export function commandOf(json: JsonObject): QueuedCommand['command'] | undefine
       return { type: 'abort', reason: textOf(json['reason']) };
     case 'compact':
       return { type: 'compact' };
+    case 'withdraw': {
+      const key = textOf(json['key']);
+      return key === undefined ? { type: 'unreadable' } : { type: 'withdraw', key };
+    }
+    case 'revoke': {
+      const rule = textOf(json['rule']);
+      return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
+    }
     case 'approve':
     case 'deny':
       return decisionOf(json) ?? { type: 'unreadable' };

@@ -1,4 +1,5 @@
 import type { Stop, StopReason, ToolCallPart } from '@millrace/core';
+import { standingCommands } from './command.ts';
 import type { LoopState, TurnState } from './loop-state.ts';
 import { isOverflow } from './overflow.ts';
 
@@ -53,7 +54,8 @@ export function decide(situation: Situation): Step {
 }
 
 function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolean): Step {
-  const { commands, hasInput, lastStop, lastTurn, run } = loop;
+  const { hasInput, lastStop, lastTurn, run } = loop;
+  const commands = standingCommands(loop.commands);
   const isQueued = (when: 'steer' | 'follow_up') =>
     commands.some(({ command }) => command.type === 'message' && command.when === when);
   const isFirst = run?.finishedTurns === 0;

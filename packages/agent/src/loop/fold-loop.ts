@@ -1,5 +1,5 @@
 import type { Fact, ItemId, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
-import { commandOf } from './command.ts';
+import { commandOf, type QueuedCommand } from './command.ts';
 import { type CallState, type LoopState, noCall, type TurnState } from './loop-state.ts';
 import { isOverflow } from './overflow.ts';
 
@@ -20,7 +20,9 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_queued': {
       const command = commandOf(fact.command);
       if (command === undefined) return state;
-      return { ...state, commands: [...state.commands, { key: fact.key, command }] };
+      const commands = [...state.commands, { key: fact.key, command }];
+      // At once: until somebody hears of it, nothing more is to run by it.
+      return { ...state, commands, standing: without(state.standing, command) };
     }
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
@@ -49,6 +51,16 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     default:
       return inTurn(state, turn, (open) => foldTurn(open, attempt, fact));
   }
+}
+
+function without(
+  standing: LoopState['standing'],
+  command: QueuedCommand['command'],
+): LoopState['standing'] {
+  if (command.type !== 'revoke' || !standing.has(command.rule)) return standing;
+  const left = new Map(standing);
+  left.delete(command.rule);
+  return left;
 }
 
 /** Something that the model is to answer. */

@@ -147,6 +147,14 @@ const pieces: Readonly<Record<string, Piece>> = {
     approving,
     answered({ type: 'approve', until: 'session' }),
   ),
+  'an approval that lasts, for what waits already': solo(
+    [
+      { content: { parts: [call('a', 'look', { at: 'a' }), call('b', 'look', { at: 'b' })] } },
+      'Both.',
+    ],
+    approving,
+    answered({ type: 'approve', until: 'session' }),
+  ),
   'several runs': solo(['One.', looks('a'), 'Two.', 'Three.'], {}, async (agent) => {
     for (const text of ['First', 'Second', 'Third']) await agent.run(text, { session }).result;
   }),

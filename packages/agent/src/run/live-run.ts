@@ -12,7 +12,13 @@ import type {
 import type { Driver } from '@millrace/log';
 import { textOfError } from '../errors/text-of-error.ts';
 import { Journal } from '../journal/journal.ts';
-import { type Command, type Decision, type QueuedCommand, toJson } from '../loop/command.ts';
+import {
+  type Command,
+  type Decision,
+  type QueuedCommand,
+  standingCommands,
+  toJson,
+} from '../loop/command.ts';
 import type { LoopState } from '../loop/loop-state.ts';
 import { Observers } from '../observers/observers.ts';
 import { callsOf } from './calls-of-turn.ts';
@@ -264,7 +270,7 @@ export class LiveRun implements Run {
     for (;;) {
       const stop = await loop.drive();
       await this.#hearAll(journal);
-      const isAsked = journal.loop.commands.some(
+      const isAsked = standingCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
       if (!isAsked || !isOpenEnd(stop)) {

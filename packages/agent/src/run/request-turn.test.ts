@@ -9,6 +9,8 @@ import {
 } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { openaiChat } from '../../../providers/src/openai-chat/provider.ts';
+import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/scripts.ts';
@@ -56,6 +58,37 @@ async function run(provider: Provider, options: Partial<AgentOptions> = {}) {
 
 const facts = (records: readonly LogRecord[], type: string) =>
   records.flatMap(({ fact }) => (fact?.type === type ? fact : []));
+
+describe('patience', () => {
+  const tries = async (kind: ProviderErrorKind, retry: AgentOptions['retry']) => {
+    const provider = scriptedProvider(Array.from({ length: 20 }, () => fails(kind)));
+    const { stop } = await run(provider, { retry: { baseDelayMs: 0, ...retry } });
+    expect(stop).toEqual({ reason: 'error', cause: kind });
+    return provider.calls.length;
+  };
+
+  test('may be longer, or shorter, for some kinds of errors', async () => {
+    const retry = { maxAttempts: 3, attemptsFor: { network: 6, server: 1, auth: 5 } };
+    expect(await tries('network', retry)).toBe(6);
+    expect(await tries('server', retry)).toBe(1);
+    expect(await tries('overloaded', retry)).toBe(3);
+    expect(await tries('auth', retry)).toBe(1);
+  });
+
+  test('ends where the provider asks for more of it, and how much is said', async () => {
+    const init = { status: 429, headers: { 'retry-after': '3600' } };
+    const { fetch, requests } = fetchOf(['{"error":{"message":"Slow down"}}'], init);
+    const { error } = await run(openaiChat({ model: 'm', apiKey: 'k', fetch }));
+    expect(error).toMatchObject({ code: 'rate_limit' });
+    expect(error?.message).toMatch(/\(it asks to wait 3600 s\)$/);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('that is none is refused', () => {
+    const retry = { attemptsFor: { network: 0 } };
+    expect(() => createAgent({ provider: scriptedProvider([]), retry })).toThrow(/attemptsFor/);
+  });
+});
 
 describe('a history that is refused', () => {
   test('is sent once more without what was thought before, and with all else', async () => {

@@ -1,4 +1,4 @@
-import type { DraftRecord, ItemId } from '@millrace/core';
+import type { DraftRecord, ErrorInfo, ItemId } from '@millrace/core';
 import type { Provider, ProviderError, ResponseEnd } from '@millrace/providers';
 import { type ContextFilter, dropReasoning } from '../context/drop-parts.ts';
 import type { TurnState } from '../loop/loop-state.ts';
@@ -91,7 +91,7 @@ export class TurnRequest {
       return [responseFinished(at, itemId, { reason: 'aborted' }, usage)];
     if (error === undefined) return [responseFinished(at, itemId, stop, usage)];
     return [
-      { ...at, fact: { type: 'error_reported', error: error.info } },
+      { ...at, fact: { type: 'error_reported', error: withWait(error) } },
       responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage),
     ];
   }
@@ -101,10 +101,11 @@ export class TurnRequest {
     const { retry, providers, random } = this.#context.settings;
     const failures = ++this.#failures;
     const isOnce = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
-    const tries = { yes: retry.maxAttempts, once: 2, no: 1 };
-    const most = isOnce ? retry.maxAttempts : error.retry in tries ? tries[error.retry as 'no'] : 1;
+    const patience = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
+    const tries = { yes: patience, once: 2, no: 1 };
+    const most = isOnce ? patience : error.retry in tries ? tries[error.retry as 'no'] : 1;
     const hinted = error.retryAfterMs ?? 0;
-    if (failures < Math.min(most, retry.maxAttempts) && hinted <= retry.maxDelayMs) {
+    if (failures < Math.min(most, patience) && hinted <= retry.maxDelayMs) {
       if (error.retry === 'once_without_reasoning')
         this.#filters = [dropReasoning({ keepAnswers: 0 })];
       const grown = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
@@ -115,6 +116,13 @@ export class TurnRequest {
     this.#failures = 0;
     return 0;
   }
+}
+
+/** Whoever tries again by hand has to know when. */
+function withWait({ info, retryAfterMs }: ProviderError): ErrorInfo {
+  if (retryAfterMs === undefined) return info;
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  return { ...info, message: `${info.message} (it asks to wait ${seconds} s)` };
 }
 
 /** What another provider would refuse as well is not worth asking it. */

@@ -1,6 +1,7 @@
 import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../errors/agent-error.ts';
+import { standingCommands } from '../loop/command.ts';
 import { decide, type Situation, type Step } from '../loop/decide.ts';
 import type { TurnState } from '../loop/loop-state.ts';
 import { askedAgain, checkAnswer } from '../output/check-answer.ts';
@@ -76,7 +77,8 @@ export class RunDriver {
   hear({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
     // Where it cannot be written down, the run's own next word cannot either.
-    if (fact?.type === 'command_queued') this.#ear.hear().catch(() => {});
+    const isForEar = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
+    if (isForEar) this.#ear.hear().catch(() => {});
     if (fact?.type === 'approval_answered') this.#calls?.wake(fact.toolCallId);
     if (delta?.type === 'commit_part') this.#considerCall(delta.partId);
   }
@@ -211,7 +213,7 @@ export class RunDriver {
   /** Everything that steers at once; of what follows, the first. */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
-    const queued = journal.loop.commands.flatMap(({ key, command }) =>
+    const queued = standingCommands(journal.loop.commands).flatMap(({ key, command }) =>
       command.type === 'message' && command.when === when ? [{ key, items: command.items }] : [],
     );
     const taken = when === 'steer' ? queued : queued.slice(0, 1);

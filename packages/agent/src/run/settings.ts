@@ -1,6 +1,6 @@
 import type { Cost, Ids, Item, LogRecord, ToolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { Clock, ModelRequest, Provider } from '@millrace/providers';
+import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Compaction } from '../context/compaction.ts';
 import type { ContextFilter } from '../context/drop-parts.ts';
 import type { Observer } from '../observers/observer.ts';
@@ -75,6 +75,8 @@ export interface Limits {
 export interface RetrySettings {
   /** Tries at one request with one provider. */
   readonly maxAttempts: number;
+  /** The same for some kinds of errors: a network that is away may come back. */
+  readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
   readonly baseDelayMs: number;
   /** A provider that asks for longer is not waited for. */
   readonly maxDelayMs: number;

@@ -62,7 +62,7 @@ export interface ToolOutput {
     readonly text: string;
     /** What a program reads. */
     readonly value?: JsonValue | undefined;
-    /** Pictures and documents that the model sees. */
+    /** Pictures and documents that the model sees, but for the blob that `metadata.wholeOutput` names. */
     readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
     readonly isError?: boolean | undefined;
     readonly metadata?: Metadata | undefined;

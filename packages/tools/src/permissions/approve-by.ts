@@ -2,25 +2,53 @@ import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
+import { doubtAboutReading } from './reading/doubt-about-reading.ts';
+import type { Reading } from './reading/reading.ts';
+import { suggestRule } from './suggest-rule.ts';
+
+export interface ApproveByOptions {
+  /**
+   * What an answer that lasts is about: the very command or path, or where that is sensible (`wide`) all
+   * commands that begin so, and all changes of files in the root.
+   */
+  readonly lasting?: 'exact' | 'wide' | undefined;
+}
 
 /**
  * Has a policy decide on the calls of an agent. Where a path leads by links is decided on too. An answer
- * that lasts (`run.approve(id, { until })`) is about that command, path or tool and no other.
+ * that lasts (`run.approve(id, { until })`) is about that command, path or tool and no other, unless told.
  *
  * @example
  * createAgent({ provider, tools, approve: approveBy(policy, workspace) });
  */
 export function approveBy(
   policy: PermissionPolicy,
-  workspace: Pick<Workspace, 'resolve'>,
+  workspace: Pick<Workspace, 'root' | 'resolve'>,
+  { lasting = 'exact' }: ApproveByOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async ({ call: { name: tool }, input }) => {
     const leadsTo = await realPathOf({ tool, input }, workspace);
     const call = { tool, input, leadsTo };
-    const { decision, reason } = policy.decide(call);
+    const { decision, reason, readings = [] } = policy.decide(call);
+    const doubt = await firstDoubt(readings, policy, workspace);
+    if (doubt !== undefined)
+      return { decision: 'ask', reason: doubt, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
-    return { decision, reason, rule: ruleFor(policy, call) };
+    const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
+    return { decision, reason, rule };
   };
+}
+
+async function firstDoubt(
+  readings: readonly Reading[],
+  { mayRead }: PermissionPolicy,
+  workspace: Pick<Workspace, 'root' | 'resolve'>,
+): Promise<string | undefined> {
+  for (const reading of readings) {
+    const doubt = await doubtAboutReading(reading, { workspace, mayRead });
+    if (doubt !== undefined) return doubt;
+  }
+  return undefined;
 }
 
 /** Nothing where it leads outside, or is no path: then the tool itself refuses it. */
@@ -37,10 +65,20 @@ async function realPathOf(
 }
 
 /** Of what is unclear nothing can be said that lasts. */
-function ruleFor(policy: PermissionPolicy, call: PolicyCall): string | undefined {
+function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {
     return JSON.stringify(policy.ruleFor(call, 'allow'));
   } catch {
+    return undefined;
+  }
+}
+
+function suggestedRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
+  try {
+    const rule = suggestRule(policy, call);
+    return rule === undefined ? exactRule(policy, call) : JSON.stringify(rule);
+  } catch {
+    // No more can be remembered.
     return undefined;
   }
 }

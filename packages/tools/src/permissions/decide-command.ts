@@ -1,5 +1,6 @@
 import { type CommandPart, fitsCommand, mayFitCommand } from './match-command.ts';
 import type { ReadyRule } from './permission-rule.ts';
+import type { Reading } from './reading/reading.ts';
 import { type Ruling, rulingOf, rulingRule, strictest } from './ruling.ts';
 import { isLauncher } from './shell-syntax.ts';
 import { splitCommand, type Word } from './split-command.ts';
@@ -8,17 +9,38 @@ import { splitCommand, type Word } from './split-command.ts';
  * Decides on a command line by the rules of its tool. Each command in it is decided on by itself, and
  * the strictest decides on the whole.
  */
-export function decideCommand(rules: readonly ReadyRule[], line: string, root: string): Ruling {
+export function decideCommand(
+  rules: readonly ReadyRule[],
+  line: string,
+  { root, read }: CommandCircumstances,
+): Ruling {
   const { parts, targets, obstacle } = splitCommand(line);
   const decide = (words: readonly Word[]) =>
-    decidePart(rules, { root, line, words, targets, obstacle });
-  return strictest(parts.map(decide)) ?? decide([]);
+    decidePart(rules, { root, line, words, targets, obstacle }, read);
+  const rulings = parts.map(decide);
+  const ruling = strictest(rulings) ?? decide([]);
+  const readings = rulings.flatMap((one) => one.readings ?? []);
+  return ruling.decision === 'allow' && readings.length > 0 ? { ...ruling, readings } : ruling;
 }
 
-function decidePart(rules: readonly ReadyRule[], part: CommandPart): Ruling {
+export interface CommandCircumstances {
+  readonly root: string;
+  /** What is looked at by a command that only looks at what may be looked at. */
+  readonly read?: ((words: readonly Word[]) => Reading | undefined) | undefined;
+}
+
+function decidePart(
+  rules: readonly ReadyRule[],
+  part: CommandPart,
+  read: CommandCircumstances['read'],
+): Ruling {
   const what = shown(part);
   const deciding = rulingRule(rules.filter((ready) => fitsCommand(ready, part)));
   if (deciding === undefined) {
+    const isFeared = part.obstacle !== undefined || rules.some((one) => mayFitCommand(one, part));
+    const reading = isFeared ? undefined : read?.(part.words);
+    if (reading !== undefined)
+      return { decision: 'allow', reason: `${what} only looks`, readings: [reading] };
     const why = part.obstacle === undefined ? '' : `, and the command has ${part.obstacle}`;
     return { decision: 'ask', reason: `No rule allows ${what}${why}` };
   }

@@ -23,8 +23,17 @@ export function decidePath(rules: readonly ReadyRule[], call: PathCall): Ruling 
     const reason = `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
     return { decision: 'ask', reason };
   }
+  if (kind === 'write' && deciding?.rule.yields && isOfGit(path)) {
+    const reason = `${path.shown} is of git itself, and may have it run programs`;
+    return { decision: 'ask', reason };
+  }
   const what = `${{ read: 'To read', search: 'To search', write: 'To write' }[kind]} ${path.shown}`;
   return deciding === undefined ? byDefault(what, call) : rulingOf(deciding, what);
+}
+
+/** Hooks and settings: who writes them has git run what they like. */
+function isOfGit({ shown }: PlacedPath): boolean {
+  return shown.toLowerCase().split('/').includes('.git');
 }
 
 /** Outside the root only what names an absolute path allows. */
@@ -34,8 +43,12 @@ function fits({ about, rule, fitsPath }: ReadyRule, path: PlacedPath): boolean {
 }
 
 function byDefault(what: string, { kind, path }: PathCall): Ruling {
-  if (!path.isInside) return { decision: 'ask', reason: `${what} is outside the workspace` };
-  if (kind === 'write') return { decision: 'ask', reason: `${what} is allowed by no rule` };
+  if (!path.isInside) return { decision: 'ask', reason: `${path.shown} is outside the workspace` };
+  if (kind === 'write')
+    return {
+      decision: 'ask',
+      reason: `No rule allows ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
+    };
   return { decision: 'allow', reason: `${what} is inside the workspace` };
 }
 

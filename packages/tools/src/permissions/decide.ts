@@ -1,4 +1,4 @@
-import { decideCommand } from './decide-command.ts';
+import { type CommandCircumstances, decideCommand } from './decide-command.ts';
 import { decidePath } from './decide-path.ts';
 import { placePath } from './match-path.ts';
 import type { ReadyRule } from './permission-rule.ts';
@@ -18,6 +18,7 @@ export interface Circumstances {
   readonly kind: ToolKind;
   /** Searches do not see what is denied. */
   readonly skipsDenied: boolean;
+  readonly read?: CommandCircumstances['read'];
 }
 
 /** Decides on a call by the rules of its tool. */
@@ -25,7 +26,7 @@ export function decide(call: PolicyCall, rules: readonly ReadyRule[], at: Circum
   switch (at.kind) {
     case 'run': {
       const command = commandOf(call);
-      return command === undefined ? unclear(call) : decideCommand(rules, command, at.root);
+      return command === undefined ? unclear(call) : decideCommand(rules, command, at);
     }
     case 'read':
     case 'search':

@@ -1,9 +1,13 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { commandOf, decide, type PolicyCall, pathOf } from './decide.ts';
+import { decidePath } from './decide-path.ts';
 import { placePath } from './match-path.ts';
 import { type Decision, type PermissionRule, readyRule } from './permission-rule.ts';
+import type { ReadPath } from './reading/reading.ts';
+import { readingCommand } from './reading/reading-command.ts';
 import type { Ruling } from './ruling.ts';
+import type { Word } from './split-command.ts';
 import { kindOf, type ToolKind } from './tool-kinds.ts';
 
 /** All that a policy is made of. It can be stored as JSON, and made again from it. */
@@ -17,6 +21,12 @@ export interface PolicyData {
   readonly kinds?: Readonly<Record<string, ToolKind>> | undefined;
   /** Search tools get `exclude: policy.deniedPaths(name)`, and need not be asked for on that account. */
   readonly searchesSkipDenied?: boolean | undefined;
+  /**
+   * Commands that only look inside the root need no rule: `ls`, `grep`, `git status` and such, with options
+   * that are known, where tools may look at the same. Whoever decides by this alone takes links for what
+   * they are called; `approveBy` looks where they lead.
+   */
+  readonly freeReading?: boolean | undefined;
 }
 
 /**
@@ -38,6 +48,8 @@ export interface PermissionPolicy extends PolicyData {
   remember(rule: PermissionRule): PermissionPolicy;
   /** A rule for the path or the command of a call and no other, or for its tool where it has neither. */
   ruleFor(call: PolicyCall, decision: Decision): PermissionRule;
+  /** Whether tools may look at a path without asking, or through all that is below it. */
+  mayRead(path: ReadPath): boolean;
   /** What a tool may not see, for the `exclude` of search tools. */
   deniedPaths(tool: string): readonly string[];
 }
@@ -57,6 +69,7 @@ const maxRemembered = 1000;
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
+  const { freeReading = false } = data;
   if (!isAbsolute(root)) throw refused(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {
     throw refused('a further decision', `${maxRemembered} are remembered already`);
@@ -66,14 +79,25 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ...remembered.map((rule) => readyRule(rule, true)),
   ];
   const rulesOf = (tool: string) => ready.filter(({ fitsTool }) => fitsTool(tool));
+  const mayRead = ({ path, kind }: ReadPath) => {
+    const place = { kind, path: placePath(root, path), skipsDenied: false };
+    return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
+  };
+  const read = (words: readonly Word[]) => {
+    const reading = readingCommand(words);
+    const isHere = reading?.paths.every(({ path }) => placePath(root, path).shown === '.');
+    if (reading?.program === 'cd' && !isHere) return undefined;
+    return reading?.paths.every(mayRead) ? reading : undefined;
+  };
   return {
     ...data,
     rules,
     remembered,
     decide(call) {
       const at = { root, kind: kindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
-      return decide(call, rulesOf(call.tool), at);
+      return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
+    mayRead,
     remember: (rule) => permissionPolicy({ ...data, remembered: added(remembered, rule) }),
     ruleFor: (call, decision) => narrowest(call, decision, kindOf(call.tool, kinds), root),
     deniedPaths: (tool) =>

@@ -19,6 +19,11 @@ export interface PermissionRule {
   /** The path is this one and no glob, the command this one and no beginning. */
   readonly exact?: boolean | undefined;
   readonly decision: Decision;
+  /**
+   * A yes to many things that was given in passing: it does not count for what another rule asks about, and
+   * not for the files of git itself.
+   */
+  readonly yields?: boolean | undefined;
   /** For whoever is told: the model, or a person. */
   readonly reason?: string | undefined;
 }

@@ -23,3 +23,12 @@ export function kindOf(
   const named = [own, toolKinds].find((kinds) => kinds !== undefined && Object.hasOwn(kinds, tool));
   return named?.[tool] ?? 'other';
 }
+
+/** The tools of a kind, in the order of their names. */
+export function toolsOf(
+  kind: ToolKind,
+  own: Readonly<Record<string, ToolKind>> = {},
+): readonly string[] {
+  const names = new Set([...Object.keys(toolKinds), ...Object.keys(own)]);
+  return [...names].filter((name) => kindOf(name, own) === kind).sort();
+}

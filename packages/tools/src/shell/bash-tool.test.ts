@@ -1,7 +1,11 @@
 import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
+import { sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { lengthsOfNext } from '../testing/next-request.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
@@ -166,6 +170,24 @@ describe('what a command prints', () => {
     expect(attachments).toMatchObject([{ kind: 'file', source: { type: 'blob', hash, length } }]);
     expect(new TextDecoder().decode(await blobs.get(hash))).toBe(whole);
   });
+
+  test.each([30_000, 300])(
+    'is sent to the model as it is clipped to %i, and the whole of it never',
+    async (maxOutputLength) => {
+      const log = memoryLog();
+      const session = sessionId('long');
+      const command = 'yes "some fast output line" | head -n 100000';
+      const asks = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
+      const call = { ...asks, arguments: JSON.stringify({ command }) };
+      const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+      const tools = [tool({ maxOutputLength })];
+      await createAgent({ provider, log, tools }).run('Go', { session }).result;
+      const lengths = await lengthsOfNext(log, session);
+      expect(lengths).toHaveLength(4);
+      expect(Math.min(...lengths)).toBeGreaterThan(maxOutputLength / 2);
+      expect(Math.max(...lengths)).toBeLessThan(maxOutputLength + 10_000);
+    },
+  );
 
   test('is told as a result also where it cannot be kept', async () => {
     const put = () => Promise.reject(new Error('full'));

@@ -25,6 +25,7 @@ export function describeCommand(
     output.text.trimEnd() || 'It printed nothing.',
     ...notes.map((note) => `[${note}]`),
   ];
+  const wholeOutput = whole && { hash: whole.hash, length: whole.length };
   const value = {
     exitCode,
     signal,
@@ -32,15 +33,16 @@ export function describeCommand(
     aborted: why === 'aborted',
     outputLength: output.length,
     droppedBytes: output.dropped,
-    ...(whole && { wholeOutput: { hash: whole.hash, length: whole.length } }),
+    ...(wholeOutput && { wholeOutput }),
   };
   return {
     output: {
       text: text.join('\n'),
       value,
       isError,
-      // A blob that no part refers to may be deleted.
+      // A blob that no part refers to may be deleted. As the whole output it is not sent to the model.
       ...(whole && { attachments: [fileOf(whole)] }),
+      ...(wholeOutput && { metadata: { wholeOutput } }),
     },
   };
 }

@@ -1,0 +1,89 @@
+import type { JsonObject, LogRecord } from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { answer, leftIn, session, stageOf, textsOf } from '../testing/hostile-stage.ts';
+
+const slowly = { pieces: 'character', pauseMs: 20 } as const;
+const slow = { ...answer('Hello'), ...slowly };
+const message = (when: string, text: string): JsonObject => ({
+  ...{ type: 'message', when },
+  items: [{ id: `item-${text}`, kind: 'user', parts: [{ kind: 'text', text }] }],
+});
+const withdraw = (key: string): JsonObject => ({ type: 'withdraw', key });
+const consumedKeys = (records: readonly LogRecord[]) =>
+  records.flatMap(({ fact }) => (fact?.type === 'command_consumed' ? fact.key : []));
+
+describe('a message that is taken back', () => {
+  test.each(['steer', 'follow_up'])('before it was heard is not heard (%s)', async (when) => {
+    const stage = stageOf([slow, 'Two.']);
+    const { agent, log, provider, end, records } = stage;
+    const run = agent.run('Go', { session });
+    await stage.until('append_text');
+    await log.submit(session, message(when, 'more'), 'm');
+    await log.submit(session, withdraw('m'), 'w');
+    const { items, text } = await end(run);
+    expect([text, provider.calls.length, await leftIn(log)]).toEqual(['Hello', 1, []]);
+    expect(items.flatMap(textsOf)).not.toContain('more');
+    expect(consumedKeys(records)).toEqual(['w', 'm']);
+  });
+
+  test('leaves the others where they are', async () => {
+    const stage = stageOf([slow, 'Two.']);
+    const { agent, log, provider, end } = stage;
+    const run = agent.run('Go', { session });
+    await stage.until('append_text');
+    await log.submit(session, message('follow_up', 'first'), 'm1');
+    await log.submit(session, message('follow_up', 'second'), 'm2');
+    await log.submit(session, withdraw('m1'), 'w');
+    const { items } = await end(run);
+    expect([provider.calls.length, await leftIn(log)]).toEqual([2, []]);
+    expect(items.flatMap(textsOf)).toEqual(['Hello', 'second', 'Two.']);
+  });
+
+  test('after it was heard has been heard, and the order of the ends tells', async () => {
+    const stage = stageOf([slow, { ...answer('World'), ...slowly }]);
+    const { agent, log, end, records } = stage;
+    const run = agent.run('Go', { session });
+    await stage.until('append_text');
+    await log.submit(session, message('follow_up', 'more'), 'm');
+    await stage.until('command_consumed');
+    await log.submit(session, withdraw('m'), 'w');
+    const { text } = await end(run);
+    expect([text, await leftIn(log)]).toEqual(['World', []]);
+    expect(consumedKeys(records)).toEqual(['m', 'w']);
+  });
+
+  test('together with a stop does not come with what is said next', async () => {
+    const stage = stageOf([slow, 'Two.']);
+    const { agent, log, provider, end } = stage;
+    const run = agent.run('Go', { session });
+    await stage.until('append_text');
+    await log.submit(session, message('steer', 'more'), 'm');
+    await log.submit(session, withdraw('m'), 'w');
+    await log.submit(session, { type: 'abort' }, 'a');
+    expect((await end(run)).stop.reason).toBe('aborted');
+    expect(await leftIn(log)).toEqual([]);
+    const { items } = await end(agent.run('And now?', { session }));
+    expect(items.flatMap(textsOf)).toEqual(['Two.']);
+    expect(provider.calls).toHaveLength(2);
+  });
+
+  test('between runs is not heard by the next', async () => {
+    const { agent, log, end } = stageOf(['One.', 'Two.']);
+    await end(agent.run('Go', { session }));
+    await log.submit(session, message('follow_up', 'more'), 'm');
+    await log.submit(session, withdraw('m'), 'w');
+    const { items } = await end(agent.run('And now?', { session }));
+    expect(items.flatMap(textsOf)).toEqual(['Two.']);
+    expect(await leftIn(log)).toEqual([]);
+  });
+
+  test('that never was, or cannot be read, disturbs nobody', async () => {
+    const stage = stageOf([slow]);
+    const { agent, log, end } = stage;
+    const run = agent.run('Go', { session });
+    await stage.until('append_text');
+    await log.submit(session, withdraw('none'), 'w1');
+    await log.submit(session, { type: 'withdraw' }, 'w2');
+    expect([(await end(run)).text, await leftIn(log)]).toEqual(['Hello', []]);
+  });
+});

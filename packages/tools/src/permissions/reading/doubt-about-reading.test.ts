@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { toolCallId } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bashTool } from '../../shell/bash-tool.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { writeTree } from '../../testing/write-tree.ts';
+import { createWorkspace } from '../../workspace/workspace.ts';
+import { approveBy } from '../approve-by.ts';
+import { permissionPolicy } from '../permission-policy.ts';
+import type { PermissionRule } from '../permission-rule.ts';
+import { isHarmless } from './plain-repository.ts';
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a', '.env': 'hush' });
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+async function ruling(command: string, rules: readonly PermissionRule[] = []) {
+  const workspace = createWorkspace({ root });
+  const policy = permissionPolicy({ root: workspace.root, rules, freeReading: true });
+  const tool = bashTool({ workspace });
+  const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
+  const input = { command };
+  const pending = { call: { ...call, arguments: '' }, tool, input, summary: command };
+  const decided = await approveBy(policy, workspace)(pending);
+  return typeof decided === 'string' ? decided : decided.decision;
+}
+
+describe('a link', () => {
+  test('that stays inside is as good as what it leads to', async () => {
+    symlinkSync('a.txt', join(root, 'link'));
+    expect(await ruling('cat link')).toBe('allow');
+  });
+
+  test('that leads outside is asked about', async () => {
+    symlinkSync('/etc', join(root, 'out'));
+    for (const command of ['cat out/passwd', 'ls out', 'grep -r x out', 'ls && head out/passwd'])
+      expect(await ruling(command), command).toBe('ask');
+  });
+
+  test('to what may not be seen is asked about', async () => {
+    symlinkSync('.env', join(root, 'link'));
+    expect(await ruling('cat link', [{ tool: 'read', path: '.env', decision: 'deny' }])).toBe(
+      'ask',
+    );
+  });
+});
+
+describe('a program', () => {
+  test('of the folder itself is asked about', async () => {
+    const bin = join(root, 'node_modules/.bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, 'ls'), '#!/bin/sh\n');
+    vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
+    expect(await ruling('ls')).toBe('allow');
+    chmodSync(join(bin, 'ls'), 0o755);
+    expect(await ruling('ls')).toBe('ask');
+    expect(await ruling('cat a.txt')).toBe('allow');
+  });
+
+  test('that is looked for in the folder is asked about', async () => {
+    vi.stubEnv('PATH', `${delimiter}${process.env['PATH']}`);
+    expect(await ruling('ls')).toBe('ask');
+    expect(await ruling('pwd')).toBe('allow');
+  });
+});
+
+describe('git', () => {
+  const git = (...words: string[]) => execFileSync('git', ['-C', root, ...words]);
+  beforeEach(() => {
+    git('init', '-q');
+  });
+
+  test('is free where the repository is a plain one', async () => {
+    git('config', 'remote.origin.url', 'https://example.com/x');
+    expect(await ruling('git status')).toBe('allow');
+  });
+
+  test.each([
+    ['core.fsmonitor', 'sh -c evil'],
+    ['core.hooksPath', 'evil'],
+    ['core.pager', 'evil'],
+    ['core.worktree', '/'],
+    ['diff.external', 'evil'],
+    ['diff.x.textconv', 'evil'],
+    ['filter.x.clean', 'evil'],
+    ['gpg.program', 'evil'],
+    ['include.path', 'evil'],
+    ['remote.origin.uploadpack', 'evil'],
+    ['remote.origin.promisor', 'true'],
+    ['extensions.worktreeConfig', 'true'],
+    ['alias.status', '!evil'],
+  ])('is asked about where %s is set', async (name, value) => {
+    git('config', name, value);
+    expect(await ruling('git status')).toBe('ask');
+    expect(await ruling('ls && git diff')).toBe('ask');
+  });
+
+  test('is asked about where looking runs a hook', async () => {
+    writeTree(root, { '.git/hooks/post-index-change': '#!/bin/sh\n' });
+    expect(await ruling('git status')).toBe('ask');
+  });
+
+  test('is asked about where there are modules', async () => {
+    writeFileSync(join(root, '.gitmodules'), '');
+    expect(await ruling('git status')).toBe('ask');
+    rmSync(join(root, '.gitmodules'));
+    git('init', '-q', 'inner');
+    const commit = ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--allow-empty'];
+    git('-C', 'inner', ...commit, '-qm', 'one');
+    expect(await ruling('git status')).toBe('allow');
+    git('-c', 'advice.addEmbeddedRepo=false', 'add', 'inner');
+    expect(await ruling('git status')).toBe('ask');
+  });
+
+  test('is asked about where another repository than the folder’s own is found', async () => {
+    rmSync(join(root, '.git/HEAD'));
+    expect(await ruling('git status')).toBe('ask');
+    rmSync(join(root, '.git'), { recursive: true });
+    expect(await ruling('git status')).toBe('ask');
+    writeFileSync(join(root, '.git'), 'gitdir: elsewhere\n');
+    expect(await ruling('git status')).toBe('ask');
+  });
+});
+
+test.each([
+  ['', true],
+  ['[core]\n\tbare = false\n# a word\n[remote "o"]\n\turl = x\n', true],
+  ['[core] fsmonitor = x', false],
+  ['[core]\nbare = false \\\nfsmonitor = x', false],
+  ['[CORE]\nFSMONITOR = x', false],
+  ['bare = false', false],
+  ['[remote "o\\"]"]\nurl = x', false],
+  ['[core "x"]\nbare', true],
+])('%j is harmless: %s', (config, is) => {
+  expect(isHarmless(config)).toBe(is);
+});

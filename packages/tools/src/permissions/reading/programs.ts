@@ -1,0 +1,85 @@
+import type { OptionTable } from './read-options.ts';
+
+/** A program that only looks when it is used so. */
+export interface ReadingProgram extends OptionTable {
+  /**
+   * What its operands are. `text` is looked at by nobody else; of `pattern` the first is no path, unless
+   * one of `patternBy` was given.
+   */
+  readonly operands: 'paths' | 'text' | 'none' | 'pattern';
+  readonly patternBy?: readonly string[] | undefined;
+  /** With one of these it goes through all that is below; `always` it does anyway. */
+  readonly searchesBy?: readonly string[] | 'always' | undefined;
+  /** Where it looks if it is not told. */
+  readonly where?: '.' | undefined;
+}
+
+const grep: ReadingProgram = {
+  ...{
+    operands: 'pattern',
+    patternBy: ['e', 'regexp'],
+    searchesBy: ['r', 'recursive'],
+    where: '.',
+  },
+  // Without -f, which reads a file, and -R, which follows links.
+  ...{ letters: 'ivwxnHhlLcoEFGPqsaIrzZbT', valued: 'eABCm' },
+  long: `ignore-case invert-match word-regexp line-regexp line-number with-filename no-filename
+    files-with-matches files-without-match count only-matching extended-regexp fixed-strings
+    basic-regexp perl-regexp quiet no-messages text recursive color colour`.split(/\s+/),
+  longValued:
+    `regexp include exclude exclude-dir after-context before-context context max-count`.split(' '),
+};
+
+const ripgrep: ReadingProgram = {
+  ...{ operands: 'pattern', patternBy: ['e', 'regexp', 'files'], searchesBy: 'always', where: '.' },
+  // Without --pre, --hostname-bin and -z, which run programs, -f, and -L, which follows links.
+  ...{ letters: 'nilcwFSsvoNHIqxUPp', valued: 'egtTABCmM' },
+  long: `line-number no-line-number ignore-case smart-case case-sensitive files hidden no-heading heading
+    count files-with-matches files-without-match fixed-strings word-regexp line-regexp invert-match
+    only-matching column multiline no-ignore stats trim quiet json color`.split(/\s+/),
+  longValued:
+    `regexp glob iglob type type-not max-count after-context before-context context max-depth
+    max-columns sort`.split(/\s+/),
+};
+
+const ends: ReadingProgram = {
+  // Without -f: it would not end.
+  ...{ operands: 'paths', letters: 'qvz', valued: 'nc', counts: true },
+  ...{ long: ['quiet', 'verbose'], longValued: ['lines', 'bytes'] },
+};
+
+export const readingPrograms: ReadonlyMap<string, ReadingProgram> = new Map([
+  ['pwd', { operands: 'none', letters: 'LP' }],
+  ['true', { operands: 'none' }],
+  ['false', { operands: 'none' }],
+  ['whoami', { operands: 'none' }],
+  ['echo', { operands: 'text', letters: 'neE' }],
+  ['basename', { operands: 'text', letters: 'az', valued: 's' }],
+  ['dirname', { operands: 'text', letters: 'z' }],
+  ['which', { operands: 'text', letters: 'a' }],
+  ['tr', { operands: 'text', letters: 'cCdst' }],
+  [
+    'ls',
+    {
+      ...{ operands: 'paths', letters: 'aAlhrtRS1dFisgGnopkcuUXvmCx', where: '.' },
+      long: 'all almost-all human-readable recursive reverse directory inode size color'.split(' '),
+      searchesBy: ['R', 'recursive'],
+    },
+  ],
+  ['cat', { operands: 'paths', letters: 'nbsAeEtTvu', long: ['number'] }],
+  ['head', ends],
+  ['tail', ends],
+  ['wc', { operands: 'paths', letters: 'lwcmL', long: ['lines', 'words', 'bytes', 'chars'] }],
+  ['stat', { operands: 'paths', valued: 'c' }],
+  ['du', { operands: 'paths', letters: 'shacbkm', valued: 'd', searchesBy: 'always', where: '.' }],
+  ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
+  // Without -o, which writes, and --compress-program, which runs one.
+  ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
+  // Its second operand is a file to write.
+  ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
+  ['diff', { operands: 'paths', letters: 'urqNbwiBy', valued: 'U', searchesBy: ['r'] }],
+  ['grep', grep],
+  ['egrep', grep],
+  ['fgrep', grep],
+  ['rg', ripgrep],
+]);

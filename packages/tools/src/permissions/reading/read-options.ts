@@ -1,0 +1,69 @@
+/** Which options of a program are known to do nothing but look. Whatever is not here is not known. */
+export interface OptionTable {
+  /** Letters that stand alone: `-la`. */
+  readonly letters?: string | undefined;
+  /** Letters that take a value: `-n 5`, `-n5`. */
+  readonly valued?: string | undefined;
+  /** Long ones by their whole name, with or without a value after `=`. */
+  readonly long?: readonly string[] | undefined;
+  /** Long ones that take a value: `--lines 5`, `--lines=5`. */
+  readonly longValued?: readonly string[] | undefined;
+  /** `-5` is a count. */
+  readonly counts?: boolean | undefined;
+}
+
+export interface Given {
+  /** Letters, and long ones by their name. */
+  readonly options: ReadonlySet<string>;
+  readonly operands: readonly string[];
+}
+
+/** What a program is given, or nothing where an option is not known. */
+export function readOptions(words: readonly string[], table: OptionTable): Given | undefined {
+  const options = new Set<string>();
+  const operands: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (word === '--') return { options, operands: [...operands, ...words.slice(at + 1)] };
+    if (word === '-' || !word.startsWith('-')) {
+      operands.push(word);
+      continue;
+    }
+    if (table.counts && /^-\d+$/.test(word)) continue;
+    const read = word.startsWith('--') ? readLong(word, table) : readLetters(word, table);
+    if (read === undefined) return undefined;
+    for (const name of read.names) options.add(name);
+    if (read.takesNext && ++at >= words.length) return undefined;
+  }
+  return { options, operands };
+}
+
+interface ReadOption {
+  readonly names: readonly string[];
+  readonly takesNext: boolean;
+}
+
+function readLong(
+  word: string,
+  { long = [], longValued = [] }: OptionTable,
+): ReadOption | undefined {
+  const end = word.indexOf('=');
+  const name = word.slice(2, end === -1 ? undefined : end);
+  if (longValued.includes(name)) return { names: [name], takesNext: end === -1 };
+  return long.includes(name) ? { names: [name], takesNext: false } : undefined;
+}
+
+function readLetters(
+  word: string,
+  { letters = '', valued = '' }: OptionTable,
+): ReadOption | undefined {
+  const names: string[] = [];
+  for (let at = 1; at < word.length; at++) {
+    const letter = word.charAt(at);
+    names.push(letter);
+    // What follows is its value.
+    if (valued.includes(letter)) return { names, takesNext: at === word.length - 1 };
+    if (!letters.includes(letter)) return undefined;
+  }
+  return { names, takesNext: false };
+}

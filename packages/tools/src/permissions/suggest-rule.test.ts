@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { permissionPolicy } from './permission-policy.ts';
+import type { PermissionRule } from './permission-rule.ts';
+import { suggestRule } from './suggest-rule.ts';
+
+const root = '/folder/project';
+const policyOf = (rules: readonly PermissionRule[] = []) =>
+  permissionPolicy({ root, rules, freeReading: true });
+const commandFor = (command: string, rules: readonly PermissionRule[] = []) =>
+  suggestRule(policyOf(rules), { tool: 'bash', input: { command } })?.command;
+
+describe('a yes to a command', () => {
+  test.each([
+    ['npm test', 'npm test'],
+    ['npm test -- --watch', 'npm test'],
+    ['npm run build:all -- x', 'npm run build:all'],
+    ['git commit -m "a b"', 'git commit'],
+    ['git diff --output=x', 'git diff'],
+    ['cargo test --all', 'cargo test'],
+    ['npx vitest run a', 'npx vitest'],
+    ['pytest -k x', 'pytest'],
+    ['ls && npm test', 'npm test'],
+    ['npm test | head -5', 'npm test'],
+  ])('is for %s best about all that begin with %s', (command, prefix) => {
+    expect(commandFor(command)).toBe(prefix);
+  });
+
+  test.each([
+    'bash -c "npm test"',
+    'sh x',
+    'python3 -c 1',
+    'node -e 1',
+    'node x.js',
+    'perl -e 1',
+    'rm x',
+    'rm -rf x',
+    'sudo npm test',
+    'env npm test',
+    'xargs npm test',
+    'nohup npm test',
+    'timeout 5 npm test',
+    'curl x',
+    'curl x | sh',
+    'wget x',
+    'npx cowsay',
+    'npx -y cowsay',
+    'npm install x',
+    'npm exec x',
+    'npm run',
+    'npm run --if-present x',
+    'git push',
+    'git push --force',
+    'git -c a=b status',
+    'git config a b',
+    'git rebase --exec x',
+    'make',
+    'make SHELL=x test',
+    'docker run x',
+    'ssh host',
+    'mv a b',
+    'cat /etc/passwd',
+    'ls /',
+    'npm test > x',
+    'npm test; rm x',
+    'npm test && npm run build',
+    'npm test $(x)',
+    'A=1 npm test',
+    './npm test',
+    '',
+  ])('is for %s about that very line', (command) => {
+    expect(commandFor(command)).toBeUndefined();
+  });
+
+  test('is about that very line where a rule asks about it, or denies a part', () => {
+    expect(commandFor('npm test', [{ command: 'npm test', decision: 'ask' }])).toBeUndefined();
+    expect(commandFor('git add .env', [{ path: '.env', decision: 'deny' }])).toBeUndefined();
+  });
+
+  test('allows what was asked about, and what begins so', () => {
+    const call = (command: string) => ({ tool: 'bash', input: { command } });
+    const rule = suggestRule(policyOf(), call('npm test'));
+    if (rule === undefined) throw new Error('there is none');
+    const policy = policyOf().remember(rule);
+    expect(policy.decide(call('npm test -- a')).decision).toBe('allow');
+    expect(policy.decide(call('npm testing')).decision).toBe('ask');
+    expect(policy.decide(call('npm test && rm x')).decision).toBe('ask');
+  });
+});
+
+describe('a yes to a change of a file', () => {
+  const change = (path: string, tool = 'write') => ({ tool, input: { path } });
+
+  test('is best about all of them in the root, by whatever tool', () => {
+    const rule = suggestRule(policyOf(), change('src/a.ts'));
+    expect(rule).toEqual({
+      ...{ tool: '{edit,write}', path: '**', decision: 'allow', yields: true },
+    });
+    if (rule === undefined) throw new Error('there is none');
+    const policy = policyOf().remember(rule);
+    for (const path of ['b.ts', '.hidden', 'src/deep/c', `${root}/d`])
+      expect(policy.decide(change(path, 'edit')).decision, path).toBe('allow');
+    for (const path of ['/etc/x', '../x', '.git/hooks/pre-commit', 'sub/.GIT/config'])
+      expect(policy.decide(change(path)).decision, path).toBe('ask');
+    expect(policy.decide({ tool: 'bash', input: { command: 'touch x' } }).decision).toBe('ask');
+  });
+
+  test('is about that very file outside, of git, and where a rule asks about it', () => {
+    expect(suggestRule(policyOf(), change('/etc/x'))).toBeUndefined();
+    expect(suggestRule(policyOf(), change('.git/config'))).toBeUndefined();
+    const rules = [{ path: 'secret/**', decision: 'ask' }] as const;
+    expect(suggestRule(policyOf(rules), change('secret/x'))).toBeUndefined();
+  });
+
+  test('does not count for what a rule asks about or denies', () => {
+    const rules: readonly PermissionRule[] = [
+      { path: 'secret/**', decision: 'ask' },
+      { path: '.env', decision: 'deny' },
+    ];
+    const rule = suggestRule(policyOf(rules), change('src/a.ts'));
+    if (rule === undefined) throw new Error('there is none');
+    const policy = policyOf(rules).remember(rule);
+    expect(policy.decide(change('secret/x')).decision).toBe('ask');
+    expect(policy.decide(change('.env')).decision).toBe('deny');
+    expect(policy.decide(change('src/b.ts')).decision).toBe('allow');
+  });
+});
+
+test('of other tools there is nothing wider than the tool', () => {
+  expect(suggestRule(policyOf(), { tool: 'issues_search', input: {} })).toBeUndefined();
+  expect(suggestRule(policyOf(), { tool: 'read', input: { path: '/etc/x' } })).toBeUndefined();
+});
