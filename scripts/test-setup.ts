@@ -13,7 +13,16 @@ interface Need {
 
 const needs: readonly Need[] = [
   { name: 'tmux', check: ['tmux', '-V'], debian: ['tmux'], for: 'the chat, key by key' },
+  {
+    name: 'Chromium',
+    check: ['chromium', '--version'],
+    debian: ['chromium'],
+    for: 'the page, in a real browser',
+  },
 ];
+
+/** Agentex's own kit for Python, for the tests of `compat`. Only where it is asked for: it is large. */
+const venv = 'node_modules/.cache/agentex-sdk';
 
 const succeeds = ([command, ...args]: Need['check']) => spawnSync(command, args).status === 0;
 
@@ -25,6 +34,15 @@ function install(packages: readonly string[]): void {
     });
   apt('update');
   apt('install', '--no-install-recommends', ...packages);
+}
+
+if (process.argv.includes('--python')) {
+  const run = (command: string, ...args: readonly string[]) =>
+    spawnSync(command, args, { stdio: 'inherit' }).status === 0;
+  const isMade =
+    run('python3', '-m', 'venv', venv) &&
+    run(`${venv}/bin/pip`, 'install', '-q', 'agentex-sdk==0.12.0');
+  console.log(isMade ? 'ok      agentex-sdk for Python' : 'without agentex-sdk for Python');
 }
 
 const missing = needs.filter(({ check }) => !succeeds(check));

@@ -9,7 +9,7 @@ const layers: readonly (readonly string[])[] = [
   ['@millrace/providers', '@millrace/log'],
   ['@millrace/agent'],
   ['@millrace/tools', '@millrace/server', '@millrace/client'],
-  ['millrace'],
+  ['millrace', '@millrace/web'],
 ];
 
 /** These also run where Node is not. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { ServedAgent } from './agents/served-agent.ts';
-import type { HttpLimits } from './http/http-limits.ts';
+import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
 import type { ServedFile } from './http/served-file.ts';
@@ -10,7 +10,6 @@ import { TokenStore } from './http/token-store.ts';
 import { feedStreams } from './routes/feed-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import type { Rows } from './rows/rows.ts';
-import { rowsWithSessions } from './rows/rows-with-sessions.ts';
 import type { StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 
@@ -33,6 +32,8 @@ export interface ServerOptions {
   readonly origins?: readonly string[] | undefined;
   /** A page, served beside the routes; none unless told. */
   readonly files?: readonly ServedFile[] | undefined;
+  /** A folder with a built page, served at `/` and below `/app/`; none unless told. */
+  readonly page?: string | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly streamLimits?: Partial<StreamLimits> | undefined;
   /** A line for each request; none unless told. */
@@ -58,14 +59,14 @@ export function createServer(options: ServerOptions = {}): Server {
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
   const secret = options.secret ?? secretOf(operators);
   const service = createTaskService({
-    ...{ agents, log, rows: rowsWithSessions(rows, log), clock, ids, secret, onDiagnostic },
-    graceMs: options.limits?.closeTimeoutMs,
+    ...{ agents, log, rows, clock, ids, secret, onDiagnostic },
+    graceMs: graceOf(options.limits),
   });
   const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
   const tokens = new TokenStore(rows, operators);
-  const { hosts, origins, files, limits, requestLog } = options;
+  const { hosts, origins, files, page, limits, requestLog } = options;
   const http = new HttpServer({
-    ...{ service, streams, tokens, log, clock, hosts, origins, files, limits, requestLog },
+    ...{ service, streams, tokens, log, clock, hosts, origins, files, page, limits, requestLog },
   });
   return {
     async listen(where) {
@@ -79,6 +80,12 @@ export function createServer(options: ServerOptions = {}): Server {
       if (options.rows === undefined) await rows.close();
     },
   };
+}
+
+/** What does not let itself be stopped is left early enough for the rest to be written. */
+function graceOf(limits: ServerOptions['limits']): number {
+  const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
+  return Math.min(1000, closeTimeoutMs / 4);
 }
 
 function secretOf(tokens: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Item,
@@ -157,6 +157,67 @@ describe('what may be done', () => {
     expect((await run(next)).asked).toHaveLength(2);
     const elsewhere = await loadConfig({ args: {}, env, cwd: folderWith() });
     expect(elsewhere.permissions.rules).toEqual([]);
+  });
+
+  test('is not asked about where a command only looks at what is there', async () => {
+    const cwd = folderWith({ 'a.txt': 'one\ntwo' });
+    const commands = ['ls', 'cat a.txt | head -1', 'cat /etc/hostname', 'touch b'];
+    const script = commands.map((command) => calls(['bash', { command }]));
+    const built = await stage({ provider: scriptedProvider([...script, 'Done.']), cwd });
+    expect((await run(built)).asked).toHaveLength(2);
+  });
+
+  test('is about all changes of files in the folder where that is allowed for the session', async () => {
+    const built = await stage({
+      provider: scriptedProvider([write('a'), write('b'), calls(['bash', { command: 'touch c' }])]),
+    });
+    const going = built.agent.run('Go', { session });
+    let asked = 0;
+    for await (const event of going.events) {
+      if (event.type !== 'approval_asked') continue;
+      if (++asked === 2) break;
+      await going.approve(event.id, { until: 'session' });
+    }
+    expect(existsSync(join(built.cwd, 'b'))).toBe(true);
+    await going.abort();
+    await going.result;
+  });
+
+  test('outside the folder is done where it was allowed, for that call', async () => {
+    const elsewhere = folderWith({ 'x.txt': 'there', 'y.txt': 'too' });
+    symlinkSync('/etc/hostname', join(elsewhere, 'link'));
+    const script = [
+      ['read', { path: join(elsewhere, 'x.txt') }],
+      ['ls', { path: elsewhere }],
+      ['grep', { pattern: 'too', path: elsewhere, mode: 'files' }],
+      ['write', { path: join(elsewhere, 'new.txt'), content: 'made' }],
+      ['read', { path: join(elsewhere, 'link') }],
+    ] as const;
+    const provider = scriptedProvider([...script.map((one) => calls(one)), 'Done.']);
+    const { asked, results } = await run(await stage({ provider }));
+    expect(asked).toEqual(['read', 'ls', 'grep', 'write', 'read']);
+    expect(results[0]).toContain('there');
+    expect(results[1]).toContain('y.txt');
+    expect(results[2]).toContain('y.txt');
+    expect(readFileSync(join(elsewhere, 'new.txt'), 'utf8')).toBe('made');
+    expect(results[4]).toContain('outside');
+  });
+
+  test('is forgotten where that is wanted, for later sessions too', async () => {
+    const [cwd, home] = [folderWith(), folderWith()];
+    const env = { XDG_CONFIG_HOME: home };
+    const config = await loadConfig({ args: {}, env, cwd });
+    const built = await stage({ provider: scriptedProvider([]), cwd, config });
+    const rule = { tool: 'write', path: 'b', exact: true, decision: 'allow' } as const;
+    await built.remember(rule, 'always');
+    expect(await built.kept()).toEqual([rule]);
+    await built.forget(rule);
+    expect([await built.kept(), built.policy().remembered]).toEqual([[], []]);
+    expect((await loadConfig({ args: {}, env, cwd })).permissions.rules).toEqual([]);
+    const later = { ...config, permissions: { mode: 'ask', rules: [rule] } } as const;
+    const next = await stage({ provider: scriptedProvider([]), cwd, config: later });
+    await next.forget(rule);
+    expect(next.policy().rules).toEqual([]);
   });
 
   test('and what is denied meanwhile is not found any more', async () => {

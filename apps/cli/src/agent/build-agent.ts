@@ -2,9 +2,14 @@ import { createAgent, systemClock, type Tool } from '@millrace/agent';
 import { type Ids, parseJson, type ToolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import { type AskUserOptions, createWorkspace } from '@millrace/tools';
+import {
+  type AskUserOptions,
+  createWorkspace,
+  previewChange,
+  type Workspace,
+} from '@millrace/tools';
 import type { Config } from '../config/config.ts';
-import { rememberRule } from '../config/folders-file.ts';
+import { forgetRule, rememberedIn, rememberRule } from '../config/folders-file.ts';
 import { projectInstructions } from '../config/project-instructions.ts';
 import type { Chosen } from '../models/chosen.ts';
 import type { AgentChanges, BuiltAgent } from './built-agent.ts';
@@ -49,7 +54,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const workspace = createWorkspace({ root: cwd });
   const { mode, rules } = config.permissions;
   const keep = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
-  const policy = sessionPolicy({ workspace, rules, keep });
+  const drop = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
+  const policy = sessionPolicy({ workspace, rules, keep, drop });
   const isReadOnly = mode === 'read-only';
   const servers = await connectServers(isReadOnly ? [] : config.mcpServers, options);
   const [project, branch] = await Promise.all([projectInstructions(cwd), gitBranch(cwd)]);
@@ -57,6 +63,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { system } = config;
   return assemble({
     options,
+    workspace,
     policy,
     servers,
     questions: questions(options.ask),
@@ -69,6 +76,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
 /** What all agents share that are made from one another. */
 interface Materials {
   readonly options: BuildOptions;
+  readonly workspace: Workspace;
   readonly policy: SessionPolicy;
   readonly servers: ServerTools;
   readonly questions: Questions;
@@ -104,6 +112,9 @@ function assemble(materials: Materials): BuiltAgent {
     policy: policy.current,
     allows: (call) => allows(policy, call, tools),
     remember: policy.remember,
+    forget: policy.forget,
+    kept: () => rememberedIn(options.config, options.cwd),
+    preview: (call) => previewChange(materials.workspace, call),
     answerBy: materials.questions.answerBy,
     with: (changes) => assemble({ ...materials, options: changed(options, changes) }),
     close: servers.close,

@@ -2,6 +2,7 @@ import type { AgentOptions } from '@millrace/agent';
 import type { Chosen } from '../models/chosen.ts';
 import type { BuildOptions } from './build-agent.ts';
 import { withCacheHints } from './cache-hints.ts';
+import { retrySettings } from './retry-settings.ts';
 
 /** What an agent and its sub-agents go by alike. */
 export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
@@ -11,6 +12,7 @@ export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools'
     log,
     request: chosen.request,
     limits: limitsOf(config),
+    retry: retrySettings,
     compaction: { whenTokens: config.compactAtTokens ?? compactAt(chosen) },
     clock,
     ids,

@@ -1,4 +1,4 @@
-import { readOutputTool, type Tool } from '@millrace/agent';
+import { readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
 import {
   type AskUserOptions,
   askUserTool,
@@ -13,6 +13,7 @@ import {
   type Workspace,
   writeTool,
 } from '@millrace/tools';
+import { reaching } from './outside-paths.ts';
 
 /** Tools that look and change nothing. */
 export function readingTools(
@@ -20,8 +21,8 @@ export function readingTools(
   policy: () => PermissionPolicy,
 ): readonly Tool[] {
   return [
-    readTool(workspace),
-    lsTool(workspace),
+    reaching(workspace, readTool, 'file'),
+    reaching(workspace, lsTool, 'folder'),
     searchTool(grepTool, workspace, policy),
     searchTool(globTool, workspace, policy),
     readOutputTool(),
@@ -30,7 +31,11 @@ export function readingTools(
 
 /** Tools that change files and run programs. */
 export function changingTools(workspace: Workspace): readonly Tool[] {
-  return [editTool(workspace), writeTool(workspace), bashTool({ workspace })];
+  return [
+    reaching(workspace, editTool, 'file'),
+    reaching(workspace, writeTool, 'file'),
+    bashTool({ workspace }),
+  ];
 }
 
 /** What is denied does not exist for a search, also where it was denied after the tool was made. */
@@ -39,9 +44,15 @@ function searchTool(
   workspace: Workspace,
   policy: () => PermissionPolicy,
 ): Tool {
-  const tool = make({ workspace });
-  const now = () => make({ workspace, exclude: policy().deniedPaths(tool.name) });
-  return { ...tool, execute: (input, context) => now().execute(input, context) };
+  const makeIn = (there: Workspace) => {
+    const tool = make({ workspace: there });
+    const now = () => make({ workspace: there, exclude: policy().deniedPaths(tool.name) });
+    return {
+      ...tool,
+      execute: (input: unknown, context: ToolContext) => now().execute(input, context),
+    };
+  };
+  return reaching(workspace, makeIn, 'folder');
 }
 
 /** Questions of the model to the person, as long as somebody is there to answer them. */

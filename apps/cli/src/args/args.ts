@@ -8,6 +8,7 @@ export type Args =
   | ReplayArgs
   | InspectArgs
   | DoctorArgs
+  | ServeArgs
   | HelpArgs
   | VersionArgs;
 
@@ -99,13 +100,29 @@ export interface DoctorArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+export interface ServeArgs {
+  readonly command: 'serve';
+  /** The folder that the demo looks around in. */
+  readonly cwd?: string | undefined;
+  readonly port?: number | undefined;
+  readonly host?: string | undefined;
+  /** A module whose exports are the agents. */
+  readonly agents?: string | undefined;
+  /** The folder of sessions, tasks and keys. */
+  readonly data?: string | undefined;
+  readonly log: 'text' | 'json';
+  readonly token?: string | undefined;
+  /** The demo may change files and run programs. */
+  readonly yes: boolean;
+}
+
 interface HelpArgs {
   readonly command: 'help';
   /** The sub-command that is asked about; all of it without one. */
   readonly topic?: HelpTopic | undefined;
 }
 
-export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'doctor';
+export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'doctor' | 'serve';
 
 interface VersionArgs {
   readonly command: 'version';

@@ -37,11 +37,25 @@ export type FlagName =
   | 'all'
   | 'output'
   | 'speed'
+  | 'port'
+  | 'host'
+  | 'agents'
+  | 'data'
+  | 'log'
+  | 'token'
   | 'no-color'
   | 'help'
   | 'version';
 
-const all: readonly FlagOwner[] = ['run', 'print', 'sessions', 'replay', 'inspect', 'doctor'];
+const ofSessions: readonly FlagOwner[] = [
+  'run',
+  'print',
+  'sessions',
+  'replay',
+  'inspect',
+  'doctor',
+];
+const all: readonly FlagOwner[] = [...ofSessions, 'serve'];
 const run: readonly FlagOwner[] = ['run', 'print'];
 
 /** Every flag that there is, in the order of the help. One name means one thing in all commands. */
@@ -77,17 +91,20 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Go on with a session: by its id or how that begins, or choose from a list',
   },
   cwd: { value: '<dir>', of: all, help: 'Work in this folder' },
-  config: { value: '<file>', of: all, help: 'Use this configuration file and no other' },
-  store: { value: '<file>', of: all, help: 'Keep the sessions in this file' },
+  config: { value: '<file>', of: ofSessions, help: 'Use this configuration file and no other' },
+  store: { value: '<file>', of: ofSessions, help: 'Keep the sessions in this file' },
   system: { value: '<text>', of: run, help: 'Further instructions for the model' },
   'max-turns': { value: '<n>', of: run, help: 'Stop after so many requests' },
   'max-tokens': { value: '<n>', of: run, help: 'Stop after so many tokens, in and out' },
   'max-cost': { value: '<dollars>', of: run, help: 'Stop when it has cost so much: 0.50' },
   yes: {
     short: 'y',
-    of: ['run', 'print', 'sessions'],
+    of: ['run', 'print', 'sessions', 'serve'],
     help: 'Do not ask: every tool runs, commands and changes of files too, unless a rule is against it',
-    helpOf: { sessions: 'Delete without asking' },
+    helpOf: {
+      sessions: 'Delete without asking',
+      serve: 'The demo may change files and run programs; it only looks otherwise',
+    },
   },
   'read-only': { of: run, help: 'Only tools that look; nothing is changed and nothing is run' },
   allow: {
@@ -107,7 +124,33 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   all: { short: 'a', of: ['sessions'], help: 'Those of every folder' },
   output: { short: 'o', value: '<file>', of: ['sessions'], help: 'Where export writes' },
   speed: { value: '<n>', of: ['replay'], help: 'Times as fast as it was; "max" is at once' },
-  'no-color': { of: all, help: 'No colours; NO_COLOR=1 does the same' },
+  port: {
+    value: '<n>',
+    of: ['serve'],
+    help: 'Listen there; 5003 unless told, 0 for any that is free',
+  },
+  host: {
+    value: '<name>',
+    of: ['serve'],
+    help: 'Listen there; 127.0.0.1 unless told. Elsewhere a token is needed',
+  },
+  agents: {
+    value: '<file>',
+    of: ['serve'],
+    help: 'Serve what this module exports, instead of the demo',
+  },
+  data: { value: '<dir>', of: ['serve'], help: 'Keep sessions, tasks and keys in this folder' },
+  log: {
+    value: '<form>',
+    of: ['serve'],
+    help: 'A line a request: "text" for people, "json" for programs',
+  },
+  token: {
+    value: '<text>',
+    of: ['serve'],
+    help: 'Let in who has it. MILLRACE_TOKEN does the same, unseen by others',
+  },
+  'no-color': { of: ofSessions, help: 'No colours; NO_COLOR=1 does the same' },
   help: { short: 'h', of: all, help: 'Say how it is used' },
   version: { short: 'v', of: all, help: 'Say which version it is' },
 };

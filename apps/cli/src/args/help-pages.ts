@@ -27,6 +27,7 @@ const mainPage: HelpPage = {
   sessions  List, show, delete, export and import sessions
   replay    Show a session again as it happened
   inspect   Show the records of a session, and where time and tokens went
+  serve     Serve agents over HTTP, with streams that can be left and rejoined
   doctor    Check Node, keys, endpoints, store, terminal and configuration
   help      Say how a command is used: millrace help sessions
 
@@ -78,6 +79,19 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'Checks what millrace needs and says what to do about what is missing. No key is printed.',
     flagsOf: ['doctor'],
     examples: [['millrace doctor', 'run it when something does not work']],
+  },
+  serve: {
+    usage: ['millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]'],
+    about:
+      'Serves agents over HTTP: tasks, messages, events, and streams that anyone can leave and rejoin. Without --agents there are two to try, which need no key: "demo" and "echo". What is said is kept; Ctrl-C ends it.',
+    flagsOf: ['serve'],
+    examples: [
+      ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
+      ['millrace serve --agents agents.ts', 'your own: the file exports them'],
+      ['millrace serve --host 0.0.0.0 --log json', 'for others, with MILLRACE_TOKEN set'],
+    ],
+    more: `The module exports agents: { type: 'sync', name, onMessage },
+{ type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,
   },
 };
 

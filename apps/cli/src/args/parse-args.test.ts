@@ -106,6 +106,14 @@ describe('commands', () => {
     ['replay ab --speed max', { command: 'replay', speed: Number.POSITIVE_INFINITY }],
     ['inspect last --json', { command: 'inspect', session: 'last', json: true }],
     ['doctor --no-color', { command: 'doctor', color: false }],
+    ['serve', { command: 'serve', port: undefined, host: undefined, log: 'text', yes: false }],
+    [
+      'serve --port 0 --host ::1 --agents a.ts --data d --log json --token t -y',
+      {
+        ...{ command: 'serve', port: 0, host: '::1', agents: 'a.ts', data: 'd' },
+        ...{ log: 'json', token: 't', yes: true },
+      },
+    ],
     ['help', { command: 'help', topic: undefined }],
     ['help replay', { command: 'help', topic: 'replay' }],
     ['sessions show --help', { command: 'help', topic: 'sessions' }],
@@ -162,6 +170,11 @@ describe('a mistake is told with the way out', () => {
     [['inspect', 'a', 'b'], 'was given more words than it takes. See millrace inspect --help'],
     [['doctor', 'my', 'code'], 'millrace doctor was given more words than it takes'],
     [['replay', 'a', '--speed', '0'], '--speed takes a number above 0, or max'],
+    [['serve', 'demo'], 'millrace serve was given more words than it takes. Agents are named'],
+    [['serve', '--port', '65536'], '--port takes a number from 0 to 65535'],
+    [['serve', '--port', '-1'], '--port'],
+    [['serve', '--log', 'xml'], '--log takes text or json'],
+    [['serve', '--store', 'x'], '--store is not for millrace serve'],
     [['help', 'me'], 'There is no help on that. There is on: sessions, replay'],
     [['--max-turns', '0'], '--max-turns takes a whole number from 1 on'],
     [['--max-tokens', '1e3'], '--max-tokens takes a whole number'],
@@ -215,7 +228,7 @@ test('any words at all are either understood or a usage error', () => {
 
 describe('the help', () => {
   test('names every flag of a command, fits a terminal, and its examples are understood', () => {
-    for (const topic of [undefined, 'sessions', 'replay', 'inspect', 'doctor'] as const) {
+    for (const topic of [undefined, 'sessions', 'replay', 'inspect', 'doctor', 'serve'] as const) {
       const help = helpText(topic);
       const owners = topic === undefined ? (['run', 'print'] as const) : [topic];
       for (const name of flagNames) {

@@ -3,10 +3,11 @@ import { type FlagName, type FlagOwner, flagOf } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import { readWords, type Words } from './read-words.ts';
 import { runArgs } from './run-args.ts';
+import { serveArgs } from './serve-args.ts';
 import { doctorArgs, inspectArgs, replayArgs, sessionsArgs } from './sub-command-args.ts';
 import { UsageError } from './usage-error.ts';
 
-const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor'];
+const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor', 'serve'];
 
 /**
  * What is asked for by the words after `millrace`. A word that is a command is one when it comes first
@@ -34,6 +35,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(operands);
     case 'doctor':
       return doctorArgs(operands);
+    case 'serve':
+      return serveArgs(operands);
   }
 }
 

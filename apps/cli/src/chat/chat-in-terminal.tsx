@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { render } from 'ink';
@@ -9,9 +10,9 @@ import { themeFor } from '../text/theme/theme-for.ts';
 import { version } from '../version.ts';
 import { ChatApp } from './app/chat-app.ts';
 import { ChatRoot } from './app/chat-root.tsx';
-import { coalescedOutput } from './app/coalesced-output.ts';
 import { holdSignals } from './app/hold-signals.ts';
-import { doesReflow, eraseReflowed } from './app/reflow.ts';
+import { doesReflow } from './app/reflow.ts';
+import { ScreenOutput } from './app/screen-output.ts';
 import { welcome } from './app/welcome.ts';
 import type { RunChatOptions } from './run-chat.tsx';
 import { note } from './state/block.ts';
@@ -20,32 +21,35 @@ import { note } from './state/block.ts';
 export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const { config, built, chosen, log, session, cwd, env, signal } = options;
   const { stdin = process.stdin, stdout = process.stdout, clock = systemClock } = options;
+  if (env['TERM'] === 'dumb') {
+    stdout.write(cannotShow);
+    return exitCodes.usage;
+  }
   const theme = themeFor({ env, isTTY: stdout.isTTY === true });
-  const size = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const hasColor = theme.styles.strong.length > 0;
+  const screen = new ScreenOutput({ terminal: stdout, clock, hasColor, reflows: doesReflow(env) });
   const left = Promise.withResolvers<void>();
   const onQuit = () => left.resolve();
   const { ids } = options;
   const canStop = stdin === process.stdin && process.platform !== 'win32';
   const suspension = canStop ? untilContinued : undefined;
+  const isKept = keeping(options);
   const app = new ChatApp(
-    { log, built, config, cwd, env, clock, theme, size, onQuit, ids, suspension },
+    { log, built, config, cwd, env, clock, theme, screen, onQuit, ids, suspension, isKept },
     session,
   );
   const history = await historyOf(options);
   app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'] }));
   app.print(...built.problems.map((problem) => note('mark', problem)));
-  const output = coalescedOutput(stdout, { hasColor: theme.styles.strong.length > 0 });
-  const onExit = () => output.end();
+  const onExit = () => screen.end();
   process.once('exit', onExit);
-  const leaveReflow = doesReflow(env)
-    ? eraseReflowed(output.stream, () => app.display.drawn)
-    : () => {};
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
   const instance = render(root, {
-    ...{ stdin, stdout: output.stream, interactive: true, incrementalRendering: true },
+    ...{ stdin, stdout: screen.stream, interactive: true, incrementalRendering: true },
     // What is drawn when is decided in the app, by its own clock.
     ...{ exitOnCtrlC: false, patchConsole: false, maxFps: 1000 },
   });
+  screen.attach(app.display, instance);
   const releaseSignals = signal === undefined ? () => {} : holdSignals(process);
   const onAbort = () => left.resolve();
   signal?.addEventListener('abort', onAbort);
@@ -57,20 +61,33 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
     await Promise.race([left.promise, instance.waitUntilExit()]);
   } finally {
     signal?.removeEventListener('abort', onAbort);
+    screen.size.pause();
     await app.close();
     instance.unmount();
     await instance.waitUntilExit().catch(() => {});
-    output.end();
-    leaveReflow();
+    screen.end();
     releaseSignals();
     process.off('exit', onExit);
   }
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
 }
 
+const cannotShow =
+  'This terminal (TERM=dumb) cannot show the chat. For one answer: millrace -p "…"\n';
+
 interface ChatHistory {
   readonly entries: readonly HistoryEntry[];
   readonly add: (entry: HistoryEntry) => void;
+}
+
+/** Whether the file of the sessions is still there; undefined where they are in none. */
+function keeping({ config, env }: RunChatOptions): (() => boolean) | undefined {
+  try {
+    const path = storePath(config, env);
+    return existsSync(path) ? () => existsSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Without a file for it, what was said before is not offered, and that is all. */

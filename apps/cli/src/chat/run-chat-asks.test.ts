@@ -29,7 +29,7 @@ describe('a call that has to be asked about', () => {
     const { screen } = stage.terminal;
     expect(screen).toContain('"text": "a"');
     expect(screen).toContain('nobody said it may');
-    expect(screen).toContain('waits for your answer');
+    expect(screen).toMatch(/waits for your answer · [\d.]+ s · Esc stops$/m);
     stage.type(keys.enter);
     await stage.see('Done.');
     await stage.idle();
@@ -139,6 +139,134 @@ describe('a call that has to be asked about', () => {
     expect(stage.terminal.screen).toContain('"text": "b"');
     stage.type('y');
     await stage.see('Done.');
+  });
+});
+
+describe('several calls that wait', () => {
+  const three = calls(
+    ['c1', 'note', { text: 'a' }],
+    ['c2', 'note', { text: 'b' }],
+    ['c3', 'note', { text: 'c' }],
+  );
+
+  test('are answered together where one of them is, for the session', async () => {
+    const stage = await asked({ script: [three, 'Done.'] });
+    await stage.see('(2 more after this)');
+    stage.type('s');
+    await stage.see('Done.');
+    expect(stage.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
+  });
+
+  test('can all be allowed at once, and no later one with them', async () => {
+    const later = calls(['c4', 'note', { text: 'd' }]);
+    const stage = await asked({ script: [three, later, 'Done.'], approve: () => 'ask' });
+    await stage.see('Yes to all 3 that wait now');
+    stage.type('w');
+    await stage.see('✓ Note c');
+    await stage.see('"text": "d"');
+    await stage.pass(300);
+    expect(stage.terminal.screen).not.toContain('that wait now');
+    stage.type('y');
+    await stage.see('Done.');
+  });
+
+  test('are answered as fast as somebody types', async () => {
+    const stage = await asked({ script: [three, 'Done.'], approve: () => 'ask' });
+    await stage.see('(2 more after this)');
+    for (const _ of [1, 2, 3]) {
+      stage.type('y');
+      await stage.pass(50);
+    }
+    await stage.see('Done.');
+    expect(stage.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
+  });
+});
+
+describe('what is asked about', () => {
+  const shell = defineTool({
+    ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
+    execute: async ({ command }) => `ran ${command}`,
+  });
+  const lines = Array.from({ length: 60 }, (_, n) => `echo ${n}`);
+  const command = [...lines, 'rm -rf important'].join('\n');
+  const runs = calls(['c1', 'bash', { command }]);
+
+  const commanded = async (input: string) => {
+    const script = [calls(['c1', 'bash', { command: input }]), 'Done.'];
+    const stage = new ChatStage({ script, tools: [shell], approve });
+    await stage.say('Go');
+    await stage.see('Run `');
+    await stage.pass(300);
+    return stage;
+  };
+
+  test('is shown from both ends, and all of it on demand, before it is answered', async () => {
+    const stage = new ChatStage({ script: [runs, 'Done.'], tools: [shell], approve });
+    await stage.say('Go');
+    await stage.see('lines not shown: v shows all');
+    expect(stage.terminal.screen).toContain('rm -rf important');
+    await stage.pass(300);
+    stage.type('v');
+    await stage.see('that is all of it');
+    for (const line of lines) expect(stage.terminal.text).toContain(line);
+    expect(stage.terminal.screen).toContain('Yes, this once');
+    stage.type('y');
+    await stage.see('Done.');
+  });
+
+  test('can be changed as plain text, where it is a command', async () => {
+    const stage = await commanded('make al');
+    stage.type('c');
+    await stage.see('The command. Enter runs it so');
+    expect(stage.terminal.screen).toContain('> make al');
+    stage.type(`l${keys.enter}`);
+    await stage.see('ran make all');
+  });
+
+  test('can be changed as plain text, where it is a file, which keeps its last line end', async () => {
+    const write = defineTool({
+      ...{ name: 'write', description: 'Writes' },
+      input: z.object({ path: z.string(), content: z.string() }),
+      execute: async (input) => `wrote ${JSON.stringify(input)}`,
+    });
+    const told: string[] = [];
+    const observed = {
+      ...write,
+      execute: async (input: unknown) => {
+        told.push(JSON.stringify(input));
+        return 'Made a.txt';
+      },
+    };
+    const script = [calls(['c1', 'write', { path: 'a.txt', content: 'one\n' }]), 'Done.'];
+    const stage = new ChatStage({ script, tools: [observed], approve });
+    await stage.say('Go');
+    await stage.see('Write a.txt?');
+    await stage.pass(300);
+    stage.type('c');
+    await stage.see('What is written.');
+    stage.type(`!${keys.enter}`);
+    await stage.see('Done.');
+    expect(told).toEqual(['{"path":"a.txt","content":"one!\\n"}']);
+  });
+
+  test('is shown with what it would do to the file, as soon as that is known', async () => {
+    const edit = defineTool({
+      ...{ name: 'edit', description: 'Edits', input: z.object({ path: z.string() }) },
+      execute: async () => 'Edited',
+    });
+    const gate = Promise.withResolvers<void>();
+    const stage = new ChatStage({
+      ...{ script: [calls(['c1', 'edit', { path: 'a.txt' }]), 'Done.'], tools: [edit], approve },
+      preview: async () => {
+        await gate.promise;
+        return { diff: '@@ -7 +7 @@\n-old\n+new', added: 1, removed: 1, linesBefore: 9 };
+      },
+    });
+    await stage.say('Go');
+    await stage.see('Edit a.txt?');
+    gate.resolve();
+    await stage.see('Edit a.txt (+1 −1)?');
+    expect(stage.terminal.screen).toContain('7 + new');
   });
 });
 

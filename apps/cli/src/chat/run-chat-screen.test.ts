@@ -1,6 +1,7 @@
 import { defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -167,6 +168,49 @@ describe('a terminal that changes its size', () => {
     }
   });
 
+  const size = fc.tuple(fc.integer({ min: 24, max: 110 }), fc.integer({ min: 8, max: 40 }));
+  // Some changes are told late, when words were drawn for a size that is none any more.
+  const change = fc.record({ size, drawnMs: fc.nat(60), pauseMs: fc.nat(400) });
+
+  test.each([true, false])(
+    'again and again loses nothing of what it printed (wraps lines anew: %s)',
+    async (reflows) => {
+      const paragraphs = Array.from(
+        { length: 20 },
+        (_, at) => `mark${at}a and the water goes over the wheel and down to the river mark${at}b`,
+      );
+      const marks = paragraphs.flatMap((_, at) => [`mark${at}a`, `mark${at}b`]);
+      const env = { NO_COLOR: '1', ...(reflows ? {} : { XTERM_VERSION: 'XTerm(390)' }) };
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
+          const script = [paragraphs.join('\n\n')];
+          const stage = new ChatStage({ script, pauseMs: 20, reflows, env });
+          await stage.say('Go');
+          await stage.see('mark2b');
+          for (const { size, drawnMs, pauseMs } of changes) {
+            stage.terminal.change(...size);
+            for (let ms = 0; ms < drawnMs; ms += 10) await stage.pass(10);
+            stage.terminal.tell();
+            for (let ms = 0; ms < pauseMs; ms += 40) await stage.pass(40);
+          }
+          for (let ms = 0; ms < 400; ms += 25) await stage.pass(25);
+          stage.terminal.resize(100, 40);
+          await stage.see('mark19b');
+          await stage.idle();
+          const { text, screen } = stage.terminal;
+          // Across the rows that the terminal broke.
+          const whole = text.replaceAll('\n', '');
+          for (const mark of marks) expect(whole, text).toContain(mark);
+          expect(whole).toContain('› Go');
+          expect(screen.match(/^>/gm), screen).toHaveLength(1);
+          expect(screen.match(/^script/gm), screen).toHaveLength(1);
+          await stage.end();
+        }),
+        { numRuns: 5, endOnFailure: true },
+      );
+    },
+  );
+
   test('that has become tiny still shows what is typed', async () => {
     const stage = new ChatStage({ script: [stalls], reflows: true });
     await stage.say('Go');
@@ -215,10 +259,43 @@ describe('colours', () => {
     expect(await stage({ TERM: 'xterm-256color' })).toMatch(colors);
   });
 
-  test.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }, { TERM: 'dumb' }])(
-    'are not there with %o',
-    async (env) => {
-      expect(await stage({ TERM: 'xterm', ...env })).not.toMatch(colors);
-    },
-  );
+  test.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }])('are not there with %o', async (env) => {
+    expect(await stage({ TERM: 'xterm', ...env })).not.toMatch(colors);
+  });
+});
+
+test('a call that runs stands right below those that are done, as it will when it is', async () => {
+  const gates = new Map([
+    ['a', Promise.withResolvers<string>()],
+    ['b', Promise.withResolvers<string>()],
+  ]);
+  const wait = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({ text: z.string() }) },
+    summarize: ({ text }) => `Wait ${text}`,
+    execute: async ({ text }) => (await gates.get(text)?.promise) ?? '',
+  });
+  const both = calls(['c1', 'wait', { text: 'a' }], ['c2', 'wait', { text: 'b' }]);
+  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
+  await stage.say('Go');
+  await stage.see('Wait b');
+  gates.get('a')?.resolve('first');
+  await stage.until(() => /✓ Wait a.*\n {2}│ first\n. Wait b/.test(stage.terminal.screen));
+  gates.get('b')?.resolve('second');
+  await stage.see('Done.');
+  await stage.idle();
+  expect(stage.terminal.text).toMatch(/✓ Wait a.*\n {2}│ first\n✓ Wait b/);
+});
+
+test('what is asked about is shown once', async () => {
+  const note = defineTool({
+    ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
+    execute: async ({ text }) => text,
+  });
+  const both = calls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
+  const stage = new ChatStage({ script: [both], tools: [note], approve: () => 'ask', rows: 40 });
+  await stage.say('Go');
+  await stage.see('(1 more after this)');
+  const { screen } = stage.terminal;
+  expect(screen).not.toContain('note a');
+  expect(screen).toContain('? note b  may it run?');
 });

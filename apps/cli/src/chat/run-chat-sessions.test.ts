@@ -7,8 +7,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startProcess } from '../../../../packages/log/src/testing/start-process.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { userItem } from '../store/user-item.ts';
 import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/chat-stage.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { messageCommand } from './session/steering-commands.ts';
 
 const folder = temporaryFolder('chat-sessions');
 const stalls = { content: { parts: ['Said so far'] }, fault: { type: 'stall', after: 3 } } as const;
@@ -51,6 +53,21 @@ describe('a session that is there already', () => {
     await third.see('On.');
   });
 
+  test('counts as it did when it was live', async () => {
+    const open = together();
+    const statusOf = ({ terminal: { screen } }: ChatStage) => /^script · .*$/m.exec(screen)?.[0];
+    const first = open({ script: ['One two three four five six.'], pauseMs: 300 });
+    await first.say('Go');
+    await first.see('six.');
+    await first.idle();
+    const live = statusOf(first);
+    expect(live).toContain('tokens/s');
+    await first.leave();
+    const second = open({});
+    await second.idle();
+    expect(statusOf(second)).toBe(live);
+  });
+
   test('is shown whole where it is short, as it was', async () => {
     const open = together();
     const first = open({ script: [calls(['c1', 'note', { text: 'a' }]), stalls], tools: [note] });
@@ -84,6 +101,8 @@ describe('a session that another chat drives', () => {
     following.type(keys.escape);
     await driving.see('■ stopped');
     await following.see('■ stopped');
+    await following.idle();
+    expect(following.terminal.screen).not.toContain('drives');
     await following.pass(3000);
     expect(driving.terminal.text).not.toContain('Never.');
     await following.missOnScreen('drives');
@@ -161,12 +180,12 @@ describe('a process that is gone', () => {
     const first = open({ script: [stalls, 'Never.'] });
     await first.say('Go');
     await first.see('Said so');
-    first.type(`later${keys.altEnter}`);
-    await first.see('↳ then: later');
     first.type(keys.escape);
     await first.see('■ stopped');
     await first.idle();
     await first.leave();
+    const later = messageCommand(userItem(['later'], { cwd: '/folder' }), 'follow_up');
+    await first.log.submit(first.session, later, 'later');
     const second = open({ script: ['Now.', 'And that.'] });
     await second.see('↳ goes with what you say next: later');
     await second.pass(3000);

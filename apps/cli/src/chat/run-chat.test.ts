@@ -55,7 +55,7 @@ test('Esc stops it, and what was said is kept', async () => {
   ]);
 });
 
-test('Ctrl-C stops it too, then clears what is typed, then leaves', async () => {
+test('Ctrl-C stops it too, then clears what is typed, then asks for a second one to leave', async () => {
   const stage = new ChatStage({ script: [stalls('Said', 1)] });
   await stage.say('Go');
   await stage.see('Said');
@@ -66,8 +66,37 @@ test('Ctrl-C stops it too, then clears what is typed, then leaves', async () => 
   await stage.see('> a draft');
   stage.type(keys.ctrlC);
   await stage.missOnScreen('a draft');
+  stage.type(keys.up);
+  await stage.see('> a draft');
+  stage.type(keys.ctrlC);
+  await stage.missOnScreen('a draft');
+  stage.type(keys.ctrlC);
+  await stage.see('Ctrl-C again leaves');
+  for (let ms = 0; ms < 2100; ms += 100) await stage.pass(100);
+  expect(stage.terminal.screen).not.toContain('again leaves');
+  stage.type(keys.ctrlC);
+  await stage.see('Ctrl-C again leaves');
   stage.type(keys.ctrlC);
   expect(await stage.left).toBe(0);
+});
+
+test('a terminal that cannot show it is told what to do instead', async () => {
+  const stage = new ChatStage({ env: { TERM: 'dumb' } });
+  expect(await stage.left).toBe(2);
+  expect(stage.terminal.written).toMatch(/^This terminal \(TERM=dumb\) cannot show.* -p /);
+});
+
+test('Ctrl-L draws a garbled screen anew, once', async () => {
+  const stage = new ChatStage({ script: ['One.\n\nTwo.'] });
+  await stage.say('Go');
+  await stage.see('Two.');
+  await stage.idle();
+  const { screen } = stage.terminal;
+  stage.terminal.write('\u001b[3Agarbled\r\n garbled');
+  stage.type('\u000c');
+  await stage.missOnScreen('garbled');
+  await stage.pass(100);
+  expect(stage.terminal.screen.trim()).toBe(screen.trim());
 });
 
 test('leaves the terminal as it was: a cursor, no raw mode, no paste mode, nothing of the prompt', async () => {
@@ -159,7 +188,7 @@ describe('while it works', () => {
     await stage.see('↳ then: and then that');
     stage.type(keys.escape);
     await stage.see('■ stopped');
-    await stage.see('↳ goes with what you say next: and then that');
+    await stage.see('> and then that');
     await stage.pass(5000);
     expect(stage.terminal.text).not.toContain('One.');
   });
@@ -198,7 +227,7 @@ test('a failed attempt is visibly replaced', async () => {
   await stage.say('Go');
   await stage.see('All of it.');
   await stage.idle();
-  expect(stage.terminal.text).toContain('↻ tried again: truncated_stream\n\nAll of it.');
+  expect(stage.terminal.text).toContain('↻ the answer broke off\n\nAll of it.');
   expect(stage.terminal.text).not.toContain('Half');
 });
 
@@ -209,12 +238,47 @@ test('while it waits to try again, it says so and why, and Esc ends the waiting'
   } as const;
   const stage = new ChatStage({ script: [busy, 'Fine.', busy], retryMs: 4000 });
   await stage.say('Go');
-  await stage.see('trying again in');
+  await stage.see('tries again in');
   await stage.see('Fine.');
   await stage.say('Again');
-  await stage.until(() => /trying again in [\d.]+ s: \S/.test(stage.terminal.screen));
+  await stage.until(() =>
+    /tries again in [\d.]+ s \(2 of 8\), Esc stops: \S/.test(stage.terminal.screen),
+  );
   stage.type(keys.escape);
   await stage.see('■ stopped');
+});
+
+describe('what failed for good', () => {
+  const fails = {
+    content: { parts: ['x'] },
+    fault: { type: 'error', after: 0, error: 'auth' },
+  } as const;
+
+  test.each([
+    ['Enter alone', ''],
+    ['/retry', '/retry'],
+  ])('is tried again by %s, without being said again', async (_name, typed) => {
+    const stage = new ChatStage({ script: [fails, 'Fine.'] });
+    await stage.say('Go');
+    await stage.see('alone, it tries again what failed');
+    await stage.say(typed);
+    await stage.see('Fine.');
+    await stage.idle();
+    expect(stage.terminal.text.match(/› Go/g)).toHaveLength(1);
+    expect(stage.terminal.screen).not.toContain('tries again what failed');
+  });
+
+  test('is nothing where nothing did, and what was said goes first', async () => {
+    const stage = new ChatStage({ script: [fails, 'Second.', 'Third.'] });
+    await stage.say('/retry');
+    await stage.see('✗ There is nothing that failed');
+    await stage.say('');
+    await stage.say('Go');
+    await stage.see('tries again what failed');
+    await stage.say('Something else');
+    await stage.see('Second.');
+    expect(stage.terminal.text).toContain('› Something else');
+  });
 });
 
 test('what the model thinks is folded to its last lines, and Ctrl-R shows all of it', async () => {

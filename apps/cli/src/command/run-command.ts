@@ -46,5 +46,9 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { runSubCommand } = await import('./run-sub-command.ts');
       return runSubCommand(args, host);
     }
+    case 'serve': {
+      const { serveCommand } = await import('../serve/serve-command.ts');
+      return serveCommand(args, host);
+    }
   }
 }

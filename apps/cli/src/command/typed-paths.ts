@@ -27,4 +27,4 @@ export function withTypedEnv(env: Env, from: string): Env {
   return { ...env, ...Object.fromEntries(paths) };
 }
 
-const pathNames = ['config', 'store', 'outputSchema', 'output'] as const;
+const pathNames = ['config', 'store', 'outputSchema', 'output', 'agents', 'data'] as const;

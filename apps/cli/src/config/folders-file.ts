@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { withFileLock } from './file-lock.ts';
 import { readJsonFile } from './read-json-file.ts';
-import { ruleToText } from './rule-text.ts';
+import { ruleFromText, ruleToText } from './rule-text.ts';
 
 /** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
 export interface FolderDecisions {
@@ -47,6 +47,36 @@ export async function rememberRule(
     ...known,
     [decision]: [...(known[decision] ?? []).filter((each) => each !== text), text],
   }));
+}
+
+/** The rule holds in later sessions no more. */
+export async function forgetRule(
+  { foldersFile }: Pick<Config, 'foldersFile'>,
+  cwd: string,
+  rule: PermissionRule,
+): Promise<void> {
+  if (rule.decision === 'ask') return;
+  const text = ruleToText(rule);
+  const { decision } = rule;
+  const known = foldersFile === undefined ? undefined : (await readFolders(foldersFile))[cwd];
+  if (known?.[decision]?.includes(text) !== true) return;
+  await changeFolder(foldersFile, cwd, (now) => ({
+    ...now,
+    [decision]: (now[decision] ?? []).filter((each) => each !== text),
+  }));
+}
+
+/** What was remembered for a folder, as it is on the disk. */
+export async function rememberedIn(
+  { foldersFile }: Pick<Config, 'foldersFile'>,
+  cwd: string,
+): Promise<readonly PermissionRule[]> {
+  const folders = await readFolders(foldersFile);
+  const { allow = [], deny = [] } = (Object.hasOwn(folders, cwd) && folders[cwd]) || {};
+  return [
+    ...allow.map((text) => ruleFromText(text, 'allow')),
+    ...deny.map((text) => ruleFromText(text, 'deny')),
+  ];
 }
 
 /** Changes what is known of one folder, and nothing else in the file. */

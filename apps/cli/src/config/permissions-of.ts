@@ -42,12 +42,18 @@ function rememberedRules(
 ): readonly PermissionRule[] {
   try {
     return [
-      ...allow.map((text) => ruleFromText(text, 'allow')),
+      ...allow.map((text) => yielding(ruleFromText(text, 'allow'))),
       ...deny.map((text) => ruleFromText(text, 'deny')),
     ];
   } catch (error) {
     throw isMillraceError(error) ? inFile(file, error) : error;
   }
+}
+
+/** What was allowed in passing is not stronger than a rule that somebody wrote down. */
+function yielding(rule: PermissionRule): PermissionRule {
+  const { path, command, exact = false } = rule;
+  return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
 }
 
 function inFile(path: string, cause: Error): ConfigError {

@@ -11,7 +11,7 @@ type Parts = readonly (Part | string)[];
 export const tourEnd = 'That was the tour.';
 
 const whatNext =
-  'Say anything for a long answer, and stop it with Esc. Ask *what are you?* for how to get a real model.';
+  'In the chat, say anything for a long answer, and stop it with Esc. Ask *what are you?* for how to get a real model.';
 
 /** The next step of a look around the folder: look, read, ask to write, say how it was. */
 export function tourStep({ latest, steps }: Conversation, voice: Voice): Parts {

@@ -37,7 +37,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     const { open } = atTheTerminal(context);
     const terminal = await open({ columns: 200, env: { MILLRACE_MODEL: '' } });
     expect(await startChat(terminal)).toMatch(/\nUsing .*\/help says what/);
-    await terminal.press('C-c');
+    await terminal.press('C-d');
     await terminal.shows(/\/help says[^\n]*\n+\$/);
   });
 
@@ -90,7 +90,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       expect(countOf(history, 'answering ·')).toBe(0);
       expect(countOf(history, '1. Bytes')).toBe(1);
 
-      await terminal.press('C-c');
+      await terminal.press('C-d');
       await terminal.shows(/To go on: millrace --continue.*\n+\$/);
       await terminal.clear();
       await startChat(terminal, '--continue');
@@ -101,7 +101,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       await terminal.shows('I am the demo model of Millrace');
       await terminal.shows(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
       await keep('9-went-on');
-      await terminal.press('C-c');
+      await terminal.press('C-d');
       await terminal.shows(/To go on: [^\n]*\n+\$/);
     },
   );

@@ -97,26 +97,26 @@ describeInTmux().concurrent('terminals of any size and kind', () => {
     expect(terminal.written).not.toMatch(clears);
   });
 
-  test.for([
-    ['NO_COLOR', { NO_COLOR: '1' }],
-    ['TERM=dumb', { TERM: 'dumb' }],
-  ] as const)('works with %s, without a colour', async ([name, kind], context) => {
-    const { server, files, env } = await scriptedModel(context);
-    const { open } = atTheTerminal(context, files);
-    const terminal = await open({ env: { ...env, ...kind } });
-    const code = '```ts\nconst turns = 3; // fast\n```\n';
-    const { reply, gates } = inPassages([paragraphs(0, 8), `**Bold** words.\n\n${code}`]);
-    server.reply(reply);
-    await startChat(terminal);
-    await terminal.say('Tell me');
-    await gates[0]?.reached;
-    for (const gate of gates) gate.open();
-    await terminal.shows('const turns = 3; // fast');
-    await terminal.shows(idle);
-    await terminal.keep(`without-colour-${name}`);
-    expect(marksIn(await terminal.everything())).toEqual(allMarks(8));
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are colours
-    expect(terminal.written).not.toMatch(/\u001b\[(?!2?7m|0?m)[\d;]*m/);
-    expect(terminal.written).not.toMatch(clears);
-  });
+  test.for([['NO_COLOR', { NO_COLOR: '1' }]] as const)(
+    'works with %s, without a colour',
+    async ([name, kind], context) => {
+      const { server, files, env } = await scriptedModel(context);
+      const { open } = atTheTerminal(context, files);
+      const terminal = await open({ env: { ...env, ...kind } });
+      const code = '```ts\nconst turns = 3; // fast\n```\n';
+      const { reply, gates } = inPassages([paragraphs(0, 8), `**Bold** words.\n\n${code}`]);
+      server.reply(reply);
+      await startChat(terminal);
+      await terminal.say('Tell me');
+      await gates[0]?.reached;
+      for (const gate of gates) gate.open();
+      await terminal.shows('const turns = 3; // fast');
+      await terminal.shows(idle);
+      await terminal.keep(`without-colour-${name}`);
+      expect(marksIn(await terminal.everything())).toEqual(allMarks(8));
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are colours
+      expect(terminal.written).not.toMatch(/\u001b\[(?!2?7m|0?m)[\d;]*m/);
+      expect(terminal.written).not.toMatch(clears);
+    },
+  );
 });

@@ -35,6 +35,8 @@ export type EditAction =
   | { readonly type: 'redo' }
   /** Another text, in one step of undo, with the cursor at its end. */
   | { readonly type: 'set'; readonly text: string }
+  /** What was sent before is not sent after all: it stands before what is in the prompt. */
+  | { readonly type: 'put_back'; readonly text: string }
   /** It was sent: the prompt is empty, and what was sent is the history's newest unless it begins with a space. */
   | { readonly type: 'sent' }
   /** The history was read. What is in the prompt stays. */

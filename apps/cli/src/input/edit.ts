@@ -38,6 +38,8 @@ export function edit(state: EditorState, action: EditAction): EditorState {
       return redo(now);
     case 'set':
       return replaceRange(now, [0, state.text.length], unfolded(action.text));
+    case 'put_back':
+      return putBack(now, action.text);
     case 'sent':
       return sent(now);
     case 'history':
@@ -47,6 +49,12 @@ export function edit(state: EditorState, action: EditAction): EditorState {
 
 function put(state: EditorState, text: string, run: 'typing'): EditorState {
   return replaceRange(state, [state.cursor, state.cursor], { text, folds: [] }, run);
+}
+
+function putBack(state: EditorState, text: string): EditorState {
+  const gap = state.text === '' ? '' : '\n';
+  const before = replaceRange(state, [0, 0], pastedPiece(plainText(text) + gap));
+  return { ...before, cursor: before.text.length };
 }
 
 function unfolded(text: string) {

@@ -29,14 +29,14 @@ const keys = {
   ctrlD: '\u0004',
 };
 
-function prompt({ isBusy = false, canQueue = true } = {}) {
+function prompt({ isBusy = false, canQueue = true, canTakeBack = false } = {}) {
   const store = new EditorStore([{ text: '/old' }, { text: 'older' }]);
   store.setSources(sources);
   const effects: Effect[] = [];
   return {
     press(...sent: readonly string[]) {
       for (const key of parseKeys(noKeys, sent.join('')).keys) {
-        const effect = store.press(key, { isBusy, canQueue, width: 40 });
+        const effect = store.press(key, { isBusy, canQueue, canTakeBack, width: 40 });
         if (effect !== undefined) effects.push(effect);
       }
       return this;
@@ -92,11 +92,27 @@ describe('Ctrl-C, Esc and Ctrl-D', () => {
     expect([busy.told, busy.text]).toEqual([['stop', 'stop'], 'text']);
   });
 
-  test('clear the text, which undo brings back, and then leave', () => {
+  test('clear the text, which the history keeps, and then ask to leave', () => {
     const idle = prompt().press('text', keys.ctrlC);
-    expect([idle.told, idle.text]).toEqual([[], '']);
-    expect(idle.press('\u001f').text).toBe('text');
-    expect(idle.press(keys.ctrlC, keys.ctrlC).told).toEqual(['leave']);
+    expect([idle.told, idle.text]).toEqual([['keep text'], '']);
+    expect(idle.press(keys.up).text).toBe('text');
+    expect(idle.press(keys.ctrlC, keys.ctrlC).told).toEqual([
+      'keep text',
+      'keep text',
+      'interrupt',
+    ]);
+  });
+
+  test('Up in an empty prompt takes back what waits; in any other it is the history', () => {
+    expect(prompt({ canTakeBack: true }).press(keys.up)).toMatchObject({
+      told: ['take_back'],
+      text: '',
+    });
+    expect(prompt({ canTakeBack: true }).press('a', keys.up)).toMatchObject({
+      told: [],
+      text: 'older',
+    });
+    expect(prompt().press(keys.up)).toMatchObject({ told: [], text: 'older' });
   });
 
   test('Ctrl-D deletes, and leaves only where there is nothing and no run', () => {

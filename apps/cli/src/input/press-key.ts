@@ -9,7 +9,13 @@ import { boundAction, keyId } from './key-bindings.ts';
 export type Effect =
   /** `sent` is the editor with the text in it. The view's is empty by then. */
   | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
+  /** A text that was cleared, for the history. */
+  | { readonly type: 'keep'; readonly sent: EditorState }
+  /** What was said last, and is not heard yet, is wanted back. */
+  | { readonly type: 'take_back' }
   | { readonly type: 'stop' }
+  /** Ctrl-C where there is nothing to stop and nothing to clear. */
+  | { readonly type: 'interrupt' }
   | { readonly type: 'leave' };
 
 export interface Pressed {
@@ -21,6 +27,8 @@ export interface PressContext {
   readonly isBusy: boolean;
   /** Alt-Enter queues during a run. */
   readonly canQueue: boolean;
+  /** Up, in an empty prompt, takes back what waits. */
+  readonly canTakeBack?: boolean | undefined;
   /** Of a row of text, in cells. */
   readonly width: number;
   /** What could stand at the cursor. */
@@ -119,11 +127,12 @@ function leaveMode(view: EditorView, { isBusy, found }: PressContext): Pressed {
   return isBusy ? { view, effect: { type: 'stop' } } : { view };
 }
 
-/** The run, then the text, then the program. A text that was cleared can be had back with undo. */
-function interrupt(view: EditorView, context: PressContext): Pressed {
-  if (context.isBusy) return { view, effect: { type: 'stop' } };
-  if (view.state.text !== '') return edited(view, { type: 'set', text: '' });
-  return leave(view, context);
+/** The run, then the text, then the program. A text that was cleared can be had back from the history. */
+function interrupt(view: EditorView, { isBusy }: PressContext): Pressed {
+  if (isBusy) return { view, effect: { type: 'stop' } };
+  const { state } = view;
+  if (state.text === '') return { view, effect: { type: 'interrupt' } };
+  return { view: withEdit(view, { type: 'sent' }), effect: { type: 'keep', sent: state } };
 }
 
 function leave(view: EditorView, { isBusy }: PressContext): Pressed {
@@ -132,6 +141,9 @@ function leave(view: EditorView, { isBusy }: PressContext): Pressed {
 
 function vertical(view: EditorView, type: 'up' | 'down', context: PressContext): Pressed {
   const menu = menuOf(view, context.found);
+  const isEmpty = view.state.text === '' && view.state.place === view.state.history.length;
+  if (type === 'up' && isEmpty && context.canTakeBack)
+    return { view, effect: { type: 'take_back' } };
   if (menu === undefined) return edited(view, { type, width: context.width });
   const { length } = menu.items;
   const selected = (menu.selected + (type === 'up' ? length - 1 : 1)) % length;

@@ -45,6 +45,16 @@ export function promptHeight(props: PromptProps): number {
   return promptLines(props).lines.length;
 }
 
+/** What of it stands above the cursor, and how many cells are left of that. */
+export function promptAbove(props: PromptProps): {
+  readonly lines: readonly string[];
+  readonly column: number;
+} {
+  const { lines, cursor } = promptLines(props);
+  const above = lines.slice(0, cursor.y);
+  return { lines: above.map((line) => line.map(({ text }) => text).join('')), column: cursor.x };
+}
+
 function promptLines(props: PromptProps): TextLines {
   const { state, menu, width, isBusy = false, isActive = true } = props;
   const { lines, cursor } = textLines({

@@ -18,8 +18,14 @@ export interface UseEditorOptions {
   readonly onQueue?: ((text: string) => void) | undefined;
   /** Esc or Ctrl-C during a run. */
   readonly onStop: () => void;
-  /** Ctrl-C or Ctrl-D while idle with an empty prompt. */
+  /** Ctrl-D while idle with an empty prompt. */
   readonly onLeave: () => void;
+  /** Ctrl-C then; as Ctrl-D without it. */
+  readonly onInterrupt?: (() => void) | undefined;
+  /** Up in an empty prompt; without it, that is the history. */
+  readonly onTakeBack?: (() => void) | undefined;
+  /** Enter in an empty prompt. */
+  readonly onEmptyEnter?: (() => void) | undefined;
   /** Sees each key first; true takes it away from the editor. */
   readonly onKey?: ((key: Key) => boolean) | undefined;
   /** Something was sent that history keeps: `history.add` belongs here. */
@@ -63,14 +69,20 @@ export function useEditor(options: UseEditorOptions): Editor {
   useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
   const onKey = (key: Key) => {
     if (options.onKey?.(key) === true) return;
-    const { isBusy, width, onQueue } = options;
-    const rowWidth = width - markWidth;
-    const effect = store.press(key, { isBusy, canQueue: onQueue !== undefined, width: rowWidth });
+    const isEmpty = store.snapshot().state.text === '';
+    if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
+    const { isBusy, width, onQueue, onTakeBack } = options;
+    const can = { canQueue: onQueue !== undefined, canTakeBack: onTakeBack !== undefined };
+    const effect = store.press(key, { isBusy, ...can, width: width - markWidth });
     if (effect !== undefined) perform(effect, options);
     if (store.wantsFiles()) options.onFilesWanted?.();
   };
   useKeys(onKey, { isActive, clock });
   return { state, menu, dispatch: store.dispatch };
+}
+
+function isPlainEnter(key: Key): boolean {
+  return key.type === 'key' && key.name === 'enter' && !key.shift && !key.alt && !key.ctrl;
 }
 
 function perform(effect: Effect, options: UseEditorOptions): void {
@@ -79,14 +91,25 @@ function perform(effect: Effect, options: UseEditorOptions): void {
       return options.onStop();
     case 'leave':
       return options.onLeave();
+    case 'interrupt':
+      return (options.onInterrupt ?? options.onLeave)();
+    case 'take_back':
+      return options.onTakeBack?.();
+    case 'keep':
+      return keep(effect.sent, options);
     case 'submit':
     case 'queue':
       return send(effect.type, effect.sent, options);
   }
 }
 
-function send(type: 'submit' | 'queue', { text, folds }: EditorState, options: UseEditorOptions) {
-  if (isKept(text)) options.onSent?.(folds.length > 0 ? { text, folds } : { text });
+function keep({ text, folds }: EditorState, { onSent }: UseEditorOptions): void {
+  if (isKept(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
+}
+
+function send(type: 'submit' | 'queue', sent: EditorState, options: UseEditorOptions): void {
+  const { text } = sent;
+  keep(sent, options);
   const whole = text.trimEnd();
   return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
 }

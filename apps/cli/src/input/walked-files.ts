@@ -4,7 +4,7 @@ import { createWorkspace, globTool } from '@millrace/tools';
 import type { ListOptions } from './git-files.ts';
 
 /** Enough for the longest list of paths. */
-const maxOutputLength = 2 ** 22;
+const maxOutputLength = 2 ** 25;
 
 /** The files below a folder that .gitignore does not name, found as an agent's glob finds them; in a thread of its own. */
 export async function walkedFiles({

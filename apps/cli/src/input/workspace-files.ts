@@ -1,7 +1,8 @@
 import { gitFiles, type ListOptions } from './git-files.ts';
 import { walkedFiles } from './walked-files.ts';
 
-const defaultMaxPaths = 20_000;
+/** Of more than so many files, those at the end are not known. */
+export const maxWorkspaceFiles = 200_000;
 
 export type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
   Partial<Pick<ListOptions, 'maxPaths' | 'signal'>>;
@@ -10,7 +11,7 @@ export type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
 export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<readonly string[]> {
   const list = {
     ...options,
-    maxPaths: options.maxPaths ?? defaultMaxPaths,
+    maxPaths: options.maxPaths ?? maxWorkspaceFiles,
     signal: options.signal ?? new AbortController().signal,
   };
   // Git is quickest in what it keeps. Elsewhere the folder is walked, by the rules that the tools go by.

@@ -7,6 +7,7 @@ import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { BuiltAgent } from '../agent/built-agent.ts';
+import { retrySettings } from '../agent/retry-settings.ts';
 import { runChat } from '../chat/run-chat.tsx';
 import type { Config } from '../config/config.ts';
 import type { Chosen } from '../models/chosen.ts';
@@ -32,6 +33,8 @@ export interface ChatStageOptions {
   /** Who drives. */
   readonly name?: string | undefined;
   readonly reflows?: boolean | undefined;
+  /** What a change of a file would do. */
+  readonly preview?: BuiltAgent['preview'] | undefined;
   /** Of the model, asked for each time it is drawn. */
   readonly label?: (() => string) | undefined;
 }
@@ -51,6 +54,7 @@ export class ChatStage {
   readonly left: Promise<number>;
   readonly #abort = new AbortController();
   #ask: AskUser | undefined;
+  #policy = permissionPolicy({ root: '/folder' });
   #isOver = false;
 
   constructor(options: ChatStageOptions = {}) {
@@ -140,15 +144,28 @@ export class ChatStage {
         return label();
       },
     };
-    const retry = { baseDelayMs: options.retryMs ?? 0 };
+    const retry = { ...retrySettings, baseDelayMs: options.retryMs ?? 0 };
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
       ...{ chosen, tools, problems: [], close: async () => {} },
-      allows: async () => false,
-      policy: () => permissionPolicy({ root: '/folder' }),
-      remember: async (rule) => {
-        this.remembered.push(rule);
+      allows: async ({ name: tool, input = {} }) =>
+        this.#policy.decide({ tool, input }).decision === 'allow',
+      policy: () => this.#policy,
+      remember: async (rule, forHowLong) => {
+        if (forHowLong === 'always') this.remembered.push(rule);
+        this.#policy = this.#policy.remember(rule);
       },
+      forget: async (rule) => {
+        const without = (all: readonly PermissionRule[]) =>
+          all.filter((one) => JSON.stringify(one) !== JSON.stringify(rule));
+        this.remembered.splice(0, Number.POSITIVE_INFINITY, ...without(this.remembered));
+        this.#policy = permissionPolicy({
+          ...this.#policy,
+          remembered: without(this.#policy.remembered),
+        });
+      },
+      kept: async () => this.remembered,
+      preview: options.preview ?? (async () => undefined),
       answerBy: (ask) => {
         this.#ask = ask;
       },

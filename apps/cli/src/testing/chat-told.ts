@@ -57,6 +57,8 @@ function linesOf(block: Block): readonly string[] {
       const { name, phase, result } = block.card;
       return [`call: ${name} ${phase}: ${result?.text}`];
     }
+    case 'asked':
+      return [`asked: ${block.ask.approval.name}`];
     case 'note':
       return [`note: ${block.text}`];
     case 'rows':

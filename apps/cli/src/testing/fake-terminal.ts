@@ -9,6 +9,14 @@ export interface FakeTerminalOptions {
   readonly reflows?: boolean;
 }
 
+/** A row, by its cells. One that the terminal broke goes on in the next. */
+interface Line {
+  cells: string[];
+  isBroken: boolean;
+}
+
+const newLine = (): Line => ({ cells: [], isBroken: false });
+
 const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
   /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
@@ -27,16 +35,19 @@ export class FakeTerminal extends EventEmitter {
   /** How far up the cursor was ever moved in one go. */
   highest = 0;
   /** What scrolled out at the top, and what is on the screen; without colours. */
-  #lines: string[][] = [[]];
+  #lines: Line[] = [newLine()];
   #top = 0;
   #row = 0;
   #column = 0;
+  /** As it is; `columns` and `rows` are what was told of it. */
+  #size: { readonly columns: number; readonly rows: number };
   readonly #reflows: boolean;
 
   constructor({ columns = 80, rows = 24, reflows = false }: FakeTerminalOptions = {}) {
     super();
     this.columns = columns;
     this.rows = rows;
+    this.#size = { columns, rows };
     this.#reflows = reflows;
   }
 
@@ -65,31 +76,62 @@ export class FakeTerminal extends EventEmitter {
     return { row: this.#row - this.#top, column: this.#column };
   }
 
+  /** As many do it: lower, it drops what is below the cursor; higher, it takes rows back from above. */
   resize(columns: number, rows: number): void {
-    if (this.#reflows && columns < this.columns) this.#reflow(columns);
-    this.columns = columns;
-    this.rows = rows;
+    this.change(columns, rows);
+    this.tell();
+  }
+
+  /** It has another size, and nobody knows yet. */
+  change(columns: number, rows: number): void {
+    const fewer = this.#size.rows - rows;
+    if (fewer > 0) {
+      const below = this.#top + this.#size.rows - 1 - this.#row;
+      this.#lines.length = Math.min(this.#lines.length, this.#row + 1 + Math.max(0, below - fewer));
+      this.#top += Math.max(0, fewer - below);
+    } else this.#top = Math.max(0, this.#top + fewer);
+    if (this.#reflows && columns !== this.#size.columns) this.#reflow(columns, rows);
     this.#column = Math.min(this.#column, columns - 1);
-    this.#top = Math.max(0, this.#lines.length - rows, this.#row - rows + 1);
+    this.#size = { columns, rows };
+  }
+
+  tell(): void {
+    this.columns = this.#size.columns;
+    this.rows = this.#size.rows;
     this.emit('resize');
   }
 
   /** The cursor stays where it was in the text. */
-  #reflow(columns: number): void {
+  #reflow(columns: number, rows: number): void {
     const before = this.#lines;
-    const row = this.#row;
+    const [row, column] = [this.#row, this.#column];
     this.#lines = [];
-    for (const [index, cells] of before.entries()) {
-      const place = index === row ? Math.floor(this.#column / columns) : 0;
-      if (index === row) this.#row = this.#lines.length + place;
-      for (let at = 0; at === 0 || at < cells.length; at += columns)
-        this.#lines.push(cells.slice(at, at + columns));
+    let whole: string[] = [];
+    let cursor: number | undefined;
+    for (const [index, { cells, isBroken }] of before.entries()) {
+      if (index === row) cursor = whole.length + column;
+      whole.push(...cells);
+      // What it goes on with may have been dropped.
+      if (isBroken && index < before.length - 1) continue;
+      if (cursor !== undefined) {
+        this.#row = this.#lines.length + Math.floor(cursor / columns);
+        this.#column = cursor % columns;
+      }
+      for (let at = 0; at === 0 || at < whole.length; ) {
+        // What needs two cells is not broken.
+        const end = whole[at + columns] === '' ? at + columns - 1 : at + columns;
+        this.#lines.push({ cells: whole.slice(at, end), isBroken: end < whole.length });
+        at = Math.max(end, at + 1);
+      }
+      whole = [];
+      cursor = undefined;
     }
-    this.#column %= columns;
+    this.#top = Math.max(0, this.#lines.length - rows);
+    this.#row = Math.max(this.#top, this.#row);
   }
 
   #textFrom(first: number): string {
-    const lines = this.#lines.slice(first).map((cells) => cells.join('').trimEnd());
+    const lines = this.#lines.slice(first).map(({ cells }) => cells.join('').trimEnd());
     return lines.join('\n').trimEnd();
   }
 
@@ -114,7 +156,7 @@ export class FakeTerminal extends EventEmitter {
         this.#column = 0;
         return this.#down(count);
       case 'G':
-        this.#column = Math.min(this.columns, count) - 1;
+        this.#column = Math.min(this.#size.columns, count) - 1;
         return;
       case 'H':
         this.#row = this.#top;
@@ -139,32 +181,36 @@ export class FakeTerminal extends EventEmitter {
     this.#column = 0;
     this.#row++;
     this.#line();
-    if (this.#row >= this.#top + this.rows) this.#top = this.#row - this.rows + 1;
+    if (this.#row >= this.#top + this.#size.rows) this.#top = this.#row - this.#size.rows + 1;
   }
 
   #down(count: number): void {
-    this.#row = Math.min(this.#top + this.rows - 1, this.#row + count);
+    this.#row = Math.min(this.#top + this.#size.rows - 1, this.#row + count);
   }
 
   #put(text: string, width: number): void {
-    if (this.#column + width > this.columns) this.#lineFeed();
-    const line = this.#line();
+    if (this.#column + width > this.#size.columns) {
+      this.#line().isBroken = true;
+      this.#lineFeed();
+    }
+    const line = this.#line().cells;
     while (line.length < this.#column) line.push(' ');
     line[this.#column] = text;
     for (let extra = 1; extra < width; extra++) line[this.#column + extra] = '';
     this.#column += width;
   }
 
-  #line(): string[] {
-    while (this.#lines.length <= this.#row) this.#lines.push([]);
-    const line = this.#lines[this.#row] ?? [];
+  #line(): Line {
+    while (this.#lines.length <= this.#row) this.#lines.push(newLine());
+    const line = this.#lines[this.#row] ?? newLine();
     this.#lines[this.#row] = line;
     return line;
   }
 
   #eraseLine(how: number): void {
     const line = this.#line();
-    line.length = how === 2 ? 0 : Math.min(line.length, this.#column);
+    line.isBroken = false;
+    line.cells.length = how === 2 ? 0 : Math.min(line.cells.length, this.#column);
   }
 }
 

@@ -5,7 +5,7 @@ import type { TaskRows } from '../tasks/task-rows.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import type { AgentRows } from './agent-rows.ts';
-import { assertRemoteUrl } from './remote-call.ts';
+import { assertRemoteUrl } from './remote-url.ts';
 
 export interface AgentServiceOptions {
   readonly rows: Rows;

@@ -233,3 +233,14 @@ test('a sync agent takes no events, and an async one no messages', async () => {
     'Use message/send',
   );
 });
+
+test('no more than a thousand events wait for a handler', async () => {
+  const { promise: never } = Promise.withResolvers<void>();
+  const stage = await taskStage([{ type: 'async', name: 'slow', onEvent: () => never }]);
+  const { id } = await stage.newTask('slow');
+  const agentId = await stage.idOf('slow');
+  const send = () =>
+    stage.service.tasks.sendEvent(agentId, { task_id: id, content: userText('Go') });
+  for (let n = 0; n < 1000; n++) await send();
+  await expect(send()).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 });
+});

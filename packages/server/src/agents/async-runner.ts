@@ -73,13 +73,15 @@ export class AsyncRunner {
 
   /** Deals with the first that waits. False where there is none, or the task does not go on. */
   async #next(taskId: string, signal: AbortSignal): Promise<boolean> {
-    const { journals, tasks } = this.#options;
-    const kept = await tasks.find({ id: taskId });
-    const found = kept?.task.status === 'RUNNING' ? await this.#find(kept.agentId) : undefined;
-    if (kept === undefined || found === undefined) return false;
+    const { journals } = this.#options;
     return journals.use(taskId, async (journal) => {
+      if ((await journal.commands()).length === 0 || !(await this.#running(taskId))) return false;
+      // With the lease, for which it may have waited until another process was done with some of it.
+      await journal.append([]);
       const [next] = await journal.commands();
-      if (next === undefined) return false;
+      const running = await this.#running(taskId);
+      if (next === undefined || running === undefined) return false;
+      const { kept, found } = running;
       const handler = this.#handlerOf(next, kept, found.agent);
       if (handler === undefined) {
         await journal.consume(next.key);
@@ -87,6 +89,14 @@ export class AsyncRunner {
       }
       return this.#handle({ ...kept, ...found, journal, signal }, handler, next);
     });
+  }
+
+  /** The task and who handles its events; undefined where it does not go on, or not here. */
+  async #running(taskId: string) {
+    const kept = await this.#options.tasks.find({ id: taskId });
+    if (kept?.task.status !== 'RUNNING') return undefined;
+    const found = await this.#find(kept.agentId);
+    return found && { kept, found };
   }
 
   /** None for what it does not want to hear of, or cannot understand. */
@@ -126,7 +136,7 @@ export class AsyncRunner {
   async cancelled({ task, agentId }: KeptTask): Promise<void> {
     const { works, journals, onDiagnostic } = this.#options;
     const found = await this.#find(agentId);
-    await works.run(task.id, (signal) =>
+    const tell = (signal: AbortSignal) =>
       journals.use(task.id, async (journal) => {
         const onCancel = found?.agent.onCancel;
         if (found !== undefined && onCancel !== undefined) {
@@ -138,8 +148,8 @@ export class AsyncRunner {
             onDiagnostic(`Task ${task.id}: onCancel threw: ${error.message}`);
         }
         for (const { key } of await journal.commands()) await journal.consume(key);
-      }),
-    );
+      });
+    await works.run(task.id, tell, { isEnding: true });
   }
 
   async #call(

@@ -8,13 +8,13 @@ import { messageDrafts } from '../tasks/message-drafts.ts';
 import { putState, stateId } from '../tasks/state-rows.ts';
 import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
 import { messagesOf } from '../updates/messages-of.ts';
+import { toItems } from '../updates/to-items.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import { contentSchema } from '../wire/content.ts';
 import type { Task } from '../wire/task.ts';
 import type { EventsOfTask, HandlerContext, Messages, StateOfTask } from './handler-context.ts';
 import { sendOn } from './stream-auto.ts';
 import { openMessage } from './stream-open.ts';
-import { toItems } from './to-items.ts';
 import { tracingOf } from './tracing.ts';
 import { TurnDesk } from './turn-desk.ts';
 
@@ -53,7 +53,7 @@ export function createContext(options: ContextOptions): HandlerContext {
   };
 }
 
-function messagesFor({ journal, services, signal }: ContextOptions): Messages {
+function messagesFor({ journal, turn, services, signal }: ContextOptions): Messages {
   const { ids } = services;
   return {
     list: async () => messagesOf(await journal.state()),
@@ -63,7 +63,8 @@ function messagesFor({ journal, services, signal }: ContextOptions): Messages {
       const [first] = drafts.flatMap(({ delta }) =>
         delta?.type === 'commit_part' ? delta.partId : [],
       );
-      await journal.append(drafts);
+      // By the turn, which takes nothing from a handler that is over.
+      await turn.append(drafts);
       const id = `${journal.taskId}.${first}`;
       const made = messagesOf(await journal.state()).find((message) => message.id === id);
       if (made === undefined) throw over(journal.taskId);

@@ -3,10 +3,10 @@ import { ProviderError } from '@millrace/providers';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { agentText, eventually, ids, taskStage, textsOf, userText } from '../testing/task-stage.ts';
+import { toItems } from '../updates/to-items.ts';
 import type { TaskMessage } from '../wire/task-message.ts';
 import type { Update } from '../wire/update.ts';
 import type { HandlerContext } from './handler-context.ts';
-import { toItems } from './to-items.ts';
 
 /** Runs a handler for one event, and gives what it gives and what is left of it. */
 async function handled<T>(handler: (context: HandlerContext) => Promise<T>) {

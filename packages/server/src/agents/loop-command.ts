@@ -34,6 +34,8 @@ export function loopCommand(command: Command, id: Item['id']): JsonObject {
       return { type: 'abort', ...(command.reason != null && { reason: command.reason }) };
     case 'compact':
       return { type: 'compact' };
+    case 'withdraw':
+      return { type: 'withdraw', key: command.key };
   }
 }
 

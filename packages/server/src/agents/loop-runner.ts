@@ -1,10 +1,10 @@
 import type { Run, RunResult } from '@millrace/agent';
-import { emptyState, type FoldState, sessionId } from '@millrace/core';
+import { emptyState, type FoldState, type JsonObject, sessionId } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 import type { Command } from '../routes/command.ts';
 import type { Answer, Submitted } from '../routes/service.ts';
-import type { LocalJournal } from '../tasks/local-journal.ts';
+import type { LocalJournal, OpenWork } from '../tasks/local-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import type { Content } from '../wire/content.ts';
@@ -22,13 +22,18 @@ interface Going {
   readonly done: Promise<void>;
 }
 
-/** After these somebody has to look before anything is begun. */
-const closedEnds = ['aborted', 'error', 'limit', 'parked'];
+/** So soon a run is tried again that found its session held, or its log broken. */
+const againMs = 500;
+
+/** A loop ends what was left open by itself, and must not find the server in its way. */
+export const loopJournal = { isMending: false, idleMs: 0 } as const;
 
 /** Serves agent loops, which drive their sessions themselves: what is said to them are commands on the log. */
 export class LoopRunner {
   readonly #options: RunnerOptions;
   readonly #going = new Map<string, Going>();
+  /** Those that are tried again in a moment. */
+  readonly #again = new Set<string>();
   /** Those who wait for the answer to a message, by the key of its command. */
   readonly #waiting = new Map<string, Map<string, AbortController>>();
 
@@ -62,13 +67,16 @@ export class LoopRunner {
     { agent }: LoopAgent,
     command: Command,
     key: string,
+    more: JsonObject = {},
   ): Promise<Submitted> {
     const { log, tasks, works, ids } = this.#options;
     works.assertOpen();
-    await tasks.setStatus(task.id, (now) => resumed(task.id, now), null);
-    const json = loopCommand(command, ids.item());
+    const isAbort = command.type === 'abort';
+    const json = { ...loopCommand(command, ids.item()), ...more };
+    await tasks.setStatus(task.id, (now) => resumed(task.id, now, isAbort), null);
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
-    this.wake(task.id, agent);
+    // Where nothing goes on there is nothing to stop, and nothing is begun by that either.
+    this.wake(task.id, agent, isAbort ? AbortSignal.abort(command.reason) : undefined);
     return { offset, is_repeat: isRepeat };
   }
 
@@ -77,7 +85,11 @@ export class LoopRunner {
     if (this.#going.has(taskId) || this.#options.works.isClosing) return;
     const controller = new AbortController();
     const signal = stopped ?? controller.signal;
-    const run = agent.resume(sessionId(taskId), { signal });
+    this.adopt(taskId, agent, agent.resume(sessionId(taskId), { signal }), controller);
+  }
+
+  /** Looks after a run, whoever began it. */
+  adopt(taskId: string, agent: LoopAgent['agent'], run: Run, controller: AbortController): void {
     const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
       this.#going.delete(taskId);
       this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${reasonOf(error)}`);
@@ -87,12 +99,14 @@ export class LoopRunner {
 
   /** Stops the run. One that waits for somebody is taken up for that, so that nothing of it is left open. */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
-    const { log, clock, graceMs, ids, journals } = this.#options;
-    if (this.#going.has(taskId)) {
-      await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
+    const { log, clock, graceMs, ids } = this.#options;
+    const session = sessionId(taskId);
+    const isElsewhere = async () => (await log.info(session))?.lease !== undefined;
+    if (this.#going.has(taskId) || (await isElsewhere())) {
+      await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
     } else {
-      const hasWork = (journal: LocalJournal) => journal.hasOpenWork();
-      if (!(await journals.use(taskId, hasWork, { isMending: false }))) return;
+      const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
+      if (!isRunOpen && !isTurnOpen) return;
       this.wake(taskId, agent, AbortSignal.abort(reason));
     }
     await unlessLate(this.#going.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
@@ -106,7 +120,7 @@ export class LoopRunner {
       async (journal) => {
         for (const { key } of await journal.commands()) await journal.consume(key);
       },
-      { isMending: false },
+      loopJournal,
     );
   }
 
@@ -119,31 +133,37 @@ export class LoopRunner {
   }
 
   async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
-    const { stop, error } = await run.result.then(async (result) => {
-      await this.#settle(taskId, result);
-      return result;
-    });
+    const result = await run.result;
+    await this.#settle(taskId, result);
     // From now on whoever submits something wakes it; what came before that is looked for here.
     this.#going.delete(taskId);
-    if (stop.cause === 'held') return;
-    const unread = await this.#unread(taskId);
-    const isAsked = unread.some(({ isLate }) => isLate || !closedEnds.includes(stop.reason));
-    if (isAsked) return this.wake(taskId, agent);
-    this.#tellLost(taskId, new Set(unread.map(({ key }) => key)), { stop, error });
+    const { commands, asked } = await this.#openWork(taskId);
+    const { reason, cause } = result.stop;
+    if (asked.length > 0 && reason === 'error') return this.#wakeSoon(taskId, agent);
+    if (asked.length > 0) {
+      await this.#options.tasks.setStatus(taskId, goesOn, null);
+      return this.wake(taskId, agent);
+    }
+    // Whoever holds it answers, and the log tells.
+    if (cause === 'held') return;
+    this.#tellLost(taskId, new Set(commands.map(({ key }) => key)), result);
   }
 
-  /** Commands that wait; those that came after the last run's end are late. */
-  async #unread(
-    taskId: string,
-  ): Promise<readonly { readonly key: string; readonly isLate: boolean }[]> {
-    return this.#options.journals.use(
-      taskId,
-      async (journal) => {
-        const commands = await journal.commands();
-        return commands.map(({ key, offset }) => ({ key, isLate: offset > journal.lastRunEnd }));
-      },
-      { isMending: false },
-    );
+  /** Not at once: what stood in its way may still do so. */
+  #wakeSoon(taskId: string, agent: LoopAgent['agent']): void {
+    if (this.#again.has(taskId)) return;
+    this.#again.add(taskId);
+    const wake = () => {
+      this.#again.delete(taskId);
+      this.wake(taskId, agent);
+    };
+    this.#options.clock.after(againMs, wake, { isIdle: true });
+  }
+
+  #openWork(taskId: string): Promise<OpenWork> {
+    const { journals } = this.#options;
+    const look = (journal: LocalJournal) => journal.openWork();
+    return journals.use(taskId, look, loopJournal);
   }
 
   async #settle(taskId: string, { stop, error }: RunResult): Promise<void> {
@@ -180,9 +200,14 @@ async function stateOf(log: Log, taskId: string): Promise<FoldState> {
   return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
 }
 
-function resumed(taskId: string, now: TaskStatus): TaskStatus | undefined {
+/** What was stopped is taken up again. */
+function goesOn(now: TaskStatus): TaskStatus | undefined {
+  return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
+}
+
+function resumed(taskId: string, now: TaskStatus, isAbort: boolean): TaskStatus | undefined {
   assertUsable(taskId, now);
-  return now === 'RUNNING' ? undefined : 'RUNNING';
+  return now === 'RUNNING' || isAbort ? undefined : 'RUNNING';
 }
 
 function unanswered(taskId: string, reason: string, why: string | undefined): ServerError {

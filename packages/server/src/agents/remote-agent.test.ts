@@ -152,6 +152,16 @@ describe('a remote sync agent', () => {
     await expect(answer.messages()).rejects.toThrow('said nothing for 1000 ms');
   });
 
+  test('that does not answer to an interrupt keeps nobody waiting', async () => {
+    const remote = await remoteStage(() => {});
+    const stage = await taskStage([]);
+    await register(stage, remote.url);
+    const { id } = await stage.newTask('far');
+    // Its answer would be waited for until the time-out of the call.
+    expect((await stage.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
+    await eventually(async () => remote.calls.at(-1)?.method === 'task/interrupt');
+  });
+
   test('is told of an interrupt, and its connection is closed', async () => {
     let isClosed = false;
     const { send, service, id, remote, messages } = await farStage((call, response) => {
@@ -164,7 +174,7 @@ describe('a remote sync agent', () => {
     await send('far', id, 'Hi');
     await eventually(async () => (await messages(id)).length === 2);
     await service.tasks.change(id, 'interrupt');
-    expect(remote.calls.map(({ method }) => method)).toEqual(['message/send', 'task/interrupt']);
+    await eventually(async () => remote.calls.at(-1)?.method === 'task/interrupt');
     await eventually(async () => isClosed);
   });
 });
@@ -214,13 +224,22 @@ describe('registering', () => {
     expect(tokens).toMatchObject([{ id: hash, keys: { agent_id: first.id } }]);
   });
 
-  test.each(['ftp://127.0.0.1/', 'file:///etc/passwd', 'http://a:b@127.0.0.1/', 'nowhere'])(
-    'at %s is refused',
-    async (url) => {
-      const stage = await taskStage([]);
-      await expect(register(stage, url)).rejects.toMatchObject({ code: 'invalid' });
-    },
-  );
+  test.each([
+    ...['ftp://127.0.0.1/', 'file:///etc/passwd', 'http://a:b@127.0.0.1/', 'nowhere'],
+    // What is called below it would be in the query.
+    ...['http://127.0.0.1/?a=', 'http://127.0.0.1/#', 'http://127.0.0.1/a?'],
+    // Where clouds tell a machine its secrets, however it is written.
+    ...['http://169.254.169.254/', 'http://2852039166/', 'http://0xa9.0xfe.0xa9.0xfe/'],
+    ...['http://[::ffff:169.254.169.254]/', 'http://[fe80::1]/', 'http://[fd00:ec2::254]/'],
+    ...[
+      'http://metadata.google.internal/',
+      'http://METADATA.google.internal./',
+      'http://224.0.0.1/',
+    ],
+  ])('at %s is refused', async (url) => {
+    const stage = await taskStage([]);
+    await expect(register(stage, url)).rejects.toMatchObject({ code: 'invalid' });
+  });
 
   test('under the name of an agent of the server is refused', async () => {
     const stage = await taskStage([
@@ -251,12 +270,13 @@ test('health is asked for on the clock: who does not answer is unhealthy until i
     },
   );
   const health = { everyMs: 1000, timeoutMs: 500 };
-  const stage = await taskStage([], { clock, log: memoryLog(), health });
+  const stage = await taskStage([], { clock, log: memoryLog(), health, watchMs: 1e9 });
   const { id } = await register(stage, remote.url);
   const agent = () => stage.service.agents.get({ id });
   expect((await agent()).status).toBe('Ready');
   const becomes = async (status: string) => {
-    await eventually(async () => clock.pending === 1);
+    // That of the next check, and that of the watch over tasks.
+    await eventually(async () => clock.pending === 2);
     clock.advance(1000);
     await eventually(async () => (await agent()).status === status);
     return (await agent()).status_reason;

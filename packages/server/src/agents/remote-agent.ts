@@ -19,6 +19,7 @@ import {
 } from './remote-call.ts';
 import { jsonLines } from './remote-lines.ts';
 import type { AsyncAgent, SyncAgent } from './served-agent.ts';
+import { left, unlessAborted } from './unless-aborted.ts';
 
 /** An agent of another process. It has to be told of an interrupt, because no signal reaches it. */
 export type RemoteAgent = (SyncAgent | AsyncAgent) & {
@@ -49,13 +50,17 @@ export function remoteAgent(options: RemoteOptions): RemoteAgent {
       remoteUpdates(options, content, context);
     return { type: 'sync', name, description, onMessage, onInterrupt };
   }
-  const retried = (call: () => Promise<void>) => untilHeard(call, options.clock);
+  const retried = (call: () => Promise<void>, signal: AbortSignal) =>
+    untilHeard(call, options.clock, signal);
   return {
     ...{ type: 'async', name, description, onInterrupt },
     onTaskCreate: ({ task, signal }) =>
-      retried(() => tell('task/create', task, { params: json(task.params) }, signal)),
+      retried(() => tell('task/create', task, { params: json(task.params) }, signal), signal),
     onEvent: (event, { task, signal }) =>
-      retried(() => tell('event/send', task, { event: json(event), request: null }, signal)),
+      retried(
+        () => tell('event/send', task, { event: json(event), request: null }, signal),
+        signal,
+      ),
     onCancel: ({ task, signal }) => tell('task/cancel', task, {}, signal),
   };
 }
@@ -75,13 +80,18 @@ async function callOnce(options: RemoteOptions, { method, task, more, signal }: 
 }
 
 /** A connection that breaks may have been heard: the event has an id by which the agent can tell. */
-async function untilHeard(call: () => Promise<void>, clock: Clock): Promise<void> {
+async function untilHeard(
+  call: () => Promise<void>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof InterruptedCall) || tries === maxTries) throw error;
-      await new Promise<void>((resolve) => clock.after(retryMs * tries, resolve));
+      const pause = new Promise<void>((resolve) => clock.after(retryMs * tries, resolve));
+      if ((await unlessAborted(pause, signal)) === left) throw error;
     }
   }
 }

@@ -36,16 +36,6 @@ export interface RemoteAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Throws where an agent could not be called there at all. */
-export function assertRemoteUrl(text: string): void {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-  if (isHttp && url.username === '' && url.password === '') return;
-  const message =
-    'Cannot register an agent there: acp_url is an http or https address without a user in it';
-  throw new ServerError('invalid', message);
-}
-
 /** Calls a remote agent. Redirects are refused: the key is for the agent that registered and for nobody else. */
 export async function callRemote(
   endpoint: RemoteEndpoint,

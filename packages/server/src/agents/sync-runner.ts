@@ -56,6 +56,8 @@ export class SyncRunner {
   ): Promise<void> {
     const { log, ids, clock, graceMs, tasks } = this.#options;
     const message = messageDrafts(content, ids);
+    // First of all what a dead process left is ended: it is not this answer that failed.
+    await journal.append([]);
     const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
     await journal.append(message);
     const before = await journal.state();
@@ -81,12 +83,15 @@ export class SyncRunner {
     }
   }
 
+  /** Whoever stops it says so in the row; where this answer said since that the task runs, it is said again. */
   async #settle(taskId: string, { error, stop }: TurnEnd, signal: AbortSignal): Promise<void> {
     if (error !== undefined) return this.#fail(taskId, error.message);
-    if (stop.reason !== 'aborted' || stopKindOf(signal) !== 'close_server') return;
+    if (stop.reason !== 'aborted') return;
     const { tasks } = this.#options;
     const whileOpen = (now: string) => (now === 'RUNNING' ? ('INTERRUPTED' as const) : undefined);
-    await tasks.setStatus(taskId, whileOpen, 'The server stopped. Send a message to go on');
+    const isClosing = stopKindOf(signal) === 'close_server';
+    const reason = isClosing ? 'The server stopped. Send a message to go on' : 'Task interrupted';
+    await tasks.setStatus(taskId, whileOpen, reason);
   }
 
   async #fail(taskId: string, reason: string): Promise<void> {

@@ -7,6 +7,12 @@ import { unlessLate } from './unless-aborted.ts';
 interface Work {
   readonly controller: AbortController;
   readonly done: Promise<unknown>;
+  readonly isEnding: boolean;
+}
+
+export interface WorkOptions {
+  /** It is done because the task was closed, which is thus no reason to stop it. */
+  readonly isEnding?: boolean | undefined;
 }
 
 /** What is done for tasks in this process: for each one thing after the other, and each can be stopped. */
@@ -27,18 +33,27 @@ export class TaskWorks {
     return this.#isClosing;
   }
 
+  /** The tasks for which something is done that ends with them. */
+  get going(): readonly string[] {
+    return [...this.#current].flatMap(([taskId, { isEnding }]) => (isEnding ? [] : [taskId]));
+  }
+
   assertOpen(): void {
     if (!this.#isClosing) return;
     const message = 'Cannot take anything: the server is about to close. Try again later';
     throw new ServerError('unavailable', message, {}, { retryAfterMs: 1000 });
   }
 
-  async run<T>(taskId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(
+    taskId: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    options: WorkOptions = {},
+  ): Promise<T> {
     this.assertOpen();
     const lane = this.#lanes.get(taskId) ?? new Lane(taskId);
     this.#lanes.set(taskId, lane);
     try {
-      return await lane.run(() => this.#begin(taskId, work));
+      return await lane.run(() => this.#begin(taskId, work, options));
     } finally {
       if (lane.isEmpty) this.#lanes.delete(taskId);
     }
@@ -58,12 +73,16 @@ export class TaskWorks {
     await Promise.all([...this.#current.keys()].map(stop));
   }
 
-  async #begin<T>(taskId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #begin<T>(
+    taskId: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    { isEnding = false }: WorkOptions,
+  ): Promise<T> {
     // It may have waited until after the end.
     this.assertOpen();
     const controller = new AbortController();
     const done = work(controller.signal).finally(() => this.#current.delete(taskId));
-    this.#current.set(taskId, { controller, done: done.catch(() => {}) });
+    this.#current.set(taskId, { controller, done: done.catch(() => {}), isEnding });
     return done;
   }
 }

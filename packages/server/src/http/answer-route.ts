@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
 import type { AnsweredRequest } from './answered-request.ts';
 import type { HttpLimits } from './http-limits.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { readJson } from './read-json.ts';
 import { readQuery } from './read-query.ts';
 import { Reply, StreamReply } from './reply.ts';
@@ -12,6 +13,7 @@ import { validate } from './validate.ts';
 
 interface AnswerOptions extends RouteServices {
   readonly limits: HttpLimits;
+  readonly openStreams: OpenStreams;
   readonly closing: AbortSignal;
 }
 
@@ -26,7 +28,13 @@ export async function answerRoute(
   try {
     const input = readInput(route, answered, options.limits);
     const result = await route.handle(input, contextOf(answered, options));
-    if (result instanceof StreamReply) return await answered.stream(result);
+    if (result instanceof StreamReply) {
+      const { openStreams } = options;
+      // What was asked for by another method is done already; only its answer is told.
+      if (route.method === 'GET') openStreams.assertRoom(answered.caller);
+      openStreams.add(answered.caller, answered.response);
+      return await answered.stream(result);
+    }
     const reply = result instanceof Reply ? result : new Reply(result);
     const status = reply.status ?? route.status ?? 200;
     return await answered.send(new Reply(reply.body, { status, headers: reply.headers }));

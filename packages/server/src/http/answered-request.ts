@@ -17,6 +17,8 @@ export class AnsweredRequest {
   readonly response: ServerResponse;
   /** What the caller may touch; set by the gate. */
   scope: Scope = scopeOfAll;
+  /** Tells callers apart: by their token, or where they have none by where they are; set by the gate. */
+  caller = '';
   what: string | undefined;
   readonly #reply: FastifyReply;
   readonly #log: RequestLog;

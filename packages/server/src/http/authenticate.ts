@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Scope, scopeOfAll } from './scope.ts';
 import { ServerError } from './server-error.ts';
-import type { TokenStore } from './token-store.ts';
+import { type TokenStore, tokenId } from './token-store.ts';
 
 export interface Caller {
-  /** Tells callers apart; undefined without a token. */
+  /** The name of the token; undefined without one. */
   readonly name: string | undefined;
   readonly scope: Scope;
 }
@@ -24,8 +23,9 @@ export async function authenticate(
     const message = 'Cannot answer without a token. Send one as `authorization: Bearer …`';
     throw new ServerError('unauthorized', message);
   }
-  const scope = token.length <= maxTokenLength ? await tokens.scopeOf(token) : undefined;
-  if (scope !== undefined) return { name: `token ${hashOf(token)}`, scope };
+  const canBe = token.length > 0 && token.length <= maxTokenLength;
+  const scope = canBe ? await tokens.scopeOf(token) : undefined;
+  if (scope !== undefined) return { name: tokenName(tokenId(token)), scope };
   const message = 'Cannot take this token: it was never given, or was revoked. Ask for another';
   throw new ServerError('unauthorized', message);
 }
@@ -38,6 +38,7 @@ function tokenOf(headers: IncomingHttpHeaders): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64url');
+/** By which its requests and streams are known. */
+export function tokenName(id: string): string {
+  return `token ${id}`;
 }

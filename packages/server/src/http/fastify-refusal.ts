@@ -11,6 +11,8 @@ const refusals: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
     'bad_request',
     'Cannot read the body: it is not as long as its content-length says',
   ],
+  // Whoever sent it is not there any more; nothing failed here.
+  ECONNRESET: ['bad_request', 'Cannot read the body: the connection broke before its end'],
   FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: it is not percent-encoded as it should'],
 };
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { AnsweredRequest } from './answered-request.ts';
 import { authenticate } from './authenticate.ts';
 import { checkHost } from './host-check.ts';
@@ -42,14 +43,17 @@ async function check(
 ): Promise<void> {
   const { request, response } = answered;
   const { host, origin } = request.headers;
+  checkOneHost(request.raw);
   checkHost(host, gate.hosts);
   const cors = checkOrigin({ origin, host }, gate.origins);
   for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
+  checkEncoding(request.headers['content-encoding']);
   if (gate.closing.aborted) throw closing(answered);
   if (request.method === 'OPTIONS' && origin !== undefined && Object.keys(cors).length > 0) {
     await answered.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
     return;
   }
+  answered.caller = `address ${request.ip}`;
   answered.scope = await scopeOf(answered, gate, route);
   if (route?.access === 'all' && answered.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use one for all';
@@ -57,24 +61,39 @@ async function check(
   }
 }
 
+/** Of two that differ, who stands between may go by the other one. */
+function checkOneHost({ headersDistinct, url = '' }: IncomingMessage): void {
+  if ((headersDistinct['host']?.length ?? 0) <= 1 && url.startsWith('/')) return;
+  const message = 'Cannot tell which host is asked. Send one host, and a path that begins with /';
+  throw new ServerError('bad_request', message);
+}
+
+/** What is packed could be anything when it is unpacked, and of any size. */
+function checkEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  const message = 'Cannot take a body that is packed. Send it without content-encoding';
+  throw new ServerError('unsupported_media_type', message);
+}
+
 /** Callers with a token are counted by it, all others by where they are. */
 async function scopeOf(
-  { request }: AnsweredRequest,
+  answered: AnsweredRequest,
   { tokens, isTokenNeeded, rateLimit }: Gate,
   route: Route | undefined,
 ): Promise<Scope> {
   if (route?.access === 'public') {
-    rateLimit.take(`address ${request.ip}`);
+    rateLimit.take(answered.caller);
     return scopeOfAll;
   }
   try {
-    const caller = await authenticate(request.headers, tokens, isTokenNeeded());
-    rateLimit.take(caller.name ?? `address ${request.ip}`);
-    return caller.scope;
+    const { name, scope } = await authenticate(answered.request.headers, tokens, isTokenNeeded());
+    answered.caller = name ?? answered.caller;
+    rateLimit.take(answered.caller);
+    return scope;
   } catch (error) {
     // Whoever guesses is slowed down too.
     if (error instanceof ServerError && error.code === 'unauthorized')
-      rateLimit.take(`address ${request.ip}`);
+      rateLimit.take(answered.caller);
     throw error;
   }
 }

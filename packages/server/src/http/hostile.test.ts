@@ -72,6 +72,16 @@ describe('a body', () => {
     expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
   });
 
+  test.each([['gzip'], ['br'], ['deflate, gzip'], ['x']])(
+    'that is packed as %s is refused before it is unpacked',
+    async (encoding) => {
+      await using server = await servePlainly();
+      const headers = { 'content-encoding': encoding };
+      const { status, json } = await server.ask('/messages', { headers, body: '{}' });
+      expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
+    },
+  );
+
   test('does not change what objects are, whatever its keys', async () => {
     const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}},"__proto__":{"method":"x"}}`;
     const { json } = await server.ask('/agents/name/echo/rpc', { body });
@@ -98,6 +108,8 @@ describe('a head', () => {
   test.each([
     ['no HTTP', 'hello, is this a server?\r\n\r\n'],
     ['no host', 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n'],
+    ['two hosts', head('GET', '/healthz', 'host: evil.example', 'connection: close')],
+    ['another host in its path', head('GET', 'http://evil.example/healthz', 'connection: close')],
     ['two lengths', head('POST', '/messages', 'content-length: 1', 'content-length: 2')],
     [
       'a length and chunks, as request smuggling has it',

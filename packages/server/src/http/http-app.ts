@@ -7,6 +7,8 @@ import { onClientError } from './client-error.ts';
 import { fastifyRefusal } from './fastify-refusal.ts';
 import { type Gate, passGate } from './gate.ts';
 import type { HttpLimits } from './http-limits.ts';
+import type { OpenStreams } from './open-streams.ts';
+import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
 import { fileRoute, type ServedFile } from './served-file.ts';
@@ -16,8 +18,10 @@ export interface HttpAppOptions extends RouteServices {
   readonly clock: Pick<Clock, 'now'>;
   readonly limits: HttpLimits;
   readonly requestLog: RequestLog;
+  readonly openStreams: OpenStreams;
   readonly gate: Gate;
   readonly files?: readonly ServedFile[] | undefined;
+  readonly page?: string | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
@@ -68,9 +72,7 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     of(request, reply).refuse(notFound(request, allRoutes)),
   );
-  const paths = new Set(allRoutes.map(({ path }) => path));
-  const files = (options.files ?? []).filter(({ path }) => !paths.has(path));
-  for (const route of [...allRoutes, ...files.map(fileRoute)]) {
+  for (const route of [...allRoutes, ...fileRoutes(options)]) {
     app.route({
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -79,6 +81,13 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
     });
   }
   return app;
+}
+
+/** What the routes have comes first, and what the page's folder has comes before single files. */
+function fileRoutes({ files = [], page }: HttpAppOptions): readonly Route[] {
+  const known = new Set(allRoutes.map(({ path }) => path));
+  const all = [...(page === undefined ? [] : pageRoutes(page)), ...files.map(fileRoute)];
+  return all.filter(({ path }) => !known.has(path) && known.add(path));
 }
 
 function begin(options: HttpAppOptions, request: FastifyRequest, reply: FastifyReply) {

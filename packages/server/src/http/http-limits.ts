@@ -7,6 +7,8 @@ export interface HttpLimits {
   /** All headers of a request together. */
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
+  /** Streams of one token, or of one address where there is none. */
+  readonly maxStreamsPerCaller: number;
   /** How long a request may take to arrive: its headers, and all of it. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -25,6 +27,7 @@ export const defaultHttpLimits: HttpLimits = {
   maxJsonDepth: 64,
   maxHeaderBytes: 2 ** 14,
   maxConnections: 10_000,
+  maxStreamsPerCaller: 5000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   idleTimeoutMs: 72_000,

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
 import { servePlainly } from '../testing/serve-plainly.ts';
+import { eventually } from '../testing/task-stage.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
@@ -110,6 +112,21 @@ describe('the request log', () => {
       address: '127.0.0.1',
     });
     expect(JSON.parse(second)).toMatchObject({ path: '/tasks/nobody', status: 404 });
+  });
+
+  test('has no failure in it where somebody hangs up in the middle of a body', async () => {
+    const lines: string[] = [];
+    const requestLog = { format: 'json', write: (line: string) => lines.push(line) } as const;
+    await using at = await servePlainly({ requestLog });
+    const head = 'POST /messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
+    const socket = connect(at.port, '127.0.0.1');
+    socket.write(`${head}content-length: 100\r\nexpect: 100-continue\r\n\r\n`);
+    // That it may go on tells that its head was taken.
+    const [told] = await once(socket, 'data');
+    expect(String(told)).toContain('100 Continue');
+    socket.destroy();
+    await eventually(async () => lines.some((line) => line.includes('/messages')));
+    expect(lines.filter((line) => line.includes('"failure"'))).toEqual([]);
   });
 
   test('says where something failed that nobody foresaw, and not what it said', async () => {

@@ -1,9 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '@millrace/log';
 import type { FastifyInstance } from 'fastify';
+import { tokenName } from './authenticate.ts';
 import { isLoopback } from './host-check.ts';
 import { createHttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
+import { OpenStreams } from './open-streams.ts';
 import { RateLimit } from './rate-limit.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
@@ -17,6 +19,7 @@ export interface HttpServerOptions extends RouteServices {
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly requestLog?: RequestLogOptions | undefined;
   readonly files?: readonly ServedFile[] | undefined;
+  readonly page?: string | undefined;
 }
 
 export interface ListenOptions {
@@ -44,10 +47,13 @@ export class HttpServer {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
     this.#isTokenNeeded = tokens.hasOperators;
     const closing = this.#closing.signal;
+    const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller);
+    tokens.onRevoked((id) => openStreams.cut(tokenName(id)));
     this.#app = createHttpApp({
       ...options,
       limits: this.#limits,
       requestLog: new RequestLog(options.requestLog, clock),
+      openStreams,
       closing,
       gate: {
         hosts: this.#hosts,

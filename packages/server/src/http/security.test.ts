@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryRows } from '../rows/memory-rows.ts';
 import { rawRequest } from '../testing/raw-request.ts';
 import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+import { TokenStore } from './token-store.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
@@ -40,6 +41,13 @@ describe('a token', () => {
     await using server = await servePlainly({ operators: ['operator'] });
     expect((await server.ask('/tasks', { headers: { authorization } })).status).toBe(401);
   });
+
+  test.each([[''], [' '], ['two words'], ['line\nbreak'], ['x'.repeat(4097)]])(
+    'of the operator cannot be %j',
+    (token) => {
+      expect(() => new TokenStore(memoryRows(), [token])).toThrow(/Cannot use a token/);
+    },
+  );
 
   test('that is right lets in, and health and the document need none', async () => {
     await using server = await servePlainly({ operators: ['first', 'operator'] });
@@ -163,11 +171,14 @@ describe('a token for one agent', () => {
       ['GET', `/states/${kept.id}`],
       ['PUT', `/states/${kept.id}`, { state: {} }],
       ['DELETE', `/states/${kept.id}`],
-      ['POST', '/agents/agent-a/rpc', { method: 'task/create', params: { name: 'of b' } }],
     ] as const) {
       const init = { method, headers, ...(body && { body }) };
       expect([path, (await server.ask(path, init)).status]).toEqual([path, 404]);
     }
+    const body = { method: 'task/create', params: { name: 'of b' } };
+    const taken = await server.ask('/agents/agent-a/rpc', { headers, body });
+    expect(taken.json.error.data.code).toBe('conflict');
+    expect(taken.text).not.toContain(tasks.b);
   });
 
   test('gives out no tokens, and registers nobody else', async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '@millrace/core';
 import type { Row, Rows } from '../rows/rows.ts';
 import type { Scope } from './scope.ts';
+import { ServerError } from './server-error.ts';
 
 export interface TokenInfo {
   /** The token's hash, which is no secret. */
@@ -16,8 +17,11 @@ export class TokenStore {
   readonly #rows: Rows;
   /** Hashes of the operator's own, which may touch all. */
   readonly #operators: readonly Buffer[];
+  readonly #onRevoked: ((id: string) => void)[] = [];
 
   constructor(rows: Rows, operators: readonly string[] = []) {
+    // It could not be sent as a token; and what is empty is what everybody has.
+    if (!operators.every((token) => /^[\x21-\x7e]{1,4096}$/.test(token))) throw badToken();
     this.#rows = rows;
     this.#operators = operators.map(hashOf);
   }
@@ -30,7 +34,7 @@ export class TokenStore {
   /** A new token, which is told this once. */
   async issue(scope: Scope, label: string | null = null): Promise<TokenInfo & { token: string }> {
     const token = `mr_${randomBytes(32).toString('base64url')}`;
-    const id = hashOf(token).toString('hex');
+    const id = tokenId(token);
     const data: JsonObject = { scope: { ...scope }, label };
     const row = await this.#rows.put('tokens', { id, keys: keysOf(scope), data }, { ifVersion: 0 });
     return { token, ...infoOf(row) };
@@ -54,9 +58,27 @@ export class TokenStore {
     return rows.map(infoOf);
   }
 
-  revoke(id: string): Promise<boolean> {
-    return this.#rows.delete('tokens', id);
+  async revoke(id: string): Promise<boolean> {
+    const isGone = await this.#rows.delete('tokens', id);
+    for (const listener of this.#onRevoked) listener(id);
+    return isGone;
   }
+
+  /** Hears of tokens that are revoked. */
+  onRevoked(listener: (id: string) => void): void {
+    this.#onRevoked.push(listener);
+  }
+}
+
+/** What a token is known by, which is no secret: its hash. */
+export function tokenId(token: string): string {
+  return hashOf(token).toString('hex');
+}
+
+function badToken(): ServerError {
+  const message =
+    'Cannot use a token that is empty, has spaces in it or is longer than 4096 characters. Set another';
+  return new ServerError('invalid', message);
 }
 
 function hashOf(token: string): Buffer {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { left, unlessAborted } from '../agents/unless-aborted.ts';
 import { ServerError } from './server-error.ts';
 
 export interface LineOptions<T> {
@@ -16,17 +17,17 @@ export async function writeLines<T>(
   { closing, line, errorLine }: LineOptions<T>,
 ): Promise<void> {
   const iterator = values[Symbol.asyncIterator]();
-  const { promise: over, resolve: end } = Promise.withResolvers<'over'>();
-  const onEnd = () => end('over');
+  const over = new AbortController();
+  const onEnd = () => over.abort();
   response.once('close', onEnd);
   closing.addEventListener('abort', onEnd, { once: true });
   if (closing.aborted || response.destroyed) onEnd();
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), over]);
-      if (next === 'over') return finish(response, errorLine);
+      const next = await unlessAborted(iterator.next(), over.signal);
+      if (next === left) return finish(response, errorLine);
       if (next.done === true) return void response.end();
-      if (!response.write(line(next.value))) await Promise.race([drained(response), over]);
+      if (!response.write(line(next.value))) await unlessAborted(drained(response), over.signal);
     }
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));

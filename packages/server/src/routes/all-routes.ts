@@ -28,8 +28,11 @@ import { listStates } from './states/list-states.ts';
 import { updateState } from './states/update-state.ts';
 import { changeTask } from './tasks/change-task.ts';
 import { deleteTask } from './tasks/delete-task.ts';
+import { forkTask } from './tasks/fork-task.ts';
 import { getBlob } from './tasks/get-blob.ts';
+import { getDigest } from './tasks/get-digest.ts';
 import { getTask } from './tasks/get-task.ts';
+import { listRecords } from './tasks/list-records.ts';
 import { listTasks } from './tasks/list-tasks.ts';
 import { streamTask } from './tasks/stream-task.ts';
 import { submitCommand } from './tasks/submit-command.ts';
@@ -55,7 +58,10 @@ const routes: readonly Route[] = [
   ...changeTask,
   ...streamTask,
   submitCommand,
+  forkTask,
   getBlob,
+  listRecords,
+  getDigest,
   listMessages,
   pageMessages,
   getMessage,

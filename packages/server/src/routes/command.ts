@@ -22,6 +22,8 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('deny'), ...call, reason }),
   z.object({ type: z.literal('abort'), reason }),
   z.object({ type: z.literal('compact') }),
+  /** A message that still waits, by its key on the log, is not heard. */
+  z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
 ]);
 
 export type Command = z.output<typeof commandSchema>;

@@ -1,5 +1,6 @@
 import { sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
+import { ensureSession } from '../stream/ensure-session.ts';
 import { Feeds } from '../stream/feeds.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
 import { streamTask, type TaskWatch } from '../stream/stream-task.ts';
@@ -24,6 +25,7 @@ export function feedStreams({ log, clock, service, limits }: FeedStreamsOptions)
       const { watch, stop } = await watchTask(service, taskId);
       try {
         const session = sessionId(taskId);
+        await ensureSession(log, session);
         await streamTask({ feeds, session, view, from, response, task: watch });
       } finally {
         stop();

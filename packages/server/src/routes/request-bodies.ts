@@ -10,8 +10,8 @@ const id = z.string().min(1).max(1024).refine(isId, 'it has characters that cann
 /** What a name can be kept as: printable, and not too long. */
 const name = z.string().min(1).max(256).refine(isId, 'it has characters that cannot be printed');
 
-/** A time as ISO 8601 has it, with or without a zone. */
-const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'it is no ISO 8601 time');
+/** A time as ISO 8601 has it. Without a zone it is that of Greenwich, wherever the server stands. */
+const time = z.string().refine(isTime, 'it is no ISO 8601 time').transform(withZone);
 
 export const createTaskSchema = z.object({
   name: name.nullish(),
@@ -37,6 +37,13 @@ export const updateTaskSchema = z.object({
   merge_params: object.nullish(),
 });
 
+export const forkTaskSchema = z.object({
+  /** What is answered again, or is said otherwise; the last answer unless told. */
+  item_id: id.nullish(),
+  /** What is said instead of the item. */
+  content: contentSchema.nullish(),
+});
+
 export const reasonSchema = z.object({ reason: z.string().max(4096).nullish() });
 
 export const createMessageSchema = z.object({
@@ -56,7 +63,9 @@ export const createMessagesSchema = z.object({
 
 export const updateMessagesSchema = z.object({
   task_id: id,
-  updates: z.record(z.string(), contentSchema),
+  updates: z
+    .record(z.string(), contentSchema)
+    .refine((updates) => Object.keys(updates).length <= 1000, 'it has more than 1000 messages'),
 });
 
 export const createStateSchema = z.object({ task_id: id, agent_id: id, state: object });
@@ -116,6 +125,7 @@ export const registerAgentSchema = registerBuildSchema.extend({
 export type CreateTask = z.output<typeof createTaskSchema>;
 export type SendMessage = z.output<typeof sendMessageSchema>;
 export type SendEvent = z.output<typeof sendEventSchema>;
+export type ForkTask = z.output<typeof forkTaskSchema>;
 export type UpdateTask = z.output<typeof updateTaskSchema>;
 export type CreateMessage = z.output<typeof createMessageSchema>;
 export type UpdateMessage = z.output<typeof updateMessageSchema>;
@@ -128,3 +138,11 @@ export type UpdateSpan = z.output<typeof updateSpanSchema>;
 export type UpdateTracker = z.output<typeof updateTrackerSchema>;
 export type RegisterBuild = z.output<typeof registerBuildSchema>;
 export type RegisterAgent = z.output<typeof registerAgentSchema>;
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(withZone(text)));
+}
+
+function withZone(text: string): string {
+  return /[T ]\d\d:\d\d[\d:.]*$/i.test(text) ? `${text}Z` : text;
+}

@@ -68,6 +68,8 @@ export interface TasksService {
   sendEvent(agentId: string, body: bodies.SendEvent, key?: string): Promise<TaskEvent>;
   /** Leaves it for the agent loop that drives the task. */
   submit(taskId: string, command: Command, key?: string): Promise<Submitted>;
+  /** A copy of what was before an item, which an agent loop goes on with. */
+  fork(taskId: string, body: bodies.ForkTask): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   list(query: TaskQuery): Promise<Listed<TaskSummary>>;
   update(id: string, body: bodies.UpdateTask): Promise<Task>;

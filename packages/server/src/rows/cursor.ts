@@ -1,6 +1,5 @@
 import { isId } from '@millrace/core';
 import { ServerError } from '../http/server-error.ts';
-import type { Row } from './rows.ts';
 
 export interface RowPosition {
   readonly at: number;
@@ -8,8 +7,8 @@ export interface RowPosition {
 }
 
 /** Where a list of rows goes on, as a text that means nothing to whoever carries it. */
-export function cursorOf(row: Row, orderBy: 'createdAt' | 'updatedAt'): string {
-  return Buffer.from(`${row[orderBy]}:${row.id}`).toString('base64url');
+export function cursorOf({ at, id }: RowPosition): string {
+  return Buffer.from(`${at}:${id}`).toString('base64url');
 }
 
 export function positionOf(cursor: string): RowPosition {

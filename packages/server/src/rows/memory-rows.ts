@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@millrace/log';
-import { type CompleteQuery, checkRow, completeQuery } from './check-row.ts';
+import { checkRow, completeQuery } from './check-row.ts';
+import { MemoryTable } from './memory-table.ts';
 import type { PutOptions, Row, RowQuery, Rows, Table } from './rows.ts';
 import { closedRows, nameConflict, versionConflict } from './rows-error.ts';
 
@@ -10,7 +11,7 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #tables = new Map<Table, Map<string, Row>>();
+  readonly #tables = new Map<Table, MemoryTable>();
   #isClosed = false;
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -24,11 +25,7 @@ class MemoryRows implements Rows {
   async list(table: Table, query: RowQuery = {}): Promise<readonly Row[]> {
     const complete = completeQuery(query);
     const rows = this.#table(table);
-    if (complete === undefined) return [];
-    const { limit, offset } = complete;
-    return select([...rows.values()], complete)
-      .slice(offset, offset + limit)
-      .map(copy);
+    return complete === undefined ? [] : rows.list(complete).map(copy);
   }
 
   async put(
@@ -43,7 +40,8 @@ class MemoryRows implements Rows {
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, row.id, ifVersion, version);
     const { name } = row.keys;
-    if (name !== undefined && isTaken(rows, name, row.id)) throw nameConflict(table, name, row.id);
+    if (name !== undefined && (rows.idNamed(name) ?? row.id) !== row.id)
+      throw nameConflict(table, name, row.id);
     const now = this.#clock.now();
     const kept = copy({
       id: row.id,
@@ -53,7 +51,7 @@ class MemoryRows implements Rows {
       keys: row.keys,
       data: row.data,
     });
-    rows.set(row.id, kept);
+    rows.set(kept);
     return copy(kept);
   }
 
@@ -66,9 +64,9 @@ class MemoryRows implements Rows {
     this.#tables.clear();
   }
 
-  #table(name: Table): Map<string, Row> {
+  #table(name: Table): MemoryTable {
     if (this.#isClosed) throw closedRows();
-    const table = this.#tables.get(name) ?? new Map<string, Row>();
+    const table = this.#tables.get(name) ?? new MemoryTable();
     this.#tables.set(name, table);
     return table;
   }
@@ -77,29 +75,4 @@ class MemoryRows implements Rows {
 /** What one caller does to his must not reach another's. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
-}
-
-function isTaken(rows: ReadonlyMap<string, Row>, name: string, id: string): boolean {
-  return rows.values().some((row) => row.keys['name'] === name && row.id !== id);
-}
-
-function select(rows: readonly Row[], query: CompleteQuery): readonly Row[] {
-  const { where, orderBy, direction, after } = query;
-  const sign = direction === 'asc' ? 1 : -1;
-  const order = (a: Position, b: Position) => sign * (a.at - b.at || compareIds(a.id, b.id));
-  const place = (row: Row): Position => ({ at: row[orderBy], id: row.id });
-  return rows
-    .filter((row) => where.every(([key, value]) => row.keys[key] === value))
-    .filter((row) => after === undefined || order(place(row), after) > 0)
-    .sort((a, b) => order(place(a), place(b)));
-}
-
-interface Position {
-  readonly at: number;
-  readonly id: string;
-}
-
-/** By their bytes, as a database does. */
-function compareIds(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -20,7 +20,9 @@ import { readCut } from '../testing/read-cut.ts';
 import { recordedRun, userMessage } from '../testing/recorded-run.ts';
 import type { SseMessage } from '../testing/sse-message.ts';
 import { serveStreams } from '../testing/stream-server.ts';
+import { shownByUi } from '../testing/ui-client.ts';
 import type { Update } from '../wire/update.ts';
+import type { Frame } from './frame-view.ts';
 
 const session = sessionId('recorded');
 
@@ -32,6 +34,7 @@ const recorded = [...recordedRun(2, ids), userMessage(ids, 'the end')];
 interface Screen {
   add(message: SseMessage): void;
   restart(): void;
+  /** Or a promise of it. */
   shown(): unknown;
 }
 
@@ -77,9 +80,27 @@ function updateScreen(): Screen {
   };
 }
 
-const screens = { records: foldingScreen, events: eventScreen, updates: updateScreen } as const;
+/** The AI SDK's own reader. */
+function uiScreen(): Screen {
+  let frames: Frame[] = [];
+  return {
+    add: ({ data }) => void frames.push({ data }),
+    restart: () => {
+      frames = [];
+    },
+    shown: () => shownByUi(frames),
+  };
+}
 
-const isEnd = ({ event, data }: SseMessage) => event === 'end' || data.includes('"the end"');
+const screens = {
+  ...{ records: foldingScreen, events: eventScreen },
+  ...{ updates: updateScreen, ui: uiScreen },
+} as const;
+
+const isEnd = ({ event, data }: SseMessage) =>
+  event === 'end' || data === '[DONE]' || data.includes('"the end"');
+/** These do not tell every record. */
+const isSparse = (path: string) => /view=(?:updates|ui)/.test(path);
 
 /** A closed session, so that its streams come to an end. */
 async function serveRecorded(limits = {}) {
@@ -106,6 +127,7 @@ describe.each([
   ['events', 'everything', '&from=0'],
   ['events', 'what there is', ''],
   ['updates', 'everything', '&from=0'],
+  ['ui', 'everything', '&from=0'],
 ] as const)('law 5 over sockets, %s, %s', (view, _, from) => {
   const path = `/recorded?view=${view}${from}`;
 
@@ -114,7 +136,8 @@ describe.each([
     const { proxy, whole } = served;
     const uncut = screens[view]();
     await readCut({ proxy, path, cuts: [], isEnd, onMessage: uncut.add });
-    if (view !== 'updates') expect(uncut.shown()).toEqual(whole);
+    if (!isSparse(path)) expect(uncut.shown()).toEqual(whole);
+    const shown = await uncut.shown();
     const bytes = proxy.passed.at(-1) ?? 0;
     const cut = fc.integer({ min: 0, max: bytes });
     await fc.assert(
@@ -122,7 +145,7 @@ describe.each([
         const screen = screens[view]();
         const { restart: onRestart, add: onMessage } = screen;
         await readCut({ proxy, path, cuts, isEnd, onRestart, onMessage });
-        expect(screen.shown()).toEqual(uncut.shown());
+        expect(await screen.shown()).toEqual(shown);
       }),
       { numRuns: 250 },
     );
@@ -138,7 +161,7 @@ describe.each([
       fc.asyncProperty(cuts, kept, async (afterBytes, ringBytes) => {
         const screen = screens[view]();
         await readWhileWritten({ path, cuts: afterBytes, ringBytes, screen });
-        expect(screen.shown()).toEqual(uncut.shown());
+        expect(await screen.shown()).toEqual(await uncut.shown());
       }),
       { numRuns: 20 },
     );
@@ -169,11 +192,11 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
   // Not every view tells every record; where none comes for a read, it goes on as well.
   const between = async () => {
     const { through = 0 } = (await log.info(session)) ?? {};
-    const isTold = path.includes('view=updates') ? reached > 0 : reached >= through;
+    const isTold = isSparse(path) ? reached > 0 : reached >= through;
     if (!isTold) {
       await new Promise<void>((resolve) => {
         wake = () => reached >= through && resolve();
-        if (path.includes('view=updates')) setImmediate(resolve);
+        if (isSparse(path)) setImmediate(resolve);
       });
     }
   };

@@ -6,7 +6,7 @@ import { AgentRows } from '../agents/agent-rows.ts';
 import { agentService } from '../agents/agent-service.ts';
 import { assertSameLog } from '../agents/assert-same-log.ts';
 import { AsyncRunner } from '../agents/async-runner.ts';
-import { LoopRunner } from '../agents/loop-runner.ts';
+import { LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import type { RemoteLimits } from '../agents/remote-call.ts';
 import { RemoteHealth } from '../agents/remote-health.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
@@ -16,16 +16,17 @@ import { TaskWorks } from '../agents/task-works.ts';
 import { spanId } from '../agents/tracing.ts';
 import type { TaskService } from '../routes/service.ts';
 import type { Rows } from '../rows/rows.ts';
-import { eventPlace, listEvents, readEvent } from './event-log.ts';
+import { eventService } from './event-service.ts';
 import { Journals } from './journals.ts';
 import { messageService, type UseJournal } from './message-service.ts';
-import { recoverTasks } from './recover-tasks.ts';
+import { Recovery } from './recovery.ts';
 import { noSuch } from './row-errors.ts';
 import { spanService } from './span-rows.ts';
 import { stateService } from './state-rows.ts';
 import { TaskChanges } from './task-changes.ts';
 import { TaskRows } from './task-rows.ts';
 import { TaskStops } from './task-stops.ts';
+import { TaskWatch } from './task-watch.ts';
 import { tasksService } from './tasks-service.ts';
 import { trackerService } from './tracker-rows.ts';
 
@@ -41,6 +42,10 @@ export interface TaskServiceOptions {
   readonly graceMs?: number | undefined;
   /** A task's lease is given back when nothing was written for so long. */
   readonly idleMs?: number | undefined;
+  /** So long a task's lease that another process has is waited for. */
+  readonly patienceMs?: number | undefined;
+  /** How often is looked what other processes left, or stopped. */
+  readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
   /** Hears what is odd and changes nothing. Never content. */
@@ -57,16 +62,17 @@ export interface RunningTaskService extends TaskService {
 }
 
 export function createTaskService(options: TaskServiceOptions): RunningTaskService {
-  const { log, rows, clock, ids, graceMs = 5000, idleMs, onDiagnostic = () => {} } = options;
+  const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
+  const { patienceMs = 2000, watchMs = 3000 } = options;
   const changes = new TaskChanges();
-  const tasks = new TaskRows(rows, ids, changes);
+  const tasks = new TaskRows({ rows, log, ids, changes });
   const agents = new AgentRows(rows, ids, () => clock.now());
   const keys = new AgentKeys(options.secret);
   const directory = new AgentDirectory({
     ...{ rows: agents, served: options.agents, keys, clock, onDiagnostic, limits: options.remote },
   });
   const onMended = (taskId: string) => failInterrupted(taskId, tasks, directory);
-  const journals = new Journals({ log, clock, ids, idleMs, onMended });
+  const journals = new Journals({ log, clock, ids, idleMs, patienceMs, onMended });
   const works = new TaskWorks(clock, graceMs);
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
@@ -83,10 +89,13 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const stops = new TaskStops(running);
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
+  const recovery = new Recovery(running);
+  const { random } = Math;
+  const watch = new TaskWatch({ ...running, recovery, everyMs: watchMs, random });
   const use: UseJournal = async (taskId, work) => {
     const { agentId } = await tasks.get({ id: taskId });
-    const isMending = (await directory.find(agentId))?.agent.type !== 'loop';
-    return journals.use(taskId, work, { isMending });
+    const isLoop = (await directory.find(agentId))?.agent.type === 'loop';
+    return journals.use(taskId, work, isLoop ? loopJournal : {});
   };
   const assertTask = async (taskId: string, agentId: string) => {
     const kept = await tasks.get({ id: taskId });
@@ -97,18 +106,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     agents: agentService({ rows, agents, tasks, directory, keys }),
     tasks: tasksService({ ...running, agents, sync, stops }),
     messages: messageService(use, ids),
-    events: {
-      async get(id) {
-        const place = eventPlace(id);
-        const kept = place && (await tasks.find({ id: place.taskId }));
-        if (place === undefined || kept === undefined) throw noSuch('event', id);
-        return readEvent(log, kept.agentId, place);
-      },
-      async list(query) {
-        await assertTask(query.taskId, query.agentId);
-        return listEvents(log, query);
-      },
-    },
+    events: eventService(log, tasks, assertTask),
     states: stateService(rows, assertTask),
     spans,
     trackers,
@@ -116,11 +114,12 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
       for (const agent of options.agents)
         if (agent.type === 'loop') await assertSameLog(log, agent, ids);
       await directory.start();
-      await recoverTasks(running);
+      await recovery.takeAll();
       health.start();
+      watch.start();
     },
     async close() {
-      await Promise.all([works.close(), loops.close(), health.stop()]);
+      await Promise.all([works.close(), loops.close(), health.stop(), watch.stop()]);
       await journals.close();
     },
   };

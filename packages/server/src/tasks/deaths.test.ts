@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
 import { sessionId, toArray } from '@millrace/core';
-import { snapshot } from '@millrace/log';
+import { type Log, snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../../log/src/testing/start-process.ts';
 import type { ServedAgent } from '../agents/served-agent.ts';
@@ -21,7 +23,11 @@ interface Told {
 }
 
 /** A process that serves, killed when it has told so many deltas; and another one in its place. */
-async function killedAfter(deltas: number, kind: 'sync' | 'async', agent: ServedAgent) {
+async function killedAfter(
+  deltas: number,
+  kind: 'sync' | 'async' | 'loop',
+  agent: ServedAgent | ((log: Log) => ServedAgent),
+) {
   const folder = temporaryFolder();
   const told: Told[] = [];
   const program = new URL('../testing/serve-and-die.ts', import.meta.url);
@@ -38,7 +44,8 @@ async function killedAfter(deltas: number, kind: 'sync' | 'async', agent: Served
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
   const id = told[0]?.task ?? '';
   const before = await snapshot(log, sessionId(id));
-  const stage = await taskStage([agent], { log, rows });
+  const served = typeof agent === 'function' ? agent(log) : agent;
+  const stage = await taskStage([served], { log, rows });
   onTestFinished(async () => {
     await stage.service.close();
     await log.close();
@@ -89,3 +96,20 @@ test('an event whose handler was killed is handed over again, and what it had wr
   expect(texts[0]).toMatch(/^(word\d+ )*$/);
   expect((await task(id)).status).toBe('RUNNING');
 });
+
+test.each([1, 20])(
+  'a run of an agent loop whose process was killed after %i deltas comes to its end, once, and goes on',
+  async (deltas) => {
+    const agent = (log: Log): ServedAgent => ({
+      ...{ type: 'loop', name: 'dying' },
+      agent: createAgent({ provider: scriptedProvider(['Back']), log }),
+    });
+    const { id, messages, log, send, task, before } = await killedAfter(deltas, 'loop', agent);
+    await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
+    const said = before.open[0]?.text ?? '';
+    expect(textsOf(await messages(id))).toEqual(['Go', said]);
+    expect(said.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
+    expect(textsOf(await (await send('dying', id, 'Again?')).messages())).toEqual(['Back']);
+    expect(await task(id)).toMatchObject({ status: 'RUNNING' });
+  },
+);

@@ -28,11 +28,13 @@ export function eventOf(
   agentId: string,
   { command, offset, time }: Pick<QueuedCommand, 'command' | 'offset' | 'time'>,
 ): TaskEvent | undefined {
-  if (command['type'] !== 'event') return undefined;
+  const { type, event } = command;
+  const content = type === 'event' ? command['content'] : event;
+  if (content === undefined) return undefined;
   return {
     ...{ id: eventId({ taskId, offset }), task_id: taskId, agent_id: agentId },
     ...{ sequence_id: offset, created_at: isoTime(time) },
-    content: (command['content'] ?? null) as TaskEvent['content'],
+    content: content as TaskEvent['content'],
   };
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, LogRecord } from '@millrace/core';
+import type { JsonObject, LogRecord, Stop, StopReason } from '@millrace/core';
 
 /** What a journal has to know of a session, besides its items. A fold of the log, like these. */
 export interface JournalFold {
@@ -6,8 +6,8 @@ export interface JournalFold {
   readonly lastTurn: number;
   /** The one that was started and is not finished. */
   readonly turn: number | undefined;
-  /** The offset at which the last run ended. */
-  readonly lastRunEnd: number;
+  /** How the last run ended, and at which offset. */
+  readonly lastRun: { readonly offset: number; readonly stop: Stop } | undefined;
   /** Those that wait, in order. */
   readonly commands: readonly QueuedCommand[];
 }
@@ -23,7 +23,7 @@ export interface QueuedCommand {
 export const emptyJournal: JournalFold = {
   lastTurn: 0,
   turn: undefined,
-  lastRunEnd: 0,
+  lastRun: undefined,
   commands: [],
 };
 
@@ -35,7 +35,7 @@ export function foldJournal(fold: JournalFold, record: LogRecord): JournalFold {
     case 'turn_finished':
       return fold.turn === turn ? { ...fold, turn: undefined } : fold;
     case 'run_finished':
-      return { ...fold, lastRunEnd: offset };
+      return { ...fold, lastRun: { offset, stop: fact.stop } };
     case 'command_queued': {
       const { key, command } = fact;
       return { ...fold, commands: [...fold.commands, { key, command, offset, time }] };
@@ -45,4 +45,18 @@ export function foldJournal(fold: JournalFold, record: LogRecord): JournalFold {
     default:
       return fold;
   }
+}
+
+/** After these somebody has to say something before anything is begun. */
+const closedEnds: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
+
+/** The commands that wait and that a run is to be begun for: after some ends, only what came later. */
+export function askedOf({ commands, lastRun }: JournalFold): readonly QueuedCommand[] {
+  if (lastRun === undefined || !isClosedEnd(lastRun.stop)) return commands;
+  return commands.filter(({ offset }) => offset > lastRun.offset);
+}
+
+/** That its process died was nobody's wish: what was said since is to be answered. */
+function isClosedEnd({ reason, cause }: Stop): boolean {
+  return closedEnds.includes(reason) && cause !== 'interrupted';
 }

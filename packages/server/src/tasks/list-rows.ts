@@ -1,6 +1,7 @@
 import type { Listed, Page } from '../routes/service.ts';
 import { cursorOf, positionOf } from '../rows/cursor.ts';
 import type { Row, RowQuery, Rows, Table } from '../rows/rows.ts';
+import { PageWeight } from './page-weight.ts';
 
 export interface RowList<T> {
   readonly table: Table;
@@ -12,7 +13,7 @@ export interface RowList<T> {
 
 /** How many rows are looked at for one page, whatever is looked for. */
 const maxLooked = 10_000;
-const mostAtOnce = 500;
+const mostAtOnce = 100;
 
 /** One page of a list. Where rows are sorted out, it goes on reading until the page is full. */
 export async function listRows<T>(
@@ -22,34 +23,31 @@ export async function listRows<T>(
 ): Promise<Listed<T>> {
   const { limit, pageNumber, cursor, direction } = page;
   const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
+  const weight = new PageWeight();
+  const data: T[] = [];
   let skipped = cursor === undefined ? (pageNumber - 1) * limit : 0;
   let after = cursor === undefined ? undefined : positionOf(cursor);
-  const found: Row[] = [];
   for (let looked = 0; looked < maxLooked; ) {
     const some = await rows.list(table, {
       ...{ where: given(where), orderBy, direction, after },
-      limit: Math.min(mostAtOnce, skipped + limit + 1 - found.length),
+      limit: Math.min(mostAtOnce, skipped + limit + 1 - data.length),
     });
-    for (const row of some) {
-      after = { at: row[orderBy], id: row.id };
-      if (!fits(row)) continue;
-      if (skipped > 0) skipped--;
-      else if (found.length === limit) return listed(found, orderBy, show);
-      else found.push(row);
-    }
+    if (some.length === 0) return { data, next: null };
     looked += some.length;
-    if (some.length === 0) break;
+    for (const row of some) {
+      const isWanted = fits(row);
+      if (isWanted && data.length === limit && after !== undefined)
+        return { data, next: cursorOf(after) };
+      after = { at: row[orderBy], id: row.id };
+      if (isWanted && skipped > 0) skipped--;
+      else if (isWanted) {
+        weight.add(row.data);
+        data.push(show(row));
+      }
+    }
   }
-  return { data: found.map(show), next: null };
-}
-
-function listed<T>(
-  found: readonly Row[],
-  orderBy: 'createdAt' | 'updatedAt',
-  show: (row: Row) => T,
-): Listed<T> {
-  const last = found.at(-1);
-  return { data: found.map(show), next: last === undefined ? null : cursorOf(last, orderBy) };
+  // Looking ended, and not the list: it goes on from there.
+  return { data, next: after === undefined ? null : cursorOf(after) };
 }
 
 function given(where: RowList<unknown>['where']): RowQuery['where'] {

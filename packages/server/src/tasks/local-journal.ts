@@ -10,12 +10,28 @@ import {
 import { type Driver, LogError } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 import { closedJournal, journalError, turnOver } from './journal-errors.ts';
-import { emptyJournal, foldJournal, type JournalFold } from './journal-fold.ts';
+import {
+  askedOf,
+  emptyJournal,
+  foldJournal,
+  type JournalFold,
+  type QueuedCommand,
+} from './journal-fold.ts';
 import { mendingDrafts } from './mending-drafts.ts';
 import type { JournalOptions } from './open-journal.ts';
+import { takeLease } from './take-lease.ts';
 import type { JournalTurn, TaskJournal } from './task-journal.ts';
 
-const defaultIdleMs = 5000;
+/** Short, because others of the same files wait for it. */
+const defaultIdleMs = 500;
+
+export interface OpenWork {
+  readonly isRunOpen: boolean;
+  readonly isTurnOpen: boolean;
+  readonly commands: readonly QueuedCommand[];
+  /** Those that a run of an agent loop is to be begun for. */
+  readonly asked: readonly QueuedCommand[];
+}
 
 export class LocalJournal implements TaskJournal {
   readonly taskId: string;
@@ -48,15 +64,12 @@ export class LocalJournal implements TaskJournal {
     return this.#fold.commands;
   }
 
-  /** As of when the commands were asked for. */
-  get lastRunEnd(): number {
-    return this.#fold.lastRunEnd;
-  }
-
-  /** Does a run or a turn wait for somebody to finish it, as of now? */
-  async hasOpenWork(): Promise<boolean> {
+  /** What nobody has finished, as of now. */
+  async openWork(): Promise<OpenWork> {
     await this.#refresh();
-    return this.#folder.state.run !== undefined || this.#fold.turn !== undefined;
+    const { commands, turn } = this.#fold;
+    const isRunOpen = this.#folder.state.run !== undefined;
+    return { commands, isRunOpen, isTurnOpen: turn !== undefined, asked: askedOf(this.#fold) };
   }
 
   /** Something is written, or may be at any time. */
@@ -150,10 +163,11 @@ export class LocalJournal implements TaskJournal {
   }
 
   async #open(): Promise<Driver> {
-    const { log, holder = 'server', isMending = true, onMended } = this.#options;
+    const { holder = 'server', isMending = true, onMended, patienceMs = 0 } = this.#options;
     await this.#released;
     const { through: from } = this.#folder.state;
-    const driver = await log.open(this.#session, { holder, from });
+    const wait = { ...this.#options, patienceMs };
+    const driver = await takeLease(this.#session, { holder, from }, wait);
     try {
       this.#take(await driver.append([]));
       const mending = isMending ? mendingDrafts(this.#folder.state, this.#fold) : [];

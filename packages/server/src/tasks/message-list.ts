@@ -3,6 +3,7 @@ import { ServerError } from '../http/server-error.ts';
 import type { MessageFilter } from '../routes/message-filter.ts';
 import type { Listed } from '../routes/service.ts';
 import type { TaskMessage } from '../wire/task-message.ts';
+import { PageWeight } from './page-weight.ts';
 
 /** Those that one of the filters asks for, where any does, without those that one excludes. */
 export function filterMessages(
@@ -45,6 +46,8 @@ export function sliceMessages(
   const inOrder = direction === 'older' ? messages.toReversed() : messages;
   const start = cursor === undefined ? skip : startAfter(inOrder, cursor, direction);
   const data = inOrder.slice(start, start + limit);
+  const weight = new PageWeight();
+  for (const message of data) weight.add(message.content);
   const last = data.at(-1);
   const hasMore = start + limit < inOrder.length;
   return { data, next: hasMore && last !== undefined ? cursorOf(last) : null };

@@ -25,6 +25,8 @@ export function messageService(use: UseJournal, ids: Ids): MessageService {
     isOpen = false,
   ) =>
     use(taskId, async (journal) => {
+      // With the lease, so that what is edited is what is there, and nobody else edits it meanwhile.
+      await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
         if (drafts === undefined) throw noSuch('message', id);

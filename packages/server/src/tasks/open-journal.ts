@@ -11,6 +11,8 @@ export interface JournalOptions {
   readonly holder?: string | undefined;
   /** The lease is given back when nothing was written for so long. */
   readonly idleMs?: number | undefined;
+  /** How long a lease that another process has is waited for; not at all unless told. */
+  readonly patienceMs?: number | undefined;
   /** What a dead process left open is ended; not so for those who drive their sessions themselves. */
   readonly isMending?: boolean | undefined;
   /** Somebody died in the middle of a turn: its end was written just now. */

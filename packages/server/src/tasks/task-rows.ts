@@ -1,4 +1,5 @@
-import type { Ids, JsonObject } from '@millrace/core';
+import { type Ids, type JsonObject, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 import type { CreateTask, UpdateTask } from '../routes/request-bodies.ts';
 import type { Listed, Ref, TaskQuery } from '../routes/service.ts';
@@ -18,14 +19,23 @@ export interface KeptTask {
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
+export interface TaskRowsOptions {
+  readonly rows: Rows;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly changes: TaskChanges;
+}
+
 /** The rows of tasks. Whoever wants to hear of their changes is told. */
 export class TaskRows {
   readonly #rows: Rows;
+  readonly #log: Log;
   readonly #ids: Ids;
   readonly #changes: TaskChanges;
 
-  constructor(rows: Rows, ids: Ids, changes: TaskChanges) {
+  constructor({ rows, log, ids, changes }: TaskRowsOptions) {
     this.#rows = rows;
+    this.#log = log;
     this.#ids = ids;
     this.#changes = changes;
   }
@@ -43,15 +53,27 @@ export class TaskRows {
       ...{ status: 'RUNNING', status_reason: 'Task created' },
     };
     try {
-      const made = { id: this.#ids.session(), ...contentOf(agentId, fields) };
-      const row = await this.#rows.put('tasks', made, { ifVersion: 0 });
-      return { ...keptTask(row), isNew: true };
+      return { ...keptTask(await this.#make(contentOf(agentId, fields))), isNew: true };
     } catch (error) {
       // Somebody else was quicker to take the name.
       const taken = isConflict(error) && name !== null ? await this.#named(name) : undefined;
       if (taken === undefined) throw rowRefusal(error);
       return { ...(await this.#again(agentId, taken, params)), isNew: false };
     }
+  }
+
+  /** A task of a session that is there already. */
+  async adopt(
+    agentId: string,
+    id: string,
+    { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
+  ): Promise<Task> {
+    const fields: Fields = {
+      ...{ name: null, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task forked' },
+    };
+    const row = { id, ...contentOf(agentId, fields) };
+    return keptTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
   /** Undefined where there is none, or it was deleted. */
@@ -98,6 +120,22 @@ export class TaskRows {
       const status = next(task.status ?? 'RUNNING');
       return status === undefined ? undefined : { status, status_reason: reason };
     });
+  }
+
+  /**
+   * No row of a task is there before its session: whoever hears of a task can stream it, also when
+   * nothing was said in it yet. Nobody knows the id before, so that nobody finds the session held.
+   */
+  async #make(content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
+    const session = sessionId(this.#ids.session());
+    const driver = await this.#log.open(session, { holder: 'a new task' });
+    await driver.release();
+    try {
+      return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
+    } catch (error) {
+      await this.#log.delete(session, { ifThrough: 0 });
+      throw error;
+    }
   }
 
   async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {

@@ -55,9 +55,11 @@ export class TaskStops {
     const kind = change === 'interrupt' ? 'interrupt' : 'close_task';
     if (agent?.type === 'loop') await loops.stop(id, agent, reason);
     else await works.stop(id, kind, reason);
-    await this.#tell(kept, agent, change).catch((error: unknown) => {
-      this.#options.onDiagnostic(`Task ${id}: its agent was not told: ${reasonOf(error)}`);
-    });
+    await this.#tell(kept, agent, change).catch((error: unknown) => this.#untold(id, error));
+  }
+
+  #untold(taskId: string, error: unknown): void {
+    this.#options.onDiagnostic(`Task ${taskId}: its agent was not told: ${reasonOf(error)}`);
   }
 
   async #tell(
@@ -69,10 +71,10 @@ export class TaskStops {
     const { task } = kept;
     const isLast = change === 'cancel' || change === 'terminate';
     if (change === 'interrupt' && agent !== undefined && 'onInterrupt' in agent)
-      return agent.onInterrupt(task);
+      return void agent.onInterrupt(task).catch((error) => this.#untold(task.id, error));
     if (!isLast || agent === undefined) return;
     if (agent.type === 'loop') return loops.clear(task.id);
-    // A handler that takes its time is not waited for.
+    // One of another process hears of it when it does; a handler that takes its time is not waited for.
     if (agent.type === 'async') await unlessLate(async.cancelled(kept), clock, 2 * graceMs);
   }
 }

@@ -2,7 +2,7 @@ import { type JsonObject, sessionId } from '@millrace/core';
 import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
 import type { AgentRows } from '../agents/agent-rows.ts';
 import type { AsyncRunner } from '../agents/async-runner.ts';
-import type { LoopRunner } from '../agents/loop-runner.ts';
+import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
 import { ServerError } from '../http/server-error.ts';
@@ -10,8 +10,9 @@ import type { SendEvent, SendMessage } from '../routes/request-bodies.ts';
 import type { TasksService } from '../routes/service.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import type { TaskEvent } from '../wire/task-event.ts';
-import { eventId, readEvent } from './event-log.ts';
-import { isoTime } from './iso-time.ts';
+import { readEvent } from './event-log.ts';
+import { forkTask } from './fork-task.ts';
+import type { LocalJournal } from './local-journal.ts';
 import { noSuch } from './row-errors.ts';
 import type { EventCommand } from './task-journal.ts';
 import type { KeptTask } from './task-rows.ts';
@@ -42,7 +43,10 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
       const kept = await taskFor(options, agentId, agent, body);
       assertUsable(kept.task.id, kept.task.status ?? 'RUNNING');
-      if (agent.type === 'loop') return loops.answer(kept, agent, content);
+      if (agent.type === 'loop') {
+        await assertRoom(options, kept.task.id, agent);
+        return loops.answer(kept, agent, content);
+      }
       return sync.answer({ taskId: kept.task.id, info, agent, content });
     },
     async sendEvent(agentId, body, key) {
@@ -58,8 +62,17 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const { info, agent } = await directory.get(kept.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
+      await assertRoom(options, taskId, agent);
       const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       return loops.submit(kept, agent, command, name);
+    },
+    async fork(taskId, body) {
+      works.assertOpen();
+      const kept = await tasks.get({ id: taskId });
+      const { info, agent } = await directory.get(kept.agentId);
+      if (agent.type !== 'loop')
+        throw wrongMethod(info, 'fork a task', 'message/send in a new task');
+      return forkTask(options, kept, agent, body);
     },
     async get(ref) {
       const { task, agentId } = await tasks.get(ref);
@@ -139,14 +152,17 @@ async function sent(
   content: NonNullable<SendEvent['content']> | null,
   key: string,
 ): Promise<TaskEvent> {
-  const { log, tasks, loops, async, clock } = options;
+  const { log, tasks, loops, async } = options;
   const { task, agentId } = kept;
+  await assertRoom(options, task.id, agent);
   if (agent.type === 'loop') {
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
-    const { offset } = await loops.submit(kept, agent, { type: 'message', content }, key);
-    const whose = { id: eventId({ taskId: task.id, offset }), task_id: task.id, agent_id: agentId };
-    return { ...whose, sequence_id: offset, created_at: isoTime(clock.now()), content };
+    // A loop reads it as what somebody says; that it came as an event is kept beside it.
+    const event: JsonObject = { event: { ...content } };
+    const message = { type: 'message', content } as const;
+    const { offset } = await loops.submit(kept, agent, message, key, event);
+    return readEvent(log, agentId, { taskId: task.id, offset });
   }
   await tasks.setStatus(
     task.id,
@@ -161,6 +177,21 @@ async function sent(
   const { offset } = await log.submit(sessionId(task.id), command, key);
   async.wake(task.id);
   return readEvent(log, agentId, { taskId: task.id, offset });
+}
+
+/** So much may wait for an agent that does not get to it. */
+const maxWaiting = 1000;
+
+async function assertRoom(
+  { journals }: TasksServiceOptions,
+  taskId: string,
+  { type }: FoundAgent['agent'],
+): Promise<void> {
+  const count = async (journal: LocalJournal) => (await journal.commands()).length;
+  const waiting = await journals.use(taskId, count, type === 'loop' ? loopJournal : {});
+  if (waiting < maxWaiting) return;
+  const message = `Cannot take more for task ${taskId}: ${waiting} events wait already. Try again when they are done`;
+  throw new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 
 async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promise<AgentInfo[]> {

@@ -120,6 +120,7 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
       },
       sendEvent: none,
       submit: none,
+      fork: none,
       get: async (ref) => taskOf(ref),
       list: async () => all([...tasks.values()]),
       update: async (id) => taskOf({ id }),

@@ -1,9 +1,11 @@
-// Serves one agent on files of a folder, and says what it does: serve-and-die.ts <folder> sync|async.
+// Serves one agent on files of a folder, and says what it does: serve-and-die.ts <folder> sync|async|loop.
 // It is killed in the middle of an answer.
 import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { tell } from '../../../log/src/testing/parent-pipe.ts';
 import type { HandlerContext } from '../agents/handler-context.ts';
 import type { ServedAgent } from '../agents/served-agent.ts';
@@ -35,10 +37,20 @@ const onEvent = async (_event: unknown, { stream }: HandlerContext) => {
   for await (const text_delta of words())
     await message.write({ type: 'delta', delta: { type: 'text', text_delta } });
 };
-const agent: ServedAgent = kind === 'sync' ? sync : { type: 'async', name: 'dying', onEvent };
 
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 const log = sqliteLog({ path: join(folder, 'log.db') });
+const loop = () => {
+  const text = Array.from({ length: 10_000 }, (_, n) => `word${n + 1} `).join('');
+  const script = [{ content: { parts: [text] }, pauseMs: 0, pieces: 'token' }] as const;
+  return createAgent({ provider: scriptedProvider(script), log });
+};
+const agents: Readonly<Record<string, () => ServedAgent>> = {
+  sync: () => sync,
+  async: () => ({ type: 'async', name: 'dying', onEvent }),
+  loop: () => ({ type: 'loop', name: 'dying', agent: loop() }),
+};
+const agent = agents[kind]?.() ?? sync;
 const rows = sqliteRows({ path: join(folder, 'rows.db') });
 const service = createTaskService({
   ...{ agents: [agent], log, rows, clock: systemClock, ids, secret: 'a secret' },
@@ -46,7 +58,7 @@ const service = createTaskService({
 await service.start();
 const { id } = await service.agents.get({ name: 'dying' });
 const task = await service.tasks.create(id, { name: 'doomed' });
-if (kind === 'sync') {
+if (kind !== 'async') {
   const answer = await service.tasks.sendMessage(id, { task_id: task.id, content: parsed() });
   for await (const { type, index, parent_task_message } of answer.updates())
     tell({ type, index, id: parent_task_message?.id, task: task.id });

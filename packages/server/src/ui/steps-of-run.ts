@@ -1,4 +1,5 @@
 import type { FoldState, ItemState } from '@millrace/core';
+import { questionChunks } from './approval-chunks.ts';
 import { itemsOfRun } from './calls-of-run.ts';
 import { slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -16,11 +17,18 @@ export function hasStep(state: FoldState, turn: number): boolean {
   );
 }
 
+/** The message so far, from the inside of the step that a turn is. */
+export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
+  const items = itemsOfRun(state);
+  const start = items.findIndex((item) => isStepItem(item) && item.turn === turn);
+  return start < 0 ? [] : messageChunks(state, items.slice(start)).slice(1);
+}
+
 /** The whole message so far. */
-export function messageChunks(state: FoldState): readonly UiChunk[] {
+export function messageChunks(state: FoldState, items = itemsOfRun(state)): readonly UiChunk[] {
   const chunks: UiChunk[] = [];
   const begun = new Set<number>();
-  for (const item of itemsOfRun(state)) {
+  for (const item of items) {
     if (isStepItem(item) && !begun.has(item.turn)) {
       begun.add(item.turn);
       chunks.push({ type: 'start-step' });
@@ -33,7 +41,8 @@ export function messageChunks(state: FoldState): readonly UiChunk[] {
 
 /** The step that goes on, all over again: nothing less can be taken back. */
 export function stepAgain(state: FoldState): readonly UiChunk[] {
-  return [{ type: 'reset-step' }, ...stepItems(state).flatMap((item) => itemChunks(state, item))];
+  const said = stepItems(state).flatMap((item) => itemChunks(state, item));
+  return [{ type: 'reset-step' }, ...said, ...questionChunks(state)];
 }
 
 export function isInStep(state: FoldState, item: ItemState | undefined): boolean {

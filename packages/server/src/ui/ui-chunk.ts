@@ -8,6 +8,12 @@ export type UiChunk =
   | { readonly type: TextType<'delta'>; readonly id: string; readonly delta: string }
   | { readonly type: TextType<'end'>; readonly id: string }
   | ToolChunk
+  | {
+      readonly type: 'tool-approval-response';
+      readonly approvalId: string;
+      readonly approved: boolean;
+      readonly reason?: string;
+    }
   | { readonly type: 'file'; readonly url: string; readonly mediaType: string }
   | {
       readonly type: `data-${string}`;

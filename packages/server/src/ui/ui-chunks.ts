@@ -1,6 +1,5 @@
 import {
   type AppendText,
-  type AskedApproval,
   type CommitBuilt,
   type CommitWhole,
   type Delta,
@@ -14,7 +13,7 @@ import {
   type Part,
   type PartId,
 } from '@millrace/core';
-import { hasCall } from './calls-of-run.ts';
+import { answeredChunks, askedChunks, questionChunks } from './approval-chunks.ts';
 import { beginChunks, growthChunks, inputEnd, streamedAs, wholeChunks } from './part-chunks.ts';
 import { endChunks, messageId } from './run-chunks.ts';
 import {
@@ -40,20 +39,8 @@ export function uiChunksOf(
 /** The message of the run that goes on, from its start; nothing where none does. */
 export function uiRestatement(state: FoldState): readonly UiChunk[] {
   if (state.run === undefined) return [];
-  const asked = state.asked.flatMap((one) => approvalChunks(state, one));
-  return [{ type: 'start', messageId: messageId(state) }, ...messageChunks(state), ...asked];
-}
-
-function approvalChunks(
-  state: FoldState,
-  {
-    toolCallId,
-    reason,
-  }: Pick<AskedApproval, 'toolCallId'> & { readonly reason?: string | undefined },
-): readonly UiChunk[] {
-  if (!hasCall(state, toolCallId)) return [];
-  const why = reason === undefined ? {} : { reason };
-  return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+  const said = [...messageChunks(state), ...questionChunks(state)];
+  return [{ type: 'start', messageId: messageId(state) }, ...said];
 }
 
 function ofFact(before: FoldState, fact: Fact, turn: number, after: FoldState): readonly UiChunk[] {
@@ -88,7 +75,9 @@ function ofWork(before: FoldState, fact: Fact, turn: number, after: FoldState): 
     case 'snapshot':
       return hasStep(before, turn) ? stepAgain(after) : [];
     case 'approval_asked':
-      return approvalChunks(after, fact);
+      return askedChunks(after, fact);
+    case 'approval_answered':
+      return answeredChunks(before, fact);
     default:
       return [];
   }

@@ -196,6 +196,12 @@ describe('frames', () => {
     });
   });
 
+  test('say what was answered to that', async () => {
+    expect(await chunks('approval')).toContainEqual({
+      ...{ type: 'tool-approval-response', approvalId: 'c1', approved: true },
+    });
+  });
+
   test('ask again who comes back while a call waits', async () => {
     const found = await log('approval');
     const asked = found.records.find(({ fact }) => fact?.type === 'approval_asked');

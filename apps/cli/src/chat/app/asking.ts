@@ -1,10 +1,12 @@
 import type { Clock } from '@millrace/agent';
+import type { ChangePreview } from '@millrace/tools';
 import type { Key } from '../../input/key.ts';
-import { type ApprovalAction, approvalChoices } from '../ask/approval-choices.ts';
+import type { ApprovalAction, ApprovalChoice } from '../ask/approval-choices.ts';
 import { type Ask, askKey, listOf, type OpenQuestion, type PickList } from '../ask/ask.ts';
 import { type ChoiceList, pressChoice } from '../ask/choice-list.ts';
 import type { Approving } from '../session/steering-commands.ts';
 import type { PendingApproval } from '../state/pending.ts';
+import { Picking } from './picking.ts';
 import { answerEdit, inputEdit, reasonEdit, type SideEdit } from './side-edit.ts';
 
 export interface AskingOptions {
@@ -13,10 +15,16 @@ export interface AskingOptions {
   readonly question: () => OpenQuestion | undefined;
   /** Whether an approval is a sub-agent's. */
   readonly isChild: (approval: PendingApproval) => boolean;
+  /** What a change of a file would do, where that is known. */
+  readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
   readonly approve: (approval: PendingApproval, how: Approving) => Promise<void>;
+  /** From now on, in this session, without being asked. */
+  readonly forSession: (approval: PendingApproval) => Promise<void>;
   /** From now on, in this folder, without being asked. */
   readonly always: (approval: PendingApproval) => Promise<void>;
   readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
+  /** All of what is asked about is to be seen. */
+  readonly show: (ask: ApprovalAsk) => void;
   /** All of it is to stop. */
   readonly stop: () => void;
   /** What was chosen is done; what goes wrong with it is told. */
@@ -24,20 +32,27 @@ export interface AskingOptions {
   readonly onChange: () => void;
 }
 
-/** Whoever was typing when a question came up did not mean to answer it. */
+type ApprovalAsk = Extract<Ask, { readonly type: 'approval' }>;
+
+/** Whoever was typing when a question came up did not mean to answer it. One after another is awaited. */
 const settleMs = 250;
+
+interface Shown {
+  readonly key: object | string;
+  readonly list: ChoiceList;
+  /** Keys before this were meant for something else. */
+  readonly fromMs: number;
+}
 
 /** What is asked now, and what keys do about it. One thing at a time; the others wait. */
 export class Asking {
   readonly #options: AskingOptions;
   /** Answered, though the log has not said so yet. */
   readonly #answered = new Set<object | string>();
-  #pick: PickList | undefined;
+  #pick: Picking | undefined;
   #side: SideEdit | undefined;
-  /** The list of what is asked, and since when it is. */
-  #shown:
-    | { readonly key: object | string; readonly list: ChoiceList; readonly sinceMs: number }
-    | undefined;
+  /** What is asked, with its list. */
+  #shown: Shown | undefined;
 
   constructor(options: AskingOptions) {
     this.#options = options;
@@ -48,13 +63,19 @@ export class Asking {
   }
 
   get ask(): Ask | undefined {
-    const { approvals, question, isChild } = this.#options;
-    if (this.#pick !== undefined) return { type: 'pick', pick: this.#pick };
-    const [approval, ...others] = approvals().filter((one) => !this.#answered.has(keyOf(one)));
-    if (approval !== undefined)
-      return { type: 'approval', approval, isChild: isChild(approval), others: others.length };
+    const { question, isChild, preview } = this.#options;
+    if (this.#pick !== undefined) return { type: 'pick', pick: this.#pick.shown };
+    const [approval, ...others] = this.#waiting;
+    if (approval !== undefined) {
+      const about = { approval, isChild: isChild(approval), others: others.length };
+      return { type: 'approval', ...about, preview: preview(approval) };
+    }
     const open = question();
     return open === undefined ? undefined : { type: 'question', question: open };
+  }
+
+  get #waiting(): readonly PendingApproval[] {
+    return this.#options.approvals().filter((one) => !this.#answered.has(keyOf(one)));
   }
 
   /** The choices of what is asked. */
@@ -68,13 +89,18 @@ export class Asking {
     if (this.#shown?.key !== key) {
       // What was typed about something that was settled elsewhere is of no use.
       this.#side = undefined;
-      this.#shown = { key, list: listOf(ask), sinceMs: this.#options.clock.now() };
+      const now = this.#options.clock.now();
+      const fromMs = this.#shown?.fromMs ?? now + settleMs;
+      this.#shown = { key, list: listOf(ask), fromMs };
+    } else if (ask.type === 'approval') {
+      // How many others wait changes meanwhile.
+      this.#shown = { ...this.#shown, list: withItems(this.#shown.list, listOf(ask)) };
     }
     return this.#shown.list;
   }
 
   pick(pick: PickList): void {
-    this.#pick = pick;
+    this.#pick = new Picking(pick);
     this.#options.onChange();
   }
 
@@ -82,8 +108,10 @@ export class Asking {
     const { ask, list } = this;
     const shown = this.#shown;
     if (ask === undefined || list === undefined || shown === undefined) return;
-    const isEarly = this.#options.clock.now() - shown.sinceMs < settleMs;
+    const isEarly = this.#options.clock.now() < shown.fromMs;
     if (isEarly && ask.type !== 'pick' && !isEscape(key)) return;
+    if (ask.type === 'approval' && isLetter(key, 'v')) return this.#options.show(ask);
+    if (ask.type === 'pick' && this.#pick?.press(key)) return this.#options.onChange();
     const step = pressChoice(list, key);
     if (step.type === 'list') this.#shown = { ...shown, list: step.list };
     else if (step.type === 'cancelled') this.#cancel(ask);
@@ -116,18 +144,21 @@ export class Asking {
       case 'question':
         return this.#answer(ask.question, index, list);
       case 'approval':
-        return this.#decide(ask.approval, approvalChoices(ask.approval)[index]?.action);
+        return this.#decide(ask.approval, (list.items[index] as ApprovalChoice).action);
     }
   }
 
   #decide(approval: PendingApproval, action: ApprovalAction | undefined): void {
-    const { approve, always, deny } = this.#options;
+    const { approve, forSession, always, deny } = this.#options;
     const settled = (answer: () => Promise<void>) => this.#settle(approval, answer);
     switch (action) {
       case 'once':
         return settled(() => approve(approval, {}));
       case 'session':
-        return settled(() => approve(approval, { forSession: true }));
+        return settled(() => forSession(approval));
+      case 'waiting':
+        for (const one of this.#waiting) this.#settle(one, () => approve(one, {}));
+        return;
       case 'always':
         return settled(() => always(approval));
       case 'change':
@@ -168,6 +199,17 @@ export class Asking {
 
 function keyOf({ session, id }: PendingApproval): string {
   return `${session} ${id}`;
+}
+
+/** The items as they are now, with the same one selected. */
+function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
+  const letter = list.items[list.selected]?.letter;
+  const place = items.findIndex((item) => item.letter === letter);
+  return { ...list, items, selected: Math.max(0, place) };
+}
+
+function isLetter(key: Key, letter: string): boolean {
+  return key.type === 'text' && key.text.toLowerCase() === letter;
 }
 
 function isEscape(key: Key): boolean {

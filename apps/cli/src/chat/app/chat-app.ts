@@ -6,7 +6,6 @@ import type { Config } from '../../config/config.ts';
 import type { Key } from '../../input/key.ts';
 import type { Chosen } from '../../models/chosen.ts';
 import type { Theme } from '../../text/theme/theme.ts';
-import { ruleOf } from '../ask/approval-choices.ts';
 import type { PickList } from '../ask/ask.ts';
 import { isCommand, runSlashCommand } from '../commands/command-table.ts';
 import type { CommandContext } from '../commands/slash-command.ts';
@@ -14,12 +13,15 @@ import { Conversation } from '../session/conversation.ts';
 import { ReplaySession } from '../session/replay-session.ts';
 import { type Block, note } from '../state/block.ts';
 import type { ChatState } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
 import { Asking } from './asking.ts';
 import { Display } from './display.ts';
 import { lastScreenful } from './last-screenful.ts';
+import { LastingAnswers } from './lasting-answers.ts';
+import { Previews } from './previews.ts';
 import { Questions } from './questions.ts';
-import { goodbye } from './welcome.ts';
+import type { ScreenOutput } from './screen-output.ts';
+import type { SteadySize } from './steady-size.ts';
+import { goodbye, lost } from './welcome.ts';
 
 export interface ChatAppOptions {
   readonly log: Log;
@@ -29,12 +31,19 @@ export interface ChatAppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly theme: Theme;
-  readonly size: () => { readonly columns: number; readonly rows: number };
+  readonly screen: Pick<ScreenOutput, 'columns' | 'rows' | 'redraw'> & {
+    readonly size: Pick<SteadySize, 'pause' | 'begin'>;
+  };
   readonly onQuit: () => void;
   readonly ids?: Ids | undefined;
+  /** False where what was said is not kept: the sessions' file was deleted meanwhile. */
+  readonly isKept?: (() => boolean) | undefined;
   /** Stops the process as Ctrl-Z does in a shell, until it goes on; without it, Ctrl-Z does nothing. */
   readonly suspension?: (() => Promise<void>) | undefined;
 }
+
+/** For so long a second Ctrl-C is the second one. */
+const againMs = 2000;
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
@@ -52,13 +61,16 @@ export class ChatApp implements CommandContext {
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
   readonly #questions: Questions;
+  readonly #previews: Previews;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
   #suspend: () => Promise<void> = noSuspend;
+  #putBack: (text: string) => void = () => {};
+  #cancelLeaving: (() => void) | undefined;
 
   constructor(options: ChatAppOptions, session: SessionId) {
-    const { log, cwd, config, env, clock, theme, size, built } = options;
+    const { log, cwd, config, env, clock, theme, screen, built } = options;
     this.#options = options;
     this.log = log;
     this.cwd = cwd;
@@ -67,8 +79,12 @@ export class ChatApp implements CommandContext {
     this.clock = clock;
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
-    this.display = new Display({ clock, theme, size, isBusy: () => this.isBusy });
+    this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
     this.#questions = new Questions(() => this.display.changed());
+    this.#previews = new Previews(
+      (call) => this.#built.preview(call),
+      () => this.display.changed(),
+    );
     this.#built.answerBy(this.#questions.ask);
     this.#conversation = this.#newConversation(session);
     this.asking = this.#newAsking();
@@ -85,6 +101,11 @@ export class ChatApp implements CommandContext {
   /** What is shown: of the session or, while that is streamed once more, of then. */
   get state(): ChatState {
     return this.#replay?.state ?? this.#conversation.state;
+  }
+
+  /** What time it is, or was then. */
+  get now(): number {
+    return this.#replay?.now ?? this.clock.now();
   }
 
   get isBusy(): boolean {
@@ -161,10 +182,40 @@ export class ChatApp implements CommandContext {
     this.#do(this.#conversation.stop());
   };
 
+  /** Ctrl-C while nothing goes on: mostly it was meant for what has just ended. */
+  readonly interrupt = (): void => {
+    if (this.#cancelLeaving !== undefined) return this.quit();
+    this.#cancelLeaving = this.clock.after(againMs, () => {
+      this.#cancelLeaving = undefined;
+      this.display.drawNow();
+    });
+    this.display.drawNow();
+  };
+
+  /** What there is to say in the place of the prompt's hint. */
+  get hint(): string | undefined {
+    if (this.#cancelLeaving !== undefined) return 'Ctrl-C again leaves';
+    return this.#conversation.canRetry
+      ? 'Enter sends; alone, it tries again what failed'
+      : undefined;
+  }
+
+  /** Up in an empty prompt, where something waits. */
+  readonly takeBack = (): void => this.#do(this.#conversation.takeBack());
+
+  /** Where what was not said after all goes. */
+  putBackBy(putBack: (text: string) => void): () => void {
+    this.#putBack = putBack;
+    return () => {
+      this.#putBack = () => {};
+    };
+  }
+
   /** Keys that mean the same wherever one is. */
   readonly press = (key: Key): boolean => {
     if (key.type !== 'chord' || !key.ctrl) return false;
     if (key.char === 'r') this.#unfold();
+    else if (key.char === 'l') this.#options.screen.redraw();
     else if (key.char === 'z') this.#do(this.#suspend());
     else return false;
     return true;
@@ -172,8 +223,12 @@ export class ChatApp implements CommandContext {
 
   /** How the terminal is given back for a while. */
   suspendBy(suspend: Suspend): () => void {
-    const suspension = this.#options.suspension;
-    this.#suspend = suspension === undefined ? noSuspend : () => suspend(suspension);
+    const { suspension, screen } = this.#options;
+    if (suspension === undefined) return () => {};
+    this.#suspend = async () => {
+      screen.size.pause();
+      await suspend(suspension).finally(() => screen.size.begin());
+    };
     return () => {
       this.#suspend = noSuspend;
     };
@@ -190,12 +245,15 @@ export class ChatApp implements CommandContext {
 
   /** Stops what this process drives, and lets go of the rest. */
   async close(): Promise<void> {
+    this.#cancelLeaving?.();
     this.#replay?.stop();
     this.#questions.dismissAll();
     await this.#conversation.close();
     this.#built.answerBy(undefined);
     const { session } = this.#conversation;
-    if ((await this.log.info(session)) !== undefined) this.print(goodbye(session));
+    const { isKept = () => true } = this.#options;
+    const isThere = (await this.log.info(session).catch(() => undefined)) !== undefined;
+    if (isThere) this.print(isKept() ? goodbye(session) : lost());
     this.display.end();
   }
 
@@ -206,30 +264,30 @@ export class ChatApp implements CommandContext {
       newKey: () => this.#ids.execution(),
       print: (blocks) => this.display.print(blocks),
       onChange: () => this.display.changed(),
+      putBack: (text) => this.#putBack(text),
     });
     return conversation;
   }
 
   #newAsking(): Asking {
+    const lasting = new LastingAnswers({
+      built: () => this.#built,
+      conversation: () => this.#conversation,
+    });
     return new Asking({
       clock: this.clock,
       approvals: () => this.#conversation.approvals,
       question: () => this.#questions.first,
       isChild: ({ session }) => session !== this.#conversation.session,
+      preview: this.#previews.of,
       approve: (approval, how) => this.#conversation.approve(approval, how),
-      always: (approval) => this.#always(approval),
+      ...{ forSession: lasting.forSession, always: lasting.always },
+      show: (ask) => this.print({ type: 'asked', ask }),
       deny: (approval, reason) => this.#conversation.deny(approval, reason),
       stop: this.stop,
       do: (work) => this.#do(work),
       onChange: () => this.display.drawNow(),
     });
-  }
-
-  /** The call runs, also where the rule cannot be kept: that is told. */
-  async #always(approval: PendingApproval): Promise<void> {
-    const rule = approval.rule === undefined ? undefined : ruleOf(approval.rule);
-    await this.#conversation.approve(approval, { forSession: true });
-    if (rule !== undefined) await this.#built.remember(rule, 'always');
   }
 
   /** What was asked for goes on by itself; what goes wrong with it is told. */

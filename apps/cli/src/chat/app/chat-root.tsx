@@ -1,8 +1,9 @@
 import { type ReactElement, useEffect, useMemo, useState } from 'react';
 import type { HistoryEntry } from '../../input/editor-state.ts';
 import { FileList } from '../../input/file-list.ts';
-import { workspaceFiles } from '../../input/workspace-files.ts';
+import { maxWorkspaceFiles, workspaceFiles } from '../../input/workspace-files.ts';
 import { commandTable } from '../commands/command-table.ts';
+import { note } from '../state/block.ts';
 import type { ChatApp } from './chat-app.ts';
 import { ChatScreen } from './chat-screen.tsx';
 
@@ -20,15 +21,27 @@ export function ChatRoot({ app, history, onSent }: ChatRootProps): ReactElement 
     () =>
       new FileList({
         list: (signal) => workspaceFiles({ cwd, env, signal }),
-        onChange: setFiles,
+        onChange: (found) => {
+          setFiles(found);
+          if (found.length >= maxWorkspaceFiles) tellTooMany(app);
+        },
         clock,
       }),
-    [cwd, env, clock],
+    [app, cwd, env, clock],
   );
   useEffect(() => () => fileList.close(), [fileList]);
   const sources = useMemo(() => ({ files, commands: commandsOf(app) }), [files, app]);
   const onFilesWanted = () => void fileList.refresh();
   return <ChatScreen {...{ app, sources, history, onSent, onFilesWanted }} />;
+}
+
+const told = new WeakSet<ChatApp>();
+
+function tellTooMany(app: ChatApp): void {
+  if (told.has(app)) return;
+  told.add(app);
+  const most = maxWorkspaceFiles.toLocaleString('en');
+  app.print(note('mark', `There are more than ${most} files here: @ finds those alone.`));
 }
 
 function commandsOf(app: ChatApp) {

@@ -1,8 +1,8 @@
 import { Box, Static, Text, useApp, useWindowSize } from 'ink';
-import { type ReactElement, useEffect, useSyncExternalStore } from 'react';
+import { type ReactElement, useEffect, useLayoutEffect, useSyncExternalStore } from 'react';
 import type { CompletionSources } from '../../input/completion.ts';
 import type { HistoryEntry } from '../../input/editor-state.ts';
-import { Prompt, promptHeight } from '../../input/prompt.tsx';
+import { Prompt, promptAbove, promptHeight } from '../../input/prompt.tsx';
 import { useEditor } from '../../input/use-editor.ts';
 import { useKeys } from '../../input/use-keys.ts';
 import { askLines } from '../ask/ask-lines.ts';
@@ -34,19 +34,28 @@ export function ChatScreen(props: ChatScreenProps): ReactElement {
   const editor = useEditor({
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onKey: app.press, onSent, onFilesWanted, sources, history },
+    ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
+    onTakeBack: app.conversation.hasQueued ? app.takeBack : undefined,
     ...{ isBusy, width, clock, isActive: isFree },
   });
   const aside = useSideEditor(app, width);
+  const { dispatch } = editor;
+  useEffect(() => app.putBackBy((text) => dispatch({ type: 'put_back', text })), [app, dispatch]);
   const { suspendTerminal } = useApp();
   useEffect(() => app.suspendBy(suspendTerminal), [app, suspendTerminal]);
   useKeys((key) => void (app.press(key) || asking.press(key)), { isActive: isAsked, clock });
   const { problem } = aside;
   const shown = side === undefined ? editor : aside.editor;
-  const prompt = promptProps(shown, { width, rows, isBusy, side, problem });
-  const { above, below } = layoutOf(app, rows, isAsked ? 0 : promptHeight(prompt));
-  useEffect(() => {
+  const prompt = promptProps(shown, { width, rows, isBusy, side, problem, hint: app.hint });
+  const promptRows = isAsked ? 0 : promptHeight(prompt);
+  const { above, below } = layoutOf(app, rows, promptRows);
+  useLayoutEffect(() => {
+    const { lines, column } = promptAbove(prompt);
+    const height = above.length + promptRows + below.length;
     // Without a cursor in the prompt, it stands below everything.
-    display.drawn = { lines: isAsked ? [...above, ...below] : above };
+    display.drawing = isAsked
+      ? { lines: [...above, ...below], column: 0, height }
+      : { lines: [...above, ...lines], column, height };
   });
   const printed = (
     <Static key={picture.printed.number} items={[picture.printed.lines]}>
@@ -71,18 +80,20 @@ export function ChatScreen(props: ChatScreenProps): ReactElement {
 function layoutOf(app: ChatApp, rows: number, promptRows: number): ScreenLayout {
   const { display, asking, isBusy, state, built, conversation } = app;
   const { look, printer } = display;
-  const { moment } = display.snapshot();
+  const moment = { ...display.snapshot().moment, now: app.now };
   const { chosen } = built;
   const { list, ask, side } = asking;
   const isAsked = ask !== undefined && list !== undefined && side === undefined;
+  const isAnswerWanted = isAsked && ask.type !== 'pick';
+  const askedId = isAsked && ask.type === 'approval' ? ask.approval.id : undefined;
   return screenLayout({
     ...{ rows, promptRows, queued: queuedLines(look, state) },
     status: statusLine(look, { chosen, numbers: state.numbers, holder: conversation.holder }),
     activity: isBusy
-      ? activityLine(look, state, { moment, label: chosen.label, isAsked })
+      ? activityLine(look, state, { moment, label: chosen.label, isAsked: isAnswerWanted })
       : undefined,
     ask: isAsked ? (room) => askLines(look, ask, list, room) : undefined,
-    live: (room) => liveLines(look, state, { room, moment, printer }),
+    live: (room) => liveLines(look, state, { room, moment, printer, askedId }),
   });
 }
 

@@ -1,4 +1,6 @@
 import type { EventEmitter } from 'node:events';
+import { anchorMoves } from './anchor-moves.ts';
+import type { SteadySize } from './steady-size.ts';
 
 /** A terminal to write to, as Node has it. */
 export interface Terminal extends NodeJS.WritableStream {
@@ -10,6 +12,10 @@ export interface Terminal extends NodeJS.WritableStream {
 export interface CoalescedOutput {
   /** In the place of the terminal, for whoever writes a frame in many pieces. */
   readonly stream: Terminal;
+  /** Nothing is written until `release`: whoever draws has to draw all of it again then. */
+  hold(): void;
+  /** What is written first. */
+  release(text: string): void;
   /** What waits is written, and what comes from now on is not made to wait. */
   end(): void;
 }
@@ -17,6 +23,10 @@ export interface CoalescedOutput {
 export interface OutputOptions {
   /** Without it no colour gets through, whoever writes one; only what is shown reversed, as a cursor is. */
   readonly hasColor: boolean;
+  /** In the place of the terminal's. */
+  readonly size?: Pick<SteadySize, 'columns' | 'rows' | 'on' | 'off'> | undefined;
+  /** What was drawn is on its way to the terminal. */
+  readonly onWritten?: (() => void) | undefined;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are colours
@@ -28,15 +38,20 @@ type Done = (error?: Error | null) => void;
  * What is written in one go reaches the terminal in one write, so that it never shows a frame that is
  * erased and not drawn again yet. Everything else is the terminal's own.
  */
-export function coalescedOutput(terminal: Terminal, { hasColor }: OutputOptions): CoalescedOutput {
+export function coalescedOutput(
+  terminal: Terminal,
+  { hasColor, size, onWritten }: OutputOptions,
+): CoalescedOutput {
   let waiting = '';
   let callbacks: Done[] = [];
   let isOver = false;
+  let isHeld = false;
   const flush = () => {
-    const [text, done] = [waiting, callbacks];
+    const [text, done] = [anchorMoves(waiting), callbacks];
     waiting = '';
     callbacks = [];
     if (text === '' && done.length === 0) return;
+    if (text !== '') onWritten?.();
     terminal.write(text, (error) => {
       for (const one of done) one(error);
     });
@@ -44,21 +59,40 @@ export function coalescedOutput(terminal: Terminal, { hasColor }: OutputOptions)
   const write = (data: string | Uint8Array, encoding?: string | Done, callback?: Done): boolean => {
     const done = typeof encoding === 'function' ? encoding : callback;
     if (waiting === '' && callbacks.length === 0 && !isOver) queueMicrotask(flush);
-    waiting += hasColor ? String(data) : String(data).replace(colors, '');
+    const text = isHeld ? '' : String(data);
+    waiting += hasColor ? text : text.replace(colors, '');
     if (done !== undefined) callbacks.push(done);
     if (isOver) flush();
     return true;
   };
-  const stream = new Proxy(terminal, {
+  const listening = (name: 'on' | 'off') => (event: string, listener: () => void) => {
+    if (event === 'resize' && size !== undefined) size[name](listener);
+    else terminal[name](event, listener);
+    return stream;
+  };
+  const own: Readonly<Record<string | symbol, unknown>> = {
+    write,
+    ...{ on: listening('on'), off: listening('off') },
+  };
+  const stream: Terminal = new Proxy(terminal, {
     get: (target, name) => {
-      if (name === 'write') return write;
+      if (name in own) return own[name];
+      if (size !== undefined && (name === 'columns' || name === 'rows')) return size[name];
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target as unknown as EventEmitter) : value;
     },
   });
+  const hold = () => {
+    flush();
+    isHeld = true;
+  };
+  const release = (text: string) => {
+    isHeld = false;
+    write(text);
+  };
   const end = () => {
     isOver = true;
     flush();
   };
-  return { stream, end };
+  return { stream, hold, release, end };
 }

@@ -5,7 +5,7 @@ import type { Look } from '../render/look.ts';
 import { Printer } from '../render/printer.ts';
 import type { Block } from '../state/block.ts';
 import { Frames } from './frames.ts';
-import type { Drawn } from './reflow.ts';
+import { type Drawn, nothingDrawn } from './reflow.ts';
 import { Spinner, spinnerFrame } from './spinner.ts';
 
 export interface DisplayOptions {
@@ -24,17 +24,23 @@ export interface Picture {
   readonly isOver: boolean;
 }
 
+/** More than a screen shows. */
+const maxLast = 400;
+
 /** Decides when something is drawn: at once, and while it streams at most so often. */
 export class Display {
   readonly printer: Printer = new Printer();
-  /** Kept by whoever draws. */
-  drawn: Drawn = { lines: [] };
+  /** What was drawn last, kept by whoever draws, and what of that was written. */
+  drawing: Drawn = nothingDrawn;
+  drawn: Drawn = nothingDrawn;
   isUnfolded = false;
   readonly #options: DisplayOptions;
   readonly #frames: Frames;
   readonly #spinner: Spinner;
   readonly #listeners = new Set<() => void>();
   #waiting: readonly Block[] = [];
+  #last: readonly string[] = [];
+  #isHeld = false;
   #picture: Picture;
 
   constructor(options: DisplayOptions) {
@@ -77,6 +83,21 @@ export class Display {
     this.#frames.request();
   }
 
+  /** Until `release` nothing is drawn; what is to be printed waits. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#frames.request();
+  }
+
+  /** The last lines that were printed. */
+  lastLines(count: number): readonly string[] {
+    return count <= 0 ? [] : this.#last.slice(-count);
+  }
+
   /** Prints what waits, and leaves nothing else on the screen. */
   end(): void {
     this.#frames.stop();
@@ -85,10 +106,12 @@ export class Display {
   }
 
   #draw(isOver: boolean): void {
+    if (this.#isHeld) return;
     const blocks = this.#waiting;
     this.#waiting = [];
     const { printed } = this.#picture;
     const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
+    if (lines.length > 0) this.#last = [...this.#last, ...lines].slice(-maxLast);
     const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
     this.#picture = { printed: next, moment: this.#moment(), isOver };
     this.#spinner.turn(this.#options.isBusy());

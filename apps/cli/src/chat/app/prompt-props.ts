@@ -9,6 +9,8 @@ export interface PromptSetting {
   readonly side: SideEdit | undefined;
   /** What was wrong with what was typed there. */
   readonly problem: string | undefined;
+  /** Instead of what the keys do. */
+  readonly hint: string | undefined;
 }
 
 /** What has to have room beside the prompt, even if that is long. */
@@ -20,7 +22,7 @@ export function promptProps({ state, menu }: Editor, setting: PromptSetting): Pr
   const { width, rows, isBusy, side, problem } = setting;
   const most = Math.max(1, rows - rowsBeside);
   const sized = { width, maxRows: Math.min(10, most), maxMenuRows: Math.min(8, most) };
-  const hint = side === undefined ? undefined : (problem ?? side.title);
+  const hint = side === undefined ? setting.hint : (problem ?? side.title);
   return {
     ...{ state, menu, isBusy, ...sized },
     hint: hint ?? (rows < rowsBeside ? '' : undefined),

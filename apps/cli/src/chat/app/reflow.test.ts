@@ -1,27 +1,34 @@
 import { expect, test } from 'vitest';
 import { FakeTerminal } from '../../testing/fake-terminal.ts';
-import type { Terminal } from './coalesced-output.ts';
-import { doesReflow, eraseReflowed } from './reflow.ts';
+import { doesReflow, eraseDrawn } from './reflow.ts';
 
-const erased = '\u001b[2K\u001b[1A';
+const printed = Array.from({ length: 20 }, (_, line) => `p${line}`);
+const lines = ['abcdef', '你好你好', '\u001b[31mabc\u001b[39m'];
 
-test('where a terminal becomes narrower, as many rows are erased as its wrapping added', () => {
+test.each([3, 5, 7, 8, 10, 20])(
+  'what was drawn in ten columns is erased in %i, and nothing above it',
+  (columns) => {
+    const terminal = new FakeTerminal({ columns: 10, rows: 20, reflows: true });
+    terminal.write([...printed, ...lines, '> typed', 'status\u001b[1A\u001b[8G'].join('\n'));
+    terminal.resize(columns, 20);
+    terminal.write(eraseDrawn({ lines, column: 7 }, columns));
+    expect(terminal.text).toBe(printed.join('\n'));
+    expect(terminal.cursor.column).toBe(0);
+  },
+);
+
+test('a terminal that leaves lines as they are has no more of them', () => {
   const terminal = new FakeTerminal({ columns: 10, rows: 20 });
-  const lines = ['', 'abc', 'abcdef', '你好你好', '\u001b[31mabc\u001b[39m'];
-  const leave = eraseReflowed(terminal as unknown as Terminal, () => ({ lines }));
-  terminal.resize(3, 20);
-  expect(terminal.written).toBe(erased.repeat(0 + 0 + 1 + 2 + 0));
-  terminal.resize(8, 20);
-  terminal.resize(8, 10);
-  expect(terminal.written).toBe(erased.repeat(3));
-  leave();
-  terminal.resize(2, 20);
-  expect(terminal.written).toBe(erased.repeat(3));
+  terminal.write([...printed, ...lines, '> typed', 'status\u001b[1A\u001b[8G'].join('\n'));
+  terminal.resize(4, 20);
+  terminal.write(eraseDrawn({ lines, column: 7 }, undefined));
+  expect(terminal.text).toBe(printed.join('\n'));
 });
 
-test('terminals that are known to leave lines as they are have nothing to be erased', () => {
+test('terminals that are known to leave lines as they are', () => {
   expect(doesReflow({ TERM: 'xterm-256color' })).toBe(true);
   expect(doesReflow({ TERM: 'xterm-256color', XTERM_VERSION: 'XTerm(390)' })).toBe(false);
   expect(doesReflow({ TERM: 'screen', XTERM_VERSION: 'XTerm(390)', TMUX: '/tmp/x' })).toBe(true);
   expect(doesReflow({ TERM: 'linux' })).toBe(false);
+  expect(doesReflow({ TERM: 'screen-256color' })).toBe(false);
 });

@@ -1,35 +1,57 @@
-import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { Terminal } from './coalesced-output.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { cellWidth, graphemes } from '../../text/cells/cell-width.ts';
 
-/** What was drawn last, as far as it stands above the cursor. */
+/** What is drawn above the cursor, and left of it. */
 export interface Drawn {
   readonly lines: readonly string[];
+  /** In cells. */
+  readonly column: number;
+  /** Of all of it, in rows. */
+  readonly height: number;
 }
 
-/** How many rows more these lines take in a terminal that has become narrower and wraps them anew. */
-function addedRows({ lines }: Drawn, columns: number): number {
-  const rows = lines.map((line) => Math.max(1, Math.ceil(cellWidth(line) / Math.max(1, columns))));
-  return rows.reduce((sum, count) => sum + count - 1, 0);
-}
+/** Not from the first column: from the first of the first row, tmux would keep in its history what it erases. */
+const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
 
-/** Those that leave lines as they are when they become narrower: there is nothing more to erase. */
+/** All of the screen. */
+export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;
+
+export const nothingDrawn: Drawn = { lines: [], column: 0, height: 0 };
+
+/** Those that leave lines as they are when they become narrower. */
 export function doesReflow(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env['TMUX'] !== undefined) return true;
-  return env['XTERM_VERSION'] === undefined && !['linux', 'dumb'].includes(env['TERM'] ?? '');
+  const { TERM: term = '', XTERM_VERSION: xterm } = env;
+  return xterm === undefined && !/^(linux|dumb|screen)/.test(term);
 }
 
 /**
- * Where the terminal becomes narrower, erases what its wrapping added to the live region, before that is
- * erased by as many rows as it had. To be called before whoever draws it hears of the new size.
+ * Erases what is drawn, and nothing above it, in a terminal that may have another size by now: from the
+ * cursor, which stays at its place in the text whatever becomes of the rows. `columns`: of a terminal that
+ * wraps lines anew.
  */
-export function eraseReflowed(terminal: Terminal, drawn: () => Drawn): () => void {
-  let before = terminal.columns ?? 0;
-  const onResize = () => {
-    const { columns = 0 } = terminal;
-    const added = columns < before ? addedRows(drawn(), columns) : 0;
-    before = columns;
-    if (added > 0) terminal.write('\u001b[2K\u001b[1A'.repeat(added));
-  };
-  terminal.on('resize', onResize);
-  return () => terminal.off('resize', onResize);
+export function eraseDrawn(drawn: Omit<Drawn, 'height'>, columns: number | undefined): string {
+  const up = rowsAbove(drawn, columns);
+  return `\u001b[?25l\r${up === 0 ? '' : `\u001b[${up}A`}${eraseBelow}`;
+}
+
+/** How many rows what is drawn takes above the cursor's. */
+export function rowsAbove(
+  { lines, column }: Omit<Drawn, 'height'>,
+  columns: number | undefined,
+): number {
+  const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns);
+  const rows = lines.map((line) => rowsOf(line, width));
+  return rows.reduce((sum, count) => sum + count, Math.floor(column / width));
+}
+
+/** What needs two cells is not broken. */
+function rowsOf(line: string, width: number): number {
+  if (cellWidth(line) <= width) return 1;
+  let [rows, used] = [1, 0];
+  for (const { width: cells } of graphemes(stripVTControlCharacters(line))) {
+    if (used + cells > width) [rows, used] = [rows + 1, 0];
+    used += cells;
+  }
+  return rows;
 }

@@ -29,18 +29,50 @@ export function reasonEdit(
   };
 }
 
+/** A command and a file's content as they are; anything else as JSON. */
 export function inputEdit(
   { name, input }: PendingApproval,
   approve: (input: JsonValue) => void,
 ): SideEdit {
+  const key = plainFields.get(name);
+  const fields = (input ?? {}) as Readonly<Record<string, JsonValue>>;
+  const text = key === undefined ? undefined : fields[key];
+  if (key !== undefined && typeof text === 'string')
+    return plainEdit(key, text, (changed) => approve({ ...fields, [key]: changed }));
   return {
     title: `What ${name} gets, as JSON. Enter runs it with this, Esc goes back.`,
     text: JSON.stringify(input ?? {}, null, 2),
     mayBeEmpty: false,
-    onSubmit: (text) => {
-      const parsed = parseJson(text);
+    onSubmit: (typed) => {
+      const parsed = parseJson(typed);
       if (!parsed.ok) return `That is not JSON: ${parsed.failure.message}`;
       approve(parsed.value);
+      return undefined;
+    },
+  };
+}
+
+const plainFields: ReadonlyMap<string, 'command' | 'content'> = new Map([
+  ['bash', 'command'],
+  ['write', 'content'],
+]);
+
+function plainEdit(
+  key: 'command' | 'content',
+  before: string,
+  approve: (text: string) => void,
+): SideEdit {
+  const isCommand = key === 'command';
+  // The editor has no use for it, but a file may need it.
+  const end = !isCommand && before.endsWith('\n') ? '\n' : '';
+  return {
+    title: isCommand
+      ? 'The command. Enter runs it so, Alt-Enter is a new line, Esc goes back.'
+      : 'What is written. Enter writes it so, Alt-Enter is a new line, Esc goes back.',
+    text: before.slice(0, before.length - end.length),
+    mayBeEmpty: !isCommand,
+    onSubmit: (text) => {
+      approve(text + end);
       return undefined;
     },
   };

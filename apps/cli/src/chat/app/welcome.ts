@@ -24,6 +24,11 @@ export function goodbye(session: string): Block {
   return note('dim', `To go on: millrace --continue, or later millrace --resume ${id}`);
 }
 
+/** There is nothing to come back to. */
+export function lost(): Block {
+  return note('bad', '✗ The file of the sessions was deleted: this one is not kept.');
+}
+
 function shortPath(path: string, home: string | undefined): string {
   if (home === undefined || home === '') return path;
   if (path === home) return '~';

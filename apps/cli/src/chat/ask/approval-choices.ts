@@ -4,36 +4,61 @@ import { ruleToText } from '../../config/rule-text.ts';
 import type { PendingApproval } from '../state/pending.ts';
 import type { ChoiceItem } from './choice-list.ts';
 
-export type ApprovalAction = 'once' | 'session' | 'always' | 'change' | 'deny';
+export type ApprovalAction = 'once' | 'session' | 'waiting' | 'always' | 'change' | 'deny';
 
 export interface ApprovalChoice extends ChoiceItem {
   readonly action: ApprovalAction;
 }
 
-/** What a person can answer. What would last has to be about something that can be said. */
-export function approvalChoices({ rule, input }: PendingApproval): readonly ApprovalChoice[] {
+/** What a person can answer, with so many others that wait. What would last has to be about something that can be said. */
+export function approvalChoices(approval: PendingApproval, others = 0): readonly ApprovalChoice[] {
+  const { rule, input } = approval;
   const known = rule === undefined ? undefined : ruleOf(rule);
-  const about = known === undefined ? undefined : ruleToText(known);
-  return [
+  const always = known === undefined ? undefined : alwaysRule(known, approval);
+  const choices: readonly (ApprovalChoice | undefined)[] = [
     { action: 'once', label: 'Yes, this once', letter: 'y' },
-    ...(rule === undefined
-      ? []
-      : [{ action: 'session', label: 'Yes, and the like in this session', letter: 's' } as const]),
-    ...(about === undefined
-      ? []
-      : [
-          {
-            action: 'always',
-            label: 'Always, in this folder',
-            detail: about,
-            letter: 'a',
-          } as const,
-        ]),
-    ...(input === undefined
-      ? []
-      : [{ action: 'change', label: 'Change what it gets', letter: 'c' } as const]),
+    rule === undefined
+      ? undefined
+      : { action: 'session', label: `Yes, and ${like(known)} in this session`, letter: 's' },
+    others === 0
+      ? undefined
+      : { action: 'waiting', label: `Yes to all ${others + 1} that wait now`, letter: 'w' },
+    always === undefined
+      ? undefined
+      : {
+          ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
+          detail: ruleToText(always),
+        },
+    input === undefined
+      ? undefined
+      : { action: 'change', label: 'Change what it gets', letter: 'c' },
     { action: 'deny', label: 'No, and say why', letter: 'n' },
   ];
+  return choices.filter((choice) => choice !== undefined);
+}
+
+/** What an answer for the session is about, so that it says what it does. */
+function like(rule: PermissionRule | undefined): string {
+  if (rule === undefined) return 'the like';
+  const { command, path, exact, tool } = rule;
+  if (command !== undefined) return exact ? 'this very command' : `all “${command} …”`;
+  if (isAllFiles(rule)) return 'all changes of files in this folder';
+  if (path !== undefined) return exact ? 'this very path' : path;
+  return tool === undefined ? 'the like' : `${tool}, whatever it gets,`;
+}
+
+function isAllFiles({ path, exact }: PermissionRule): boolean {
+  return path === '**' && !exact;
+}
+
+/** For ever one allows less than for a session: of files, the one that is asked about. */
+export function alwaysRule(
+  rule: PermissionRule,
+  { name: tool, input }: Pick<PendingApproval, 'name' | 'input'>,
+): PermissionRule | undefined {
+  if (!isAllFiles(rule)) return rule;
+  const { path } = (input ?? {}) as { readonly path?: unknown };
+  return typeof path === 'string' ? { tool, path, exact: true, decision: 'allow' } : undefined;
 }
 
 /** The policy's rule, which it wrote itself; undefined where somebody else wrote something else. */

@@ -1,70 +1,45 @@
-import type { JsonValue } from '@millrace/core';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { clipLines } from '../../text/cells/clip-lines.ts';
 import { count } from '../render/amounts.ts';
-import { diffBody, margin } from '../render/call-body.ts';
-import { inputDiff } from '../render/diff-lines.ts';
-import { clipped, fitted, wrapped } from '../render/lines.ts';
+import { margin } from '../render/call-body.ts';
+import { clipped, fitted } from '../render/lines.ts';
 import { inRole, inTone, type Look } from '../render/look.ts';
-import type { PendingApproval } from '../state/pending.ts';
 import type { Ask } from './ask.ts';
+import { askBody } from './ask-body.ts';
+import { titleLines } from './ask-title.ts';
 import type { ChoiceList } from './choice-list.ts';
 
-/** An ask as it is shown, in at most so many lines: the choices first, then what they are about. */
+/** Of the choices so many are seen in any case; the keys go through the others. */
+const leastChoices = 3;
+
+/** An ask as it is shown, in at most so many lines: what it is, its choices, why, then what it would do. */
 export function askLines(look: Look, ask: Ask, list: ChoiceList, room: number): readonly string[] {
-  const title = titleLines(look, ask);
-  const choices = choiceLines(look, list, Math.max(1, room - title.length));
-  const left = room - title.length - choices.length;
-  const more = (hidden: number) => inTone(look, 'dim', `${margin}… ${count(hidden, 'more line')}`);
-  const body = clipLines(aboutLines(look, ask), Math.max(0, left), { note: more });
-  return fitted(look, [...title, ...body, ...choices].slice(-Math.max(1, room)));
+  const title = titleLines(look, ask).slice(0, Math.max(1, room));
+  const { subject, reason } = askBody(look, ask);
+  const rest = Math.max(0, room - title.length);
+  // That there is more to see is told in any case.
+  const wanted = Math.min(subject.length, 1);
+  const least = Math.min(list.items.length, leastChoices);
+  const choices = choiceLines(look, list, Math.min(rest, Math.max(least, rest - wanted)));
+  const left = Math.max(0, rest - choices.length);
+  const why = reason.slice(0, left);
+  const body = bothEnds(subject, left - why.length, (hidden) =>
+    inTone(look, 'dim', `${margin}… ${count(hidden, 'line')} not shown: v shows all`),
+  );
+  return fitted(look, [...title, ...body, ...why, ...choices]);
 }
 
-function titleLines(look: Look, ask: Ask): readonly string[] {
-  const title = (text: string) => [
-    `${inTone(look, 'mark', '?')} ${inRole(look, 'strong', clipped(text, look.width - 2))}`,
-  ];
-  switch (ask.type) {
-    case 'approval': {
-      const who = ask.isChild ? 'A sub-agent asks: may' : 'May';
-      const more = ask.others > 0 ? `  (${ask.others} more after this)` : '';
-      return title(`${who} ${ask.approval.name} run?${more}`);
-    }
-    case 'question':
-      return wrapped(look, ask.question.question).flatMap((line, index) =>
-        index === 0 ? title(line) : [`  ${line}`],
-      );
-    case 'pick':
-      return title(ask.pick.title);
-  }
-}
-
-function aboutLines(look: Look, ask: Ask): readonly string[] {
-  if (ask.type !== 'approval') return [];
-  const { approval } = ask;
-  const diff = inputDiff(approval.name, approval.input);
-  const path = pathOf(approval.input);
-  const bar = inTone(look, 'dim', margin);
-  const isNamed = path !== undefined && diff !== undefined;
-  const named = isNamed ? [bar + inRole(look, 'strong', clipped(path, look.width - 4))] : [];
-  const input = diff === undefined ? inputLines(look, approval) : diffBody(look, diff);
-  const why = approval.reason === undefined ? [] : wrapped(look, approval.reason, '  ');
-  return [...named, ...input, ...why.map((line) => inTone(look, 'dim', line))];
-}
-
-function pathOf(input: JsonValue | undefined): string | undefined {
-  const { path } = (input ?? {}) as { readonly path?: unknown };
-  return typeof path === 'string' ? path : undefined;
-}
-
-function inputLines(look: Look, { name, input }: PendingApproval): readonly string[] {
-  if (input === undefined) return [];
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const text =
-    name === 'bash' && typeof command === 'string'
-      ? `$ ${command}`
-      : JSON.stringify(input, null, 2);
-  return wrapped(look, text, margin);
+/** The first and the last of them, and between them how many are not shown. */
+function bothEnds(
+  lines: readonly string[],
+  room: number,
+  note: (hidden: number) => string,
+): readonly string[] {
+  if (lines.length <= room) return lines;
+  if (room <= 0) return [];
+  const head = Math.ceil((room - 1) / 2);
+  const tail = room - 1 - head;
+  const hidden = lines.length - head - tail;
+  return [...lines.slice(0, head), note(hidden), ...lines.slice(lines.length - tail)];
 }
 
 function choiceLines(look: Look, list: ChoiceList, room: number): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Question } from '@millrace/tools';
+import type { ChangePreview, Question } from '@millrace/tools';
 import type { PendingApproval } from '../state/pending.ts';
 import { approvalChoices } from './approval-choices.ts';
 import type { ChoiceItem, ChoiceList } from './choice-list.ts';
@@ -12,6 +12,8 @@ export type Ask =
       readonly isChild: boolean;
       /** How many more wait. */
       readonly others: number;
+      /** What a change of a file would do, as soon as that is known. */
+      readonly preview?: ChangePreview | undefined;
     }
   | { readonly type: 'question'; readonly question: OpenQuestion }
   | { readonly type: 'pick'; readonly pick: PickList };
@@ -43,7 +45,7 @@ export function askKey(ask: Ask): object | string {
 export function listOf(ask: Ask): ChoiceList {
   switch (ask.type) {
     case 'approval':
-      return { items: approvalChoices(ask.approval), selected: 0 };
+      return { items: approvalChoices(ask.approval, ask.others), selected: 0 };
     case 'question': {
       const { options, multiple } = ask.question;
       const items = [

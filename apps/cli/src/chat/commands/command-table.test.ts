@@ -6,7 +6,7 @@ import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, keys } from '../../testing/chat-stage.ts';
+import { ChatStage, calls, keys } from '../../testing/chat-stage.ts';
 import { spoken } from '../../testing/sessions.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { commandTable, isCommand } from './command-table.ts';
@@ -15,9 +15,9 @@ const folder = temporaryFolder('chat-commands');
 
 test('a slash and a word is a command, and a path or a sentence is none', () => {
   expect(['/help', '/model demo', '/', '/HELP'].map(isCommand)).toEqual([true, true, true, true]);
-  expect(['/usr/bin/env is a file', 'say /help', '//', '/3 of it'].map(isCommand)).toEqual([
-    ...[false, false, false, false],
-  ]);
+  const texts = ['/usr/bin/env is a file', 'say /help', '//', '/3 of it', '/etc is what?'];
+  expect(texts.map(isCommand)).toEqual([false, false, false, false, false]);
+  expect(['/modle demo', '/qqqqqqqqqq'].map(isCommand)).toEqual([true, true]);
 });
 
 test('/help names every command and the keys', async () => {
@@ -78,6 +78,60 @@ test('/tools and /permissions say what can be done', async () => {
   await stage.see('look  Looks around.');
   await stage.say('/permissions');
   await stage.see('Reading in this folder is allowed');
+});
+
+describe('/permissions', () => {
+  const note = defineTool({
+    ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
+    execute: async ({ text }) => `noted ${text}`,
+  });
+  const rule = '{"tool":"note","decision":"allow"}';
+  const wants = (id: string) => calls([id, 'note', { text: id }]);
+
+  const allowed = async (key: 's' | 'a') => {
+    const script = [wants('c1'), 'One.', wants('c2'), 'Two.', wants('c3'), 'Three.'];
+    const approve = () => ({ decision: 'ask', rule }) as const;
+    const stage = new ChatStage({ script, tools: [note], approve });
+    await stage.say('Go');
+    await stage.see('May note run?');
+    await stage.pass(300);
+    stage.type(key);
+    await stage.see('One.');
+    await stage.say('Again');
+    await stage.see('Two.');
+    return stage;
+  };
+
+  test.each([
+    ['s', 'Decided in this session'],
+    ['a', 'Remembered for this folder'],
+  ] as const)('shows what %s allowed, and takes it back', async (key, title) => {
+    const stage = await allowed(key);
+    await stage.say('/permissions');
+    await stage.see(`${title}:\n   1  allow  note`);
+    await stage.say('/permissions revoke 1');
+    await stage.see('Revoked: allow  note');
+    expect(stage.remembered).toEqual([]);
+    await stage.say('And again');
+    await stage.see('May note run?');
+  });
+
+  test('shows what was allowed before, in the same session', async () => {
+    const before = await allowed('s');
+    const { log, clock, session } = before;
+    await before.leave();
+    const stage = new ChatStage({ log, clock, session });
+    await stage.say('/permissions');
+    await stage.see('Decided in this session:\n   1  allow  note');
+  });
+
+  test('says what it does not know', async () => {
+    const stage = new ChatStage();
+    await stage.say('/permissions foo');
+    await stage.see('✗ /permissions does not know "foo"');
+    await stage.say('/permissions revoke 3');
+    await stage.see('✗ There is no 3 to revoke');
+  });
 });
 
 test('/model answers with another model from now on', async () => {
@@ -159,6 +213,7 @@ describe('/export', () => {
       script: ['The answer.'],
       cwd: folder(),
       session: sessionId(name),
+      columns: 200,
     });
     await stage.say('The question');
     await stage.see('The answer.');
@@ -184,8 +239,26 @@ describe('/export', () => {
     writeFileSync(path, 'mine');
     const stage = await said('again');
     await stage.say('/export mine.md');
-    await stage.see('✗ ');
+    await stage.see('is there already. Give another name.');
     expect(readFileSync(path, 'utf8')).toBe('mine');
+    await stage.say('/export no/such/folder.md');
+    await stage.see('There is no folder');
+    await stage.say('/export');
+    await stage.see('millrace-again.md.');
+    await stage.say('/export');
+    await stage.see('millrace-again-2.md.');
+  });
+
+  test('has nothing in it that a terminal would obey', async () => {
+    const session = sessionId('hostile');
+    const script = ['\u001b]52;c;x\u0007 rings'];
+    const stage = new ChatStage({ script, cwd: folder(), session, columns: 200 });
+    await stage.say('Go');
+    await stage.see('rings');
+    await stage.say('/export hostile.md');
+    await stage.see('hostile.md.');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+    expect(readFileSync(join(folder(), 'hostile.md'), 'utf8')).not.toMatch(/[\u0007\u001b]/);
   });
 });
 
@@ -198,8 +271,10 @@ test('/replay streams the session once more, and Esc stops it', async () => {
   await stage.until(() => stage.terminal.text.split('› Count').length === 3);
   await stage.see('■ that was all');
   expect(stage.terminal.text.split('One two three four five six.')).toHaveLength(3);
+  await stage.say('/replay 50');
+  await stage.until(() => stage.terminal.text.split('■ that was all').length === 3);
   await stage.say('/replay 0.1');
-  await stage.until(() => stage.terminal.text.split('› Count').length === 4);
+  await stage.until(() => stage.terminal.text.split('› Count').length === 5);
   stage.type(keys.escape);
   await stage.see('■ stopped');
   await stage.say('/replay fast');
@@ -218,4 +293,21 @@ test('/compact has what was said long ago summarised', async () => {
   await stage.say('Go on');
   await stage.see('After.');
   expect(stage.terminal.text).not.toContain('What was said: answers.');
+});
+
+test('/replay tells how long something took then, however fast it is shown', async () => {
+  const clock = new VirtualClock();
+  const wait = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({}) },
+    execute: () => new Promise<string>((resolve) => void clock.after(5000, () => resolve('over'))),
+  });
+  const script = [calls(['c1', 'wait', {}]), 'Done.'];
+  const stage = new ChatStage({ script, tools: [wait], clock });
+  await stage.say('Go');
+  await stage.see('Done.');
+  await stage.say('/replay 50');
+  await stage.see('■ that was all');
+  const took = stage.terminal.text.match(/✓ wait .*[\d.]+ s/g) ?? [];
+  expect(took).toHaveLength(2);
+  expect(took[1]).toBe(took[0]);
 });

@@ -7,6 +7,7 @@ import { helpCommand } from './help.ts';
 import { model } from './model.ts';
 import { permissions } from './permissions.ts';
 import { replay } from './replay.ts';
+import { retry } from './retry.ts';
 import { forkSession, listSessions, newSession, resumeSession } from './sessions.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 import { tools } from './tools.ts';
@@ -28,14 +29,28 @@ export const commandTable: readonly SlashCommand[] = [
   cost,
   tools,
   permissions,
+  retry,
   exportCommand,
   replay,
   quit,
 ];
 
-/** A slash and a word: what is meant for us, and not for the model. A path has more slashes. */
+/**
+ * A slash and a word: what is meant for us, and not for the model. A path has more slashes, and a
+ * sentence that begins with one is none of our commands, nor nearly.
+ */
 export function isCommand(text: string): boolean {
-  return /^\/[a-z-]*(\s|$)/i.test(text);
+  const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
+  if (name === '') return false;
+  const isKnown = commandTable.some((one) => one.name === name.toLowerCase());
+  return isKnown || rest === '' || nearest(name) !== undefined;
+}
+
+function nearest(name: string): string | undefined {
+  return nearestName(
+    name,
+    commandTable.map((one) => one.name),
+  );
 }
 
 /** Does what was typed. Whatever goes wrong is told, and nothing else happens. */
@@ -55,10 +70,7 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
 }
 
 function unknown(name: string): string {
-  const nearest = nearestName(
-    name,
-    commandTable.map((one) => one.name),
-  );
-  const way = nearest === undefined ? '/help lists them all' : `did you mean ${nearest}?`;
+  const near = nearest(name);
+  const way = near === undefined ? '/help lists them all' : `did you mean ${near}?`;
   return `✗ There is no ${name}: ${way}`;
 }

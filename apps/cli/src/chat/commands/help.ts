@@ -4,10 +4,12 @@ const keys = [
   ['Enter', 'sends; while it works, joins its next step'],
   ['Alt-Enter', 'a new line; while it works, is done when it would end'],
   ['Esc, Ctrl-C', 'stop what goes on, and keep what was said'],
-  ['Ctrl-C, Ctrl-D', 'leave, when nothing goes on'],
+  ['Ctrl-C', 'when nothing goes on: clears what is typed; twice, leaves'],
+  ['Ctrl-D', 'leaves, when nothing goes on and nothing is typed'],
   ['Ctrl-R', 'show what the model thinks in full, or fold it again'],
   ['Ctrl-Z', 'to the shell; fg comes back'],
-  ['Up, Down', 'what was said before'],
+  ['Ctrl-L', 'draws the screen anew'],
+  ['Up, Down', 'what was said before; Up takes back what is not heard yet'],
   ['@', 'names a file'],
 ] as const;
 

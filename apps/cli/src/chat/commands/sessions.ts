@@ -1,6 +1,7 @@
 import { findSession, shortIdLength } from '../../store/find-session.ts';
 import type { SessionSummary } from '../../store/session-summary.ts';
 import { sessionsOf } from '../../store/sessions-of.ts';
+import { age } from '../render/amounts.ts';
 import { note } from '../state/block.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
@@ -47,8 +48,8 @@ export const resumeSession: SlashCommand = {
     context.pick({
       title: 'Which session?',
       items: others.map((one) => ({
-        label: one.title || '(nothing was said)',
-        detail: aboutSession(one),
+        label: `${ageOf(one, context.clock.now())}  ${one.title || '(nothing was said)'}`,
+        detail: `${one.id.slice(0, shortIdLength)}, ${aboutSession(one)}`,
       })),
       onPick: async (index) => {
         const id = others[index]?.id;
@@ -78,6 +79,11 @@ export const forkSession: SlashCommand = {
     );
   },
 };
+
+/** As wide whatever it is. */
+function ageOf({ changedAt }: SessionSummary, now: number): string {
+  return age(Math.max(0, now - changedAt)).padStart('59 min'.length);
+}
 
 function ofFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
   return sessionsOf(log, { cwd });

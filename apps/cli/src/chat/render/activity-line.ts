@@ -1,5 +1,5 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { ChatState } from '../state/chat-state.ts';
+import type { ChatState, NextTry } from '../state/chat-state.ts';
 import { type Waiting, waitsFor } from '../state/waits-for.ts';
 import { duration } from './amounts.ts';
 import type { Moment } from './call-lines.ts';
@@ -10,7 +10,7 @@ export interface Activity {
   readonly moment: Moment;
   /** Of the model. */
   readonly label: string;
-  /** A person is asked something. */
+  /** A person is asked something, in the place of the prompt. */
   readonly isAsked: boolean;
 }
 
@@ -24,7 +24,9 @@ export function activityLine(
   const words = wordsOf(waiting, now, label);
   if (words === undefined) return undefined;
   const started = state.run?.startedAt;
-  const elapsed = started === undefined ? '' : ` · ${duration(now - started)}`;
+  const time = started === undefined ? '' : ` · ${duration(now - started)}`;
+  // Elsewhere the prompt says so.
+  const elapsed = isAsked ? `${time} · Esc stops` : time;
   const room = look.width - 2 - cellWidth(elapsed);
   return `${inTone(look, 'mark', frame)} ${inTone(look, 'dim', clipped(words, room) + elapsed)}`;
 }
@@ -48,7 +50,7 @@ function wordsOf(waiting: Waiting, now: number, label: string): string | undefin
     case 'working':
       return 'working';
     case 'retry':
-      return `trying again in ${duration(waiting.at - now)}: ${waiting.problem}`;
+      return retryWords(waiting, now);
     case 'tools': {
       const names = [...new Set(waiting.names)].join(', ');
       return waiting.names.length === 1
@@ -56,6 +58,11 @@ function wordsOf(waiting: Waiting, now: number, label: string): string | undefin
         : `running ${waiting.names.length} tools: ${names}`;
     }
   }
+}
+
+function retryWords({ at, problem, attempt, most }: NextTry, now: number): string {
+  const which = attempt <= most ? ` (${attempt} of ${most})` : '';
+  return `tries again in ${duration(at - now)}${which}, Esc stops: ${problem}`;
 }
 
 const maxQueued = 3;

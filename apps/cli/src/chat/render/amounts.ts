@@ -9,6 +9,15 @@ export function duration(ms: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
+/** How long ago something was, roughly: `now`, `5 min`, `3 h`, `12 d`. */
+export function age(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return 'now';
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+}
+
 /** `812`, `4.1k`, `1.2M`. */
 export function tokens(count: number): string {
   if (count < 1000) return String(count);

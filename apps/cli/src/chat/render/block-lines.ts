@@ -1,4 +1,5 @@
 import { clipLines } from '../../text/cells/clip-lines.ts';
+import { askedInFull } from '../ask/asked-in-full.ts';
 import type { Block } from '../state/block.ts';
 import { count, duration } from './amounts.ts';
 import { finishedCall } from './call-lines.ts';
@@ -23,6 +24,8 @@ export function blockLines(
       return thought(look, block);
     case 'call':
       return finishedCall(look, block.card);
+    case 'asked':
+      return askedInFull(look, block.ask);
     case 'note':
       return wrapped(look, block.text).map((line) => inTone(look, block.tone, line));
     case 'rows':

@@ -19,11 +19,12 @@ export const margin = '  │ ';
 export function callBody(look: Look, card: ToolCard): readonly string[] {
   const { phase, result, name } = card;
   if (result === undefined) return [];
-  if (phase !== 'done') return textBody(look, result.text, result);
+  const isCommand = name === 'bash';
+  if (phase !== 'done') return textBody(look, result.text, result, isCommand);
   if (name === 'edit') return diffBody(look, diffIn(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
   if (quiet.has(name)) return [];
-  return textBody(look, result.text, result);
+  return textBody(look, result.text, result, isCommand);
 }
 
 /** A few words after the title, where they say enough. */
@@ -50,23 +51,28 @@ function diffIn(text: string): string {
   return at === -1 ? '' : text.slice(at + 1);
 }
 
-export function diffBody(look: Look, diff: string): readonly string[] {
+export function diffBody(look: Look, diff: string, most: number = maxDiffLines): readonly string[] {
   const bar = inTone(look, 'dim', margin);
   const lines = diff === '' ? [] : diffLines({ ...look, width: look.width - margin.length }, diff);
   const more = (hidden: number) => inTone(look, 'dim', `… ${count(hidden, 'more line')}`);
-  return clipLines(lines, maxDiffLines, { note: more }).map((line) => bar + line);
+  return clipLines(lines, most, { note: more }).map((line) => bar + line);
 }
 
-function textBody(look: Look, text: string, { length }: CardResult): readonly string[] {
+/** Of a command the end says most; of anything else the begin. */
+function textBody(
+  look: Look,
+  text: string,
+  { length }: CardResult,
+  isCommand: boolean,
+): readonly string[] {
   const lines = text.replace(/\s+$/, '').split('\n');
-  const shown = lines.slice(0, maxLines);
-  const isCut = lines.length > maxLines || length > text.length;
-  const hidden = lines.length - shown.length;
-  const rest =
-    length > text.length
-      ? `… ${count(length, 'character')} in all`
-      : `… ${count(hidden, 'more line')}`;
   if (lines.join('') === '') return [];
-  const all = isCut ? [...shown, rest] : shown;
+  const hidden = Math.max(0, lines.length - maxLines);
+  const rest = length > text.length ? [`… ${count(length, 'character')} in all`] : [];
+  const above = hidden === 0 ? [] : [`… ${count(hidden, 'line')} above`];
+  const below = hidden === 0 || rest.length > 0 ? rest : [`… ${count(hidden, 'more line')}`];
+  const all = isCommand
+    ? [...(rest.length > 0 ? rest : above), ...lines.slice(-maxLines)]
+    : [...lines.slice(0, maxLines), ...below];
   return clippedLines(look, all, margin).map((line) => inTone(look, 'dim', line));
 }

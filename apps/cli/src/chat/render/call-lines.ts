@@ -1,9 +1,10 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
+import type { ArgumentsDraft } from '../state/arguments-draft.ts';
 import { lastLines } from '../state/tail.ts';
 import type { CardPhase, ToolCard } from '../state/tool-card.ts';
 import { count, duration } from './amounts.ts';
 import { callBody, callExtra, margin } from './call-body.ts';
-import { callTitle } from './call-title.ts';
+import { callTitle, draftedText } from './call-title.ts';
 import { clipped, clippedLines } from './lines.ts';
 import { inRole, inTone, type Look } from './look.ts';
 
@@ -23,8 +24,13 @@ export interface Moment {
 }
 
 /** A call that is written, waits or runs. */
-export function liveCall(look: Look, card: ToolCard, moment: Moment): readonly string[] {
-  return [titleLine(look, card, moment), ...liveBody(look, card)];
+export function liveCall(
+  look: Look,
+  card: ToolCard,
+  moment: Moment,
+  most: number = outputLines,
+): readonly string[] {
+  return [titleLine(look, card, moment), ...liveBody(look, card, Math.min(most, outputLines))];
 }
 
 function titleLine(look: Look, card: ToolCard, moment: Moment | undefined): string {
@@ -50,6 +56,9 @@ function stateOf(phase: CardPhase): string | undefined {
       return 'may it run?';
     case 'failed':
       return 'failed';
+    case 'stopped':
+      return 'stopped';
+    case 'unstarted':
     case 'rejected':
       return 'not run';
     case 'lost':
@@ -74,6 +83,9 @@ function markOf(look: Look, phase: CardPhase, frame = '•'): string {
     case 'failed':
     case 'lost':
       return inTone(look, 'bad', '✗');
+    case 'stopped':
+      return inTone(look, 'mark', '■');
+    case 'unstarted':
     case 'rejected':
       return inTone(look, 'mark', '✗');
     case 'asking':
@@ -86,17 +98,22 @@ function markOf(look: Look, phase: CardPhase, frame = '•'): string {
   }
 }
 
-function liveBody(look: Look, { phase, output, draft }: ToolCard): readonly string[] {
+function liveBody(look: Look, { phase, output, draft }: ToolCard, most: number): readonly string[] {
   const dim = (lines: readonly string[]) =>
     clippedLines(look, lines, margin).map((line) => inTone(look, 'dim', line));
-  if (phase === 'writing') return draft.tail === '' ? [] : dim(draftEnd(draft.tail));
+  if (phase === 'writing') return dim(draftEnd(draft));
   if (phase !== 'running') return [];
-  const { lines, above } = lastLines(output, outputLines);
+  if (most <= 0) return [];
+  const { lines, above } = lastLines(output, most);
   return dim(above === 0 ? lines : [`… ${count(above, 'line')} above`, ...lines]);
 }
 
-/** The last of the arguments, where they are long: mostly a file's content, with its line breaks. */
-function draftEnd(tail: string): readonly string[] {
-  const text = tail.replaceAll('\\n', '\n').replaceAll('\\t', '  ').replaceAll('\\"', '"');
-  return text.split('\n').slice(-draftLines);
+/** The last of the arguments, where there is more than the title says: mostly a file's content. */
+function draftEnd(draft: ArgumentsDraft): readonly string[] {
+  const { tail } = draft;
+  const text =
+    tail === ''
+      ? (draftedText(draft) ?? '')
+      : tail.replaceAll('\\n', '\n').replaceAll('\\t', '  ').replaceAll('\\"', '"');
+  return text === '' ? [] : text.split('\n').slice(-draftLines);
 }

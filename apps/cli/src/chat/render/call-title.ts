@@ -8,8 +8,19 @@ export function callTitle({ name, summary, input, draft }: ToolCard): string {
   const known = input ?? draftValue(draft);
   const subject = subjectOf(known);
   if (name === 'bash' && subject !== undefined) return `$ ${subject}`;
-  return subject === undefined ? name : `${name} ${subject}`;
+  const verb = verbs.get(name) ?? name;
+  return subject === undefined ? verb : `${verb} ${subject}`;
 }
+
+/** As those tools say it themselves when they begin. */
+const verbs: ReadonlyMap<string, string> = new Map([
+  ['read', 'Read'],
+  ['ls', 'List'],
+  ['grep', 'Search for'],
+  ['glob', 'Find files'],
+  ['edit', 'Edit'],
+  ['write', 'Write'],
+]);
 
 /** As much of the arguments as is there. Looked at, never run. */
 function draftValue({ head }: ArgumentsDraft): JsonValue | undefined {
@@ -18,8 +29,22 @@ function draftValue({ head }: ArgumentsDraft): JsonValue | undefined {
   return json.value;
 }
 
+/** The text that is being written, where it is not what the title says. */
+export function draftedText(draft: ArgumentsDraft): string | undefined {
+  const value = draftValue(draft);
+  const last = lastText(value);
+  return last === subjectOf(value) ? undefined : last;
+}
+
+function lastText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null
+    ? lastText(Object.values(value).at(-1))
+    : undefined;
+}
+
 /** What tools are mostly about, the most telling first. */
-const subjects = ['command', 'path', 'pattern', 'query', 'url', 'question', 'task', 'name'];
+const subjects = ['command', 'pattern', 'path', 'query', 'url', 'question', 'task', 'name'];
 
 function subjectOf(input: JsonValue | undefined): string | undefined {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined;

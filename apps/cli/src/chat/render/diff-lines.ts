@@ -1,10 +1,14 @@
 import type { JsonValue } from '@millrace/core';
+import { cellWidth } from '../../text/cells/cell-width.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import type { Look } from './look.ts';
 
-/** A unified diff in colours, in lines that fit. */
+/** A unified diff in colours, in lines that fit. Where its first part begins, the numbers of its lines say. */
 export function diffLines({ width, theme }: Look, diff: string): readonly string[] {
-  return diffToAnsi(diff, { width: Math.max(1, width), theme }).split('\n');
+  const room = Math.max(1, width);
+  const lines = diffToAnsi(diff, { width: room, theme }).split('\n');
+  const [first = ''] = diff.split('\n', 1);
+  return first.startsWith('@@') ? lines.slice(Math.ceil(cellWidth(first) / room)) : lines;
 }
 
 /** What an edit or a write is about to change, as far as its input says: as a diff without its surroundings. */

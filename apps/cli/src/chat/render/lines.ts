@@ -36,3 +36,13 @@ export function fitted({ width }: Look, lines: readonly string[]): readonly stri
     cellWidth(line) > width ? clipCells(line, Math.max(1, width)) : line,
   );
 }
+
+/** The end of a line of anybody's text: of a path, the end says most. */
+export function clippedStart(text: string, cells: number): string {
+  const line = expandTabs(printableLine(text.replace(/\s*\n\s*/g, ' ⏎ ')));
+  if (cellWidth(line) <= cells) return line;
+  const characters = [...line];
+  while (characters.length > 0 && cellWidth(characters.join('')) >= Math.max(1, cells))
+    characters.splice(0, Math.max(1, Math.ceil((characters.length - cells) / 2)));
+  return `…${characters.join('')}`;
+}

@@ -1,9 +1,11 @@
+import type { ToolCallId } from '@millrace/core';
+import type { Block } from '../state/block.ts';
 import type { ChatState } from '../state/chat-state.ts';
 import type { Entry, ThoughtEntry } from '../state/entry.ts';
 import { isOver } from '../state/tool-card.ts';
-import { duration } from './amounts.ts';
-import { blockLines, thoughtLines } from './block-lines.ts';
+import { blockLines, isApart, thoughtLines } from './block-lines.ts';
 import { finishedCall, liveCall, type Moment } from './call-lines.ts';
+import { crowded } from './crowded.ts';
 import { fitted } from './lines.ts';
 import { inTone, type Look } from './look.ts';
 import type { Printer } from './printer.ts';
@@ -16,7 +18,9 @@ export interface LiveOptions {
   readonly room: number;
   readonly moment: Moment;
   /** Knows what of an answer is printed already. */
-  readonly printer: Pick<Printer, 'preview' | 'continues'>;
+  readonly printer: Pick<Printer, 'preview' | 'isApart'>;
+  /** A call that is asked about, and shown there. */
+  readonly askedId?: ToolCallId | undefined;
 }
 
 /**
@@ -26,41 +30,61 @@ export interface LiveOptions {
 export function liveLines(
   look: Look,
   { entries }: ChatState,
-  { room, moment, printer }: LiveOptions,
+  { room, moment, printer, askedId }: LiveOptions,
 ): readonly string[] {
   if (room <= 0) return [];
-  const lines: string[] = [];
+  const others = entries.filter((entry) => entry.kind !== 'call' || entry.card.id !== askedId);
+  const { shown, folded } = crowded(others);
+  const running = shown.filter((entry) => entry.kind === 'call' && !isOver(entry.card)).length;
+  // Each of those that run is seen, rather than all of what one of them prints.
+  const most = running < 2 ? room : Math.floor((room - folded.length) / running) - 1;
+  const lines: string[] = folded.map((text) => inTone(look, 'dim', text));
   // From the end, so that what nobody will see is not drawn.
-  for (const [index, entry] of [...entries.entries()].reverse()) {
+  for (const [index, entry] of [...shown.entries()].reverse()) {
     if (lines.length >= room) break;
-    const own = entryLines(look, entry, { room, moment, printer });
-    const isApart = lines.length > 0 && own.length > 0 && !isCompact(entry, entries[index + 1]);
-    lines.unshift(...own, ...(isApart ? [''] : []));
+    const own = entryLines(look, entry, { room, moment, printer }, most);
+    const next = shown[index + 1];
+    const isSpaced = lines.length > 0 && own.length > 0 && next !== undefined;
+    const gap = isSpaced && isApart(becomes(entry), becomes(next)) ? [''] : [];
+    lines.unshift(...own, ...gap);
   }
-  const [first] = entries;
-  const goesOn = first?.kind === 'text' && printer.continues(first);
-  const isSpaced = goesOn || lines.length === 0 || lines[0] === '';
-  return fitted(look, (isSpaced ? lines : ['', ...lines]).slice(-room));
+  const [first] = others;
+  if (first === undefined || lines.length === 0) return [];
+  const isSpaced = lines[0] !== '' && printer.isApart(becomes(first));
+  return fitted(look, (isSpaced ? ['', ...lines] : lines).slice(-room));
 }
 
-function isCompact(entry: Entry, next: Entry | undefined): boolean {
-  return entry.kind === 'call' && next?.kind === 'call';
+/** What it will be printed as, so that nothing moves when it is. */
+function becomes(entry: Entry): Block {
+  switch (entry.kind) {
+    case 'text':
+      return { type: 'answer', partId: entry.partId, passages: [] };
+    case 'thought':
+      return { type: 'thought', text: entry.text, form: entry.form, tookMs: 0 };
+    case 'call':
+      return { type: 'call', card: entry.card };
+    case 'said':
+      return { type: 'said', text: entry.text, author: entry.author };
+    case 'note':
+      return entry.block;
+  }
 }
 
 function entryLines(
   look: Look,
   entry: Entry,
   { room, moment, printer }: LiveOptions,
+  most: number,
 ): readonly string[] {
   switch (entry.kind) {
     case 'text':
       return printer.preview(look, entry).slice(-room);
     case 'thought':
-      return thinking(look, entry, room, moment);
+      return thinking(look, entry, room);
     case 'call':
       return isOver(entry.card)
         ? finishedCall(look, entry.card)
-        : liveCall(look, entry.card, moment);
+        : liveCall(look, entry.card, moment, most);
     case 'said':
       return blockLines(look, { type: 'said', text: entry.text, author: entry.author });
     case 'note':
@@ -68,14 +92,9 @@ function entryLines(
   }
 }
 
-function thinking(
-  look: Look,
-  { text, startedAt, finishedAt }: ThoughtEntry,
-  room: number,
-  { now }: Moment,
-): readonly string[] {
-  const took = duration((finishedAt ?? now) - startedAt);
-  const head = inTone(look, 'dim', `∴ thinking · ${took}`);
+/** For how long is said below, with what goes on. */
+function thinking(look: Look, { text }: ThoughtEntry, room: number): readonly string[] {
+  const head = inTone(look, 'dim', '∴ thinking');
   const kept = look.isUnfolded ? room - 1 : Math.min(foldedLines, room - 1);
   // Far more than fits, so that a long thought costs no more than a short one.
   const end = text.slice(-Math.max(1, kept) * look.width * 2);

@@ -14,7 +14,7 @@ export class Printer {
   print(look: Look, blocks: readonly Block[]): readonly string[] {
     return blocks.flatMap((block) => {
       const lines = this.#linesOf(look, block);
-      const apart = isApart(this.#before, block) ? [''] : [];
+      const apart = this.isApart(block) ? [''] : [];
       this.#before = block;
       return [...apart, ...fitted(look, lines)];
     });
@@ -25,9 +25,9 @@ export class Printer {
     return this.#rendererOf(look, partId, false).preview([...ready, ...stream.tail], look.width);
   }
 
-  /** Something of it was printed last: what comes goes right below. */
-  continues({ partId }: TextEntry): boolean {
-    return this.#before?.type === 'answer' && this.#before.partId === partId;
+  /** Whether an empty line comes between this and what was printed last. */
+  isApart(block: Block): boolean {
+    return isApart(this.#before, block);
   }
 
   #linesOf(look: Look, block: Block): readonly string[] {

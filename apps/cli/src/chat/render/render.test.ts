@@ -83,10 +83,31 @@ test('what is asked fits into the room it has, and the choices come first', () =
       const lines = askLines(look(columns), ask, listOf(ask), room);
       expect(lines.length).toBeLessThanOrEqual(room);
       for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
-      if (room >= 6 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
+      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
     }),
   );
-  expect(askLines(look(60), ask, listOf(ask), 40).join('\n')).toContain('- a');
+  const lines = askLines(look(60), ask, listOf(ask), 40);
+  expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  │ - a', '  │ - b']);
+});
+
+test.each([
+  ['edit', { path: 'a.ts', edits: [] }, 'Edit a.ts?'],
+  ['read', { path: '/etc/x' }, 'Read /etc/x?'],
+  ['bash', { command: 'make' }, 'Run `make`?'],
+  ['bash', {}, 'May bash run?'],
+  ['note', { path: 'a.ts' }, 'May note run?'],
+  ['toString', { path: 'a.ts' }, 'May toString run?'],
+  ['write', undefined, 'May write run?'],
+])('of %s with %o it is asked: %s%s', (name, input, title) => {
+  const about = {
+    session: sessionId('s'),
+    id: toolCallId('c'),
+    reason: undefined,
+    rule: undefined,
+  };
+  const approval = { ...about, name, input, isAnswered: false };
+  const ask: Ask = { type: 'approval', isChild: false, others: 0, approval };
+  expect(askLines(look(60), ask, listOf(ask), 40)[0]).toBe(`? ${title}`);
 });
 
 describe('a call', () => {
@@ -101,7 +122,7 @@ describe('a call', () => {
       card('edit', { summary: 'Edit a.ts (1 change)', result: edited }),
     );
     expect(lines[0]).toBe('✓ Edit a.ts (1 change)  +1 −1');
-    expect(lines.join('\n')).toMatch(/- old\n.*\+ new/);
+    expect(lines.slice(1)).toEqual(['  │ 1 - old', '  │ 1 + new', '  │ 2   same']);
     const painted = finishedCall(
       look(60, colorTheme),
       card('edit', { summary: 'Edit', result: edited }),
@@ -119,11 +140,20 @@ describe('a call', () => {
     expect(lines.join('\n')).toMatch(/\+ one\n.*\+ two/);
   });
 
-  test('that printed much shows how much more there is', () => {
+  test('that printed much shows how much more there is; of a command the end', () => {
     const much = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n');
     const lines = finishedCall(look(60), card('bash', { summary: 'make', result: result(much) }));
     expect(lines[0]).toBe('✓ $ make');
-    expect(lines.at(-1)).toContain('… 24 more lines');
+    expect(lines[1]).toContain('… 24 lines above');
+    expect(lines.at(-1)).toContain('line 29');
+    const other = finishedCall(look(60), card('other', { summary: 'x', result: result(much) }));
+    expect(other[1]).toContain('line 0');
+    expect(other.at(-1)).toContain('… 24 more lines');
+  });
+
+  test('that somebody stopped says so', () => {
+    const [line] = finishedCall(look(60), card('bash', { summary: 'make', phase: 'stopped' }));
+    expect(line).toBe('■ $ make  stopped');
   });
 
   test('that failed shows the error', () => {
@@ -141,7 +171,24 @@ describe('a call', () => {
       now: 0,
       frame: '*',
     });
-    expect(lines).toEqual(['* write src/a.ts', '  │ ', '  │ two', '  │ three']);
+    expect(lines).toEqual(['* Write src/a.ts', '  │ ', '  │ two', '  │ three']);
+  });
+
+  test.each([
+    ['write', '{"pa', ['* Write']],
+    ['write', '{"path":"a.ts","content":"one\\ntwo', ['* Write a.ts', '  │ one', '  │ two']],
+    [
+      'edit',
+      '{"path":"a.ts","edits":[{"old_text":"a","new_text":"b\\nc',
+      ['* Edit a.ts', '  │ b', '  │ c'],
+    ],
+    ['bash', '{"command":"make', ['* $ make']],
+    ['grep', '{"pattern":"x","path":"src', ['* Search for x', '  │ src']],
+    ['constructor', '{"a":"x', ['* constructor x']],
+  ])('that is being written shows the end of what is: %s %s', (name, head, lines) => {
+    const draft = { head, tail: '', length: head.length };
+    const moment = { now: 0, frame: '*' };
+    expect(liveCall(look(60), card(name, { phase: 'writing', draft }), moment)).toEqual(lines);
   });
 
   test('that runs shows the last of what it prints, and for how long', () => {
@@ -179,6 +226,8 @@ test('the status line has as many numbers as fit', () => {
   expect(statusLine(look(120), status)).toBe(
     'big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
   );
+  const quick = { ...status, numbers: { ...numbers, firstTokenMs: 3 } };
+  expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
   expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
   expect(statusLine(look(5), status)).toBe('big/…');
   expect(statusLine(look(80), { ...status, holder: 'somebody' })).toContain('somebody drives');

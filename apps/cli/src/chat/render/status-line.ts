@@ -31,7 +31,7 @@ function statusParts({ chosen, numbers, holder }: Status): readonly string[] {
   const used =
     input + output > 0 ? `${about}${tokens(input)} in, ${tokens(output)} out` : undefined;
   const cost = costs.length > 0 ? money(costs) : undefined;
-  const first = firstTokenMs === undefined ? undefined : `first token ${duration(firstTokenMs)}`;
+  const first = firstTokenMs === undefined ? undefined : `first token ${shortest(firstTokenMs)}`;
   const speed =
     tokensPerSecond === undefined ? undefined : `${Math.round(tokensPerSecond)} tokens/s`;
   const parts = [
@@ -39,6 +39,11 @@ function statusParts({ chosen, numbers, holder }: Status): readonly string[] {
     ...[contextPart(chosen.contextTokens, numbers.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);
+}
+
+/** Nothing takes no time. */
+function shortest(ms: number): string {
+  return ms < 50 ? '< 0.1 s' : duration(ms);
 }
 
 function contextPart(size: number | undefined, used: number | undefined): string | undefined {

@@ -1,11 +1,11 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
-import type { AgentEvent, Item, JsonObject, SessionId } from '@millrace/core';
+import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
 import type { BuiltAgent } from '../../agent/built-agent.ts';
 import { userItem } from '../../store/user-item.ts';
 import { type Block, note } from '../state/block.ts';
 import type { ChatState } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
+import type { PendingApproval, QueuedMessage } from '../state/pending.ts';
 import { type Driving, driverOf } from './driver-of.ts';
 import { Lookout } from './lookout.ts';
 import type { PrintedBefore } from './printed-before.ts';
@@ -16,6 +16,7 @@ import {
   denyCommand,
   messageCommand,
 } from './steering-commands.ts';
+import { Withdrawals } from './withdrawals.ts';
 
 export interface ConversationOptions {
   readonly log: Log;
@@ -30,6 +31,8 @@ export interface ConversationOptions {
   readonly print: (blocks: readonly Block[]) => void;
   /** What is shown live may have changed. */
   readonly onChange: () => void;
+  /** What was said and nobody will hear: back to where it was typed. */
+  readonly putBack: (text: string) => void;
 }
 
 /** Who is told to have answered. */
@@ -46,8 +49,13 @@ export class Conversation {
   readonly #lookout: Lookout;
   /** Messages that were left for whoever drives. */
   readonly #left = new Set<string>();
+  readonly #withdrawals = new Withdrawals();
   /** The run that this process drives. */
   #run: Run | undefined;
+  /** One that it drove until nothing more could be written: nobody goes on with it. */
+  #brokenRun: RunId | undefined;
+  /** What began the run, until that is on the log. */
+  #unsaid: string | undefined;
   #holder: string | undefined;
   #isOver = false;
 
@@ -68,7 +76,7 @@ export class Conversation {
 
   /** A run goes on, here or elsewhere. */
   get isBusy(): boolean {
-    return this.#run !== undefined || this.state.run !== undefined;
+    return this.#run !== undefined || this.#isOpen;
   }
 
   /** Who drives it, where that is not us. */
@@ -108,8 +116,21 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
+    if (!this.isBusy) return;
+    await this.#withdrawAll().catch((error: unknown) => this.#tell(error));
     if (this.#run !== undefined) return this.#run.abort();
-    if (this.state.run !== undefined) await this.#submit(this.session, { type: 'abort' });
+    if (this.#isOpen) await this.#submit(this.session, { type: 'abort' });
+  }
+
+  /** Something that was said waits, and can be had back. */
+  get hasQueued(): boolean {
+    return this.#lastQueued !== undefined;
+  }
+
+  /** The last thing that was said and is not heard yet goes back to where it was typed. */
+  async takeBack(): Promise<void> {
+    const last = this.#lastQueued;
+    if (last !== undefined) await this.#withdraw(last);
   }
 
   async approve({ session, id }: PendingApproval, how: Approving = {}): Promise<void> {
@@ -122,12 +143,28 @@ export class Conversation {
     this.#goOnParked();
   }
 
+  /** Tries again what failed, with nothing new said; false where nothing did. */
+  retry(): boolean {
+    if (!this.canRetry) return false;
+    this.#resume();
+    return true;
+  }
+
+  get canRetry(): boolean {
+    return !this.isBusy && this.state.hasFailed && this.holder === undefined;
+  }
+
+  /** What was allowed for the session is asked about again. */
+  async revoke(rule: string): Promise<void> {
+    await this.#submit(this.session, { type: 'revoke', rule });
+  }
+
   /** Has what was said long ago summarised. */
   async compact(): Promise<void> {
     if (this.#run !== undefined) return this.#run.compact();
     await this.#submit(this.session, { type: 'compact' });
-    if (this.state.run === undefined) this.#resume();
-    else this.#lookout.start();
+    if (this.#isOpen) this.#lookout.start();
+    else this.#resume();
   }
 
   /** Stops following. A run that this process drives is stopped first, and its end waited for. */
@@ -142,6 +179,36 @@ export class Conversation {
     this.#view.close();
   }
 
+  /** A run has begun and not ended, and somebody may drive it. */
+  get #isOpen(): boolean {
+    const { run } = this.state;
+    return run !== undefined && run.id !== this.#brokenRun;
+  }
+
+  get #lastQueued(): QueuedMessage | undefined {
+    return this.state.queued.findLast(({ key }) => !this.#withdrawals.has(key));
+  }
+
+  /** The last one first, so that what is put back stands in the order in which it was said. */
+  async #withdrawAll(): Promise<void> {
+    for (const message of this.state.queued.toReversed())
+      if (!this.#withdrawals.has(message.key)) await this.#withdraw(message);
+  }
+
+  async #withdraw(message: QueuedMessage): Promise<void> {
+    const by = this.#options.newKey();
+    this.#withdrawals.add(by, message);
+    const command = { type: 'withdraw', key: message.key };
+    await this.#options.log.submit(this.session, command, by).catch((error: unknown) => {
+      this.#withdrawals.delete(by);
+      throw error;
+    });
+    if (this.isBusy) return;
+    // Nobody is there to hear it, and whoever comes hears of this first.
+    this.#withdrawals.delete(by);
+    this.#options.putBack(message.text);
+  }
+
   /** A run has begun and not ended, or waits for somebody. What only waits in the queue was left there. */
   get #isCutShort(): boolean {
     return this.state.run !== undefined || this.state.approvals.length > 0;
@@ -149,22 +216,28 @@ export class Conversation {
 
   /** What a script had left to be decided goes on when it is. */
   #goOnParked(): void {
-    if (this.#run === undefined && this.state.run === undefined) this.#resume();
+    if (!this.isBusy) this.#resume();
   }
 
   async #say(text: string, when: 'steer' | 'follow_up'): Promise<void> {
     const item = userItem([text], { cwd: this.#options.cwd });
-    const run = this.#run;
-    if (run !== undefined) {
-      const said = when === 'steer' ? run.steer(item) : run.followUp(item);
-      return said.catch(async (error: unknown) => {
-        if (!(error instanceof AgentError) || error.code !== 'run_over') throw error;
-        await run.result;
-        this.#begin(item);
-      });
+    try {
+      if (this.#run !== undefined) await this.#sayTo(this.#run, item, when);
+      else if (this.#isOpen) await this.#leaveMessage(item, when);
+      else this.#begin(item);
+    } catch (error) {
+      this.#options.putBack(text);
+      throw error;
     }
-    if (this.state.run === undefined) return this.#begin(item);
-    await this.#leaveMessage(item, when);
+  }
+
+  async #sayTo(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {
+    const said = when === 'steer' ? run.steer(item) : run.followUp(item);
+    await said.catch(async (error: unknown) => {
+      if (!(error instanceof AgentError) || error.code !== 'run_over') throw error;
+      await run.result;
+      this.#begin(item);
+    });
   }
 
   /** For whoever drives. */
@@ -185,6 +258,8 @@ export class Conversation {
 
   #drive(run: Run, item: Item | undefined): void {
     this.#run = run;
+    this.#brokenRun = undefined;
+    this.#unsaid = item && textOf(item);
     this.#holder = undefined;
     this.#options.onChange();
     if (!this.#view.isFollowing) this.#followFrom(run);
@@ -202,7 +277,19 @@ export class Conversation {
       if (!this.#view.isFollowing) this.#view.follow();
       if (item !== undefined) await this.#leaveMessage(item, 'follow_up');
       else this.#lookout.start();
-    } else if (cause instanceof LogError || cause instanceof AgentError) this.#tell(cause);
+    } else if (cause instanceof LogError || cause instanceof AgentError) this.#breakOff(run, cause);
+  }
+
+  /** Nothing more could be written. What is on the log is kept, and goes on when something is said. */
+  #breakOff(run: Run, cause: Error): void {
+    const text = this.#unsaid;
+    this.#brokenRun = this.state.run?.id ?? run.id;
+    this.#unsaid = undefined;
+    this.#tell(cause);
+    const way = '■ stopped, and kept as it is. Say more to go on, when that is mended.';
+    if (this.state.run !== undefined) this.#options.print([note('mark', way)]);
+    if (text !== undefined) this.#options.putBack(text);
+    this.#options.onChange();
   }
 
   /** A session that is new is there when its first run has said something. */
@@ -217,9 +304,15 @@ export class Conversation {
     follow().catch((error: unknown) => this.#tell(error));
   }
 
-  #hear({ type }: AgentEvent): void {
+  #hear(event: AgentEvent): void {
+    const { type } = event;
+    if (type === 'item_started' && event.kind === 'user') this.#unsaid = undefined;
+    const back = this.#withdrawals.hear(event);
+    if (back !== undefined) this.#options.putBack(back);
     // Whoever stops it does not want it to go on with what was left to say.
     if (type === 'aborted') this.#left.clear();
+    // Whoever drove it does so no more, though it may take a while to be seen.
+    if (type === 'run_finished') this.#holder = undefined;
     // Somebody else begins: it is looked who that is.
     if (type === 'run_started' && this.#run === undefined) this.#lookout.start();
   }
@@ -236,7 +329,7 @@ export class Conversation {
     this.#holder = holder;
     this.#options.onChange();
     if (holder !== undefined || !hasWork) return holder !== undefined;
-    if (this.state.run !== undefined) {
+    if (this.#isOpen) {
       const text = '↻ whoever worked on this session is gone: it goes on here';
       this.#options.print([note('mark', text)]);
       this.#resume();
@@ -250,4 +343,8 @@ export class Conversation {
     const text = error instanceof Error ? error.message : String(error);
     this.#options.print([note('bad', `✗ ${text}`)]);
   }
+}
+
+function textOf({ parts }: Item): string {
+  return parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n');
 }

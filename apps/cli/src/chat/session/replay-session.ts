@@ -23,6 +23,8 @@ export class ReplaySession {
   readonly #options: ReplayingOptions;
   readonly #stop = new AbortController();
   #state: ChatState;
+  /** When the last thing happened: then, and now. */
+  #last: { readonly thenMs: number; readonly nowMs: number } | undefined;
 
   constructor(options: ReplayingOptions) {
     this.#options = options;
@@ -31,6 +33,13 @@ export class ReplaySession {
 
   get state(): ChatState {
     return this.#state;
+  }
+
+  /** What time it was then, so that what took its time is told to have. */
+  get now(): number {
+    const { clock, speed } = this.#options;
+    if (this.#last === undefined) return clock.now();
+    return this.#last.thenMs + (clock.now() - this.#last.nowMs) * speed;
   }
 
   /** Resolves when all was shown, or it was stopped: then it says so. */
@@ -43,6 +52,7 @@ export class ReplaySession {
       if (lastMs !== undefined && time > lastMs) await this.#pause(time - lastMs);
       if (this.#stop.signal.aborted) return 'stopped';
       lastMs = time;
+      this.#last = { thenMs: time, nowMs: this.#options.clock.now() };
       const events: AgentEvent[] = [];
       const batch = { after: folder.state.through, through: offset, records: [record] };
       folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
@@ -58,11 +68,7 @@ export class ReplaySession {
   #tell(events: readonly AgentEvent[]): void {
     const { print, onChange } = this.#options;
     for (const event of events) {
-      // What happens now happens now, so that times count from here.
-      const { state, blocks } = foldChat(this.#state, {
-        ...event,
-        time: this.#options.clock.now(),
-      });
+      const { state, blocks } = foldChat(this.#state, event);
       this.#state = state;
       if (blocks.length > 0) print(blocks);
     }

@@ -1,5 +1,6 @@
 import type { PartId, ReasoningForm } from '@millrace/core';
 import type { Block as Passage } from '../../text/markdown/block.ts';
+import type { Ask } from '../ask/ask.ts';
 import type { ToolCard } from './tool-card.ts';
 
 /** What is printed once, into the scrollback, and never again. How wide the terminal is decides its lines. */
@@ -17,6 +18,8 @@ export type Block =
       readonly tookMs: number;
     }
   | { readonly type: 'call'; readonly card: ToolCard }
+  /** All of what somebody is asked about. */
+  | { readonly type: 'asked'; readonly ask: Extract<Ask, { readonly type: 'approval' }> }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
   /** A name and what there is to say about it, a row each. */
   | { readonly type: 'rows'; readonly rows: readonly Row[] };

@@ -88,7 +88,7 @@ test('what an attempt had said is dropped where it was not printed, and said not
   await agentOf([cut('Half an ans', 2), 'All of it.']).run('Go', { session }).result;
   expect((await toldOf()).printed).toEqual([
     '> Go',
-    'note: ↻ tried again: truncated_stream',
+    'note: ↻ the answer broke off',
     'answer: All of it.',
   ]);
   const other = sessionId('other');
@@ -96,7 +96,7 @@ test('what an attempt had said is dropped where it was not printed, and said not
   expect((await toldOf(other)).printed).toEqual([
     '> Go',
     'answer: Said.',
-    'note: ↻ tried again: truncated_stream. What it had said above does not count',
+    'note: ↻ the answer broke off. What it had said above does not count',
     'answer: All of it.',
   ]);
 });
@@ -277,4 +277,53 @@ test('what is open stays small, however much streams', async () => {
     return state.entries.length + (entry?.kind === 'text' ? entry.ready.length : 0);
   });
   expect(Math.max(...lengths)).toBeLessThanOrEqual(2);
+});
+
+test('many calls that were not run because somebody stopped it are one line', async () => {
+  const gate = Promise.withResolvers<void>();
+  const wait = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({}) },
+    execute: async (_, { signal }) => {
+      gate.resolve();
+      return new Promise<string>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    },
+  });
+  const note = defineTool({
+    ...{ name: 'note', description: 'Notes', input: z.object({}) },
+    execute: async () => 'noted',
+  });
+  const asked = Array.from({ length: 28 }, (_, at) => call(`n${at}`, 'note', {}));
+  const agent = agentOf([{ content: { parts: [call('w', 'wait', {}), ...asked] } }], {
+    tools: [wait, note],
+    approve: ({ call: { name } }) => (name === 'wait' ? 'allow' : 'ask'),
+  });
+  const run = agent.run('Go', { session });
+  await gate.promise;
+  for await (const event of run.events) if (event.type === 'approval_asked') break;
+  await run.abort();
+  await run.result;
+  const { printed } = await toldOf();
+  expect(printed).toEqual([
+    '> Go',
+    expect.stringMatching(/^call: wait stopped/),
+    'note: ✗ 28 calls were not run',
+    'note: ■ stopped',
+  ]);
+});
+
+test('an answer without a word is told', async () => {
+  await agentOf(['']).run('Go', { session }).result;
+  expect((await toldOf()).printed).toEqual(['> Go', 'note: (the model said nothing)']);
+});
+
+test('a request that is too long, and cannot be made shorter, is told at the end', async () => {
+  const fault = { type: 'error', after: 0, error: 'context_overflow' } as const;
+  await agentOf([{ content: { parts: ['x'] }, fault }]).run('Go', { session }).result;
+  const { printed, steps } = await toldOf();
+  expect(printed.filter((line) => line.startsWith('note: ✗'))).toHaveLength(1);
+  const held = steps.filter(({ state }) => state.overflow !== undefined);
+  expect(held.length).toBeGreaterThan(0);
+  for (const { state } of held) expect(state.run).toBeDefined();
 });

@@ -1,4 +1,12 @@
-import type { AgentEvent, ItemId, ItemKind, PartId, SessionId } from '@millrace/core';
+import type {
+  AgentEvent,
+  ItemId,
+  ItemKind,
+  PartId,
+  RunId,
+  SessionId,
+  ToolCallId,
+} from '@millrace/core';
 import type { Block } from './block.ts';
 import { drain } from './drain.ts';
 import type { Entry } from './entry.ts';
@@ -19,9 +27,13 @@ export interface ChatState {
   readonly entries: readonly Entry[];
   readonly approvals: readonly PendingApproval[];
   readonly queued: readonly QueuedMessage[];
-  readonly run: { readonly startedAt: number } | undefined;
+  /** The rules by which something is allowed in this session without being asked about. */
+  readonly standing: readonly string[];
+  readonly run: { readonly id: RunId; readonly startedAt: number } | undefined;
   /** The next try, and why there is one. */
-  readonly retry: { readonly at: number; readonly problem: string } | undefined;
+  readonly retry: NextTry | undefined;
+  /** The last run ended with an error: it can be tried again. */
+  readonly hasFailed: boolean;
   /** Somebody said stop, and it has not stopped yet. */
   readonly isStopping: boolean;
   /** A turn that is no part of the conversation: a summary is made. */
@@ -33,8 +45,20 @@ export interface ChatState {
   readonly items: ReadonlyMap<ItemId, ItemKind>;
   /** Parts of the open turn of which something is printed: should they be taken back, that has to be said. */
   readonly printed: ReadonlySet<PartId>;
+  /** Calls of the open turn that are printed: nothing more is to be said of them. */
+  readonly printedCalls: ReadonlySet<ToolCallId>;
   /** How the last turn ended was said. */
   readonly isEndTold: boolean;
+  /** The last request was too long. It may be made shorter: until that is known, nothing is said of it. */
+  readonly overflow: string | undefined;
+}
+
+export interface NextTry {
+  readonly at: number;
+  readonly problem: string;
+  /** Which one it is, and of how many. */
+  readonly attempt: number;
+  readonly most: number;
 }
 
 export interface ChatStep {
@@ -45,9 +69,16 @@ export interface ChatStep {
 
 export function emptyChat(session: SessionId): ChatState {
   return {
-    ...{ session, entries: [], approvals: [], queued: [], run: undefined },
-    ...{ retry: undefined, isStopping: false, isAside: false, lastThought: undefined },
+    ...{ session, entries: [], approvals: [], queued: [], standing: [], run: undefined },
+    ...{
+      retry: undefined,
+      hasFailed: false,
+      isStopping: false,
+      isAside: false,
+      lastThought: undefined,
+    },
     ...{ numbers: noNumbers, items: new Map(), printed: new Set(), isEndTold: false },
+    ...{ printedCalls: new Set(), overflow: undefined },
   };
 }
 
@@ -58,7 +89,10 @@ export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
   const { entries, blocks, parts } = drain(next.entries);
   if (entries === next.entries) return { state: next, blocks };
   const printed = parts.length === 0 ? next.printed : new Set([...next.printed, ...parts]);
+  const calls = blocks.flatMap((block) => (block.type === 'call' ? block.card.id : []));
+  const printedCalls =
+    calls.length === 0 ? next.printedCalls : new Set([...next.printedCalls, ...calls]);
   const thought = blocks.findLast((block) => block.type === 'thought');
   const lastThought = thought?.text ?? next.lastThought;
-  return { state: { ...next, entries, printed, lastThought }, blocks };
+  return { state: { ...next, entries, printed, printedCalls, lastThought }, blocks };
 }

@@ -3,7 +3,7 @@ import { appendArguments } from './arguments-draft.ts';
 import type { ChatState } from './chat-state.ts';
 import { callEntry, replaceEntry, withEntry } from './entries.ts';
 import type { EventOf } from './event-of.ts';
-import { addLength } from './numbers.ts';
+import { addLength, beginPart } from './numbers.ts';
 import { appendTail } from './tail.ts';
 import * as tool from './tool-card.ts';
 
@@ -39,10 +39,7 @@ export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
     case 'tool_execution_finished':
       return finish(state, event);
     case 'tool_call_rejected':
-      return withoutApproval(
-        change(orNew(state, event), event, (card) => tool.rejected(card, event)),
-        event,
-      );
+      return withoutApproval(reject(state, event), event);
     default:
       return state;
   }
@@ -58,12 +55,24 @@ function change(
   return replaceEntry(state, entry, { ...entry, card: make(entry.card) });
 }
 
+/** Those that were not run because all was to stop are told together, when their turn is over. */
+function reject(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
+  // One that ran has said what became of it.
+  if (state.printedCalls.has(event.id)) return state;
+  const known = orNew(state, event);
+  const entry = callEntry(known, event.id);
+  if (entry === undefined || tool.isOver(entry.card)) return state;
+  const isLoose = entry.isLoose || event.code === 'aborted';
+  return replaceEntry(known, entry, { ...entry, isLoose, card: tool.rejected(entry.card, event) });
+}
+
 function start(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
-  const { id, name, partId, turn, attempt, itemId } = event;
+  const { id, name, partId, turn, attempt, itemId, time } = event;
   // A summary has no tools, whatever its model thinks.
   if (state.items.get(itemId) === 'context') return state;
   const card = tool.newCard(id, name, 'writing');
-  return withEntry(state, { kind: 'call', at: { turn, attempt }, partId, card, isLoose: false });
+  const begun = { ...state, numbers: beginPart(state.numbers, time) };
+  return withEntry(begun, { kind: 'call', at: { turn, attempt }, partId, card, isLoose: false });
 }
 
 /** A call that the model made before what is known here: in a turn that was settled, or before a restart. */
@@ -91,7 +100,17 @@ function answer(state: ChatState, event: EventOf<'approval_answered'>): ChatStat
     phase: 'ready',
     ...(input !== undefined && { input }),
   }));
-  return withoutApproval(changed, event);
+  return withoutApproval({ ...changed, standing: withStanding(changed, event) }, event);
+}
+
+/** An answer for the session counts for all that is asked about by its rule. */
+function withStanding(
+  { approvals, standing }: ChatState,
+  { id, decision, until }: EventOf<'approval_answered'>,
+): ChatState['standing'] {
+  const rule = approvals.find((one) => one.id === id)?.rule;
+  const lasts = decision === 'allow' && until === 'session' && rule !== undefined;
+  return lasts ? [...standing.filter((one) => one !== rule), rule] : standing;
 }
 
 function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatState {
@@ -106,7 +125,7 @@ function execute(state: ChatState, event: EventOf<'tool_execution_started'>): Ch
 /** What does not count is not shown as a result; its card goes with its attempt. */
 function finish(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
   if (event.outcome !== 'discarded')
-    return change(state, event, (card) => tool.finished(card, event));
+    return change(state, event, (card) => tool.finished(card, event, state.isStopping));
   const entry = callEntry(state, event.id);
   return entry === undefined
     ? state
@@ -115,6 +134,6 @@ function finish(state: ChatState, event: EventOf<'tool_execution_finished'>): Ch
 
 function fill(state: ChatState, part: Parameters<typeof tool.withResult>[1]): ChatState {
   const card = callEntry(state, part.toolCallId)?.card;
-  if (card === undefined || card.phase === 'rejected') return state;
+  if (card === undefined || card.phase === 'rejected' || card.phase === 'unstarted') return state;
   return change(state, { id: part.toolCallId }, (one) => tool.withResult(one, part));
 }

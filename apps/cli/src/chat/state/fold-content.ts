@@ -5,7 +5,7 @@ import type { ChatState } from './chat-state.ts';
 import { mapEntries, partEntry, replaceEntry, withEntry, withNote } from './entries.ts';
 import type { End, Entry, SaidEntry, TextEntry, ThoughtEntry } from './entry.ts';
 import type { EventOf } from './event-of.ts';
-import { addLength } from './numbers.ts';
+import { addLength, beginPart } from './numbers.ts';
 
 /** What is said: by people, by the model, and what it thinks. */
 export function foldContent(state: ChatState, event: AgentEvent): ChatState {
@@ -31,9 +31,10 @@ export function foldContent(state: ChatState, event: AgentEvent): ChatState {
 
 function startPart(state: ChatState, event: EventOf<'part_started'>): ChatState {
   if (state.items.get(event.itemId) !== 'assistant') return state;
-  if (event.kind === 'text') return withEntry(state, newText(event));
-  if (event.kind !== 'reasoning') return state;
-  return withEntry(state, newThought(event, event.form));
+  const begun = { ...state, numbers: beginPart(state.numbers, event.time) };
+  if (event.kind === 'text') return withEntry(begun, newText(event));
+  if (event.kind !== 'reasoning') return begun;
+  return withEntry(begun, newThought(event, event.form));
 }
 
 interface PartPlace extends Attempt {

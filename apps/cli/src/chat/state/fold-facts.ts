@@ -1,10 +1,15 @@
 import type { AgentEvent, ItemKind, Stop } from '@millrace/core';
+import { attemptsAt } from '../../agent/retry-settings.ts';
 import { type NoteBlock, note } from './block.ts';
 import type { ChatState } from './chat-state.ts';
 import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries.ts';
+import type { Entry } from './entry.ts';
+import { errorWords } from './error-words.ts';
 import type { EventOf } from './event-of.ts';
+import { joinUnstarted } from './join-unstarted.ts';
 import { finishResponse, reportUsage, startResponse } from './numbers.ts';
 import { decidedCall, queuedMessage } from './pending.ts';
+import { problemWords } from './problem-words.ts';
 import { isOver } from './tool-card.ts';
 
 /** What happens around the words: items, responses, turns, runs, commands. */
@@ -26,12 +31,17 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
     case 'attempt_superseded':
       return supersede(state, event);
     case 'retry_scheduled': {
-      const retry = { at: event.time + event.delayMs, problem: event.error.message };
-      return { ...state, retry };
+      const { error, time, delayMs } = event;
+      const tries = { attempt: event.attempt + 1, most: attemptsAt(error.code) };
+      return {
+        ...state,
+        retry: { at: time + delayMs, problem: errorWords(error.message), ...tries },
+      };
     }
     case 'run_started': {
-      const run = { startedAt: event.time };
-      return { ...state, run, isStopping: false, retry: undefined, isEndTold: false };
+      const run = { id: event.runId, startedAt: event.time };
+      const fresh = { isStopping: false, retry: undefined, isEndTold: false, hasFailed: false };
+      return { ...state, run, ...fresh };
     }
     case 'run_finished':
       return finishRun(state, event);
@@ -40,7 +50,7 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
     case 'aborted':
       return { ...state, isStopping: true, retry: undefined };
     case 'error_reported':
-      return withNote({ ...state, isEndTold: true }, at, note('bad', `✗ ${event.error.message}`));
+      return reportError(state, event);
     case 'command_queued':
       return queue(state, event);
     case 'command_consumed':
@@ -87,6 +97,14 @@ function startAttempt(state: ChatState, event: EventOf<'response_started'>): Cha
   return { ...state, numbers, isAside, retry: undefined };
 }
 
+/** A request that was too long may be made shorter: until that is known, nothing is said of it. */
+function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatState {
+  const { error, turn, attempt } = event;
+  const text = `✗ ${errorWords(error.message)}`;
+  if (error.code === 'context_overflow') return { ...state, isEndTold: true, overflow: text };
+  return withNote({ ...state, isEndTold: true }, { turn, attempt }, note('bad', text));
+}
+
 /** What it had said is replaced by what follows. What is in the scrollback stays there, and is said not to count. */
 function supersede(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
   const { turn, attempt, reason } = event;
@@ -94,7 +112,9 @@ function supersede(state: ChatState, event: EventOf<'attempt_superseded'>): Chat
   const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
   const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
   const more = isPrinted ? '. What it had said above does not count' : '';
-  const told = note('mark', `↻ tried again: ${reason}${more}`);
+  // Once is enough: that it is tried again, and how often, is seen while it waits.
+  if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
+  const told = note('mark', `↻ ${problemWords(reason)}${more}`);
   const approvals: ChatState['approvals'] = [];
   return withNote({ ...left, approvals }, { turn, attempt: 0 }, told);
 }
@@ -102,7 +122,7 @@ function supersede(state: ChatState, event: EventOf<'attempt_superseded'>): Chat
 /** All that is left of a turn is printed, and forgotten. */
 function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatState {
   const { turn, stop } = event;
-  const done = mapEntries(state, (entry) => {
+  const done = mapEntries(joinUnstarted(state, turn), (entry) => {
     if (entry.at.turn !== turn) return entry;
     // Of one that has not come to anything by now, nothing more comes.
     if (entry.kind === 'call') return isOver(entry.card) ? { ...entry, isLoose: false } : undefined;
@@ -110,17 +130,48 @@ function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatStat
   });
   const isOfTurn = (kind: ItemKind) => ['assistant', 'tool', 'context'].includes(kind);
   const items = new Map([...state.items].filter(([, kind]) => !isOfTurn(kind)));
-  const left = { ...done, items, printed: new Set<never>(), isAside: false };
-  const told = state.isEndTold ? undefined : endOf(stop);
+  const none = new Set<never>();
+  const left = { ...done, items, printed: none, printedCalls: none, isAside: false };
+  const told = state.isEndTold ? undefined : (endOf(stop) ?? emptyEnd(state, event));
   if (told === undefined) return left;
   return withNote({ ...left, isEndTold: true }, { turn, attempt: 0 }, told);
 }
 
-function finishRun(state: ChatState, { stop }: EventOf<'run_finished'>): ChatState {
-  const over = { ...state, run: undefined, isStopping: false, isAside: false, retry: undefined };
+function finishRun(before: ChatState, { stop }: EventOf<'run_finished'>): ChatState {
+  const state = withOverflow(before);
+  const hasFailed = stop.reason === 'error';
+  const over = {
+    ...state,
+    run: undefined,
+    hasFailed,
+    isStopping: false,
+    isAside: false,
+    retry: undefined,
+  };
   const told = state.isEndTold ? undefined : endOf(stop);
   const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));
   return told === undefined ? left : withNote(left, { turn: 0, attempt: 0 }, told);
+}
+
+function withOverflow(state: ChatState): ChatState {
+  const { overflow } = state;
+  if (overflow === undefined) return state;
+  return withNote(
+    { ...state, overflow: undefined },
+    { turn: 0, attempt: 0 },
+    note('bad', overflow),
+  );
+}
+
+/** A model that has nothing to say would leave one wondering. */
+function emptyEnd(
+  { printed, entries, isAside }: ChatState,
+  { turn, stop }: EventOf<'turn_finished'>,
+): NoteBlock | undefined {
+  const isSomething = (entry: Entry) =>
+    entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
+  const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
+  return isEmpty && !isAside ? note('dim', '(the model said nothing)') : undefined;
 }
 
 /** An end that is not the usual one, in words. */
@@ -155,7 +206,12 @@ function queue(state: ChatState, event: EventOf<'command_queued'>): ChatState {
   const { key, command } = event;
   const message = queuedMessage(key, command);
   if (message !== undefined) return { ...state, queued: [...state.queued, message] };
+  if (command['type'] === 'withdraw' && state.run === undefined)
+    return { ...state, queued: state.queued.filter((one) => one.key !== command['key']) };
   if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
+  const { type, rule } = command;
+  if (type === 'revoke')
+    return { ...state, standing: state.standing.filter((one) => one !== rule) };
   const decided = decidedCall(event);
   if (decided === undefined) return state;
   const approvals = state.approvals.map((one) =>
@@ -168,7 +224,7 @@ function compact(state: ChatState, { itemIds, turn, attempt }: EventOf<'compacte
   const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
   const told = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
   const numbers = { ...state.numbers, contextTokens: undefined };
-  return withNote({ ...state, numbers }, { turn, attempt }, told);
+  return withNote({ ...state, numbers, overflow: undefined }, { turn, attempt }, told);
 }
 
 function because(reason: string | undefined): string {

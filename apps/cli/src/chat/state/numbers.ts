@@ -45,15 +45,23 @@ export function startResponse(
   return { ...numbers, model, before: totalOf(numbers), last };
 }
 
+/**
+ * Something begins to come. Told by the begin of a part, not by its first words: those may be told
+ * together with what came after them, as of then.
+ */
+export function beginPart(numbers: Numbers, time: number): Numbers {
+  const { last } = numbers;
+  if (last === undefined || last.firstAt !== undefined) return numbers;
+  const timed = last.isAside ? {} : { firstTokenMs: time - last.startedAt };
+  return { ...numbers, ...timed, last: { ...last, firstAt: time } };
+}
+
 /** So much came of the answer, of what was thought, or of a call. */
 export function addLength(numbers: Numbers, time: number, length: number): Numbers {
-  const { last } = numbers;
+  const begun = beginPart(numbers, time);
+  const { last } = begun;
   if (last === undefined) return numbers;
-  const firstAt = last.firstAt ?? time;
-  const grown = { ...last, firstAt, lastAt: time, length: last.length + length };
-  const isFirst = last.firstAt === undefined && !last.isAside;
-  const timed = isFirst ? { firstTokenMs: time - last.startedAt } : {};
-  return { ...numbers, ...timed, last: grown };
+  return { ...begun, last: { ...last, lastAt: time, length: last.length + length } };
 }
 
 /** The last word on an attempt counts. One of an attempt that was told about before has been counted. */

@@ -26,7 +26,8 @@ export interface ToolCard {
 
 export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
 
-type CardOutcome = 'done' | 'failed' | 'rejected' | 'lost';
+/** `stopped`: by somebody, while it ran. `unstarted`: the same, before it did. */
+type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
 
 /** What of a result is shown. */
 export interface CardResult {
@@ -48,13 +49,28 @@ export function newCard(id: ToolCallId, name: string, phase: CardPhase): ToolCar
 }
 
 export function isOver({ phase }: ToolCard): boolean {
-  return phase === 'done' || phase === 'failed' || phase === 'rejected' || phase === 'lost';
+  return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
 /** What a call that runs came to is known by the word that it ended, which comes next. */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
-  const result = { text: text.slice(0, shownLength), length: text.length, value };
+  const length = printedLength(value) ?? text.length;
+  const result = { text: bothEnds(text), length, value };
   return { ...card, result, phase: card.phase === 'done' && isError ? 'failed' : card.phase };
+}
+
+function bothEnds(text: string): string {
+  const half = shownLength / 2;
+  return text.length <= shownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
+}
+
+/** How much a command printed, where the text is less than that. */
+function printedLength(value: JsonValue | undefined): number | undefined {
+  const { outputLength, wholeOutput } = (value ?? {}) as {
+    readonly outputLength?: unknown;
+    readonly wholeOutput?: unknown;
+  };
+  return wholeOutput !== undefined && typeof outputLength === 'number' ? outputLength : undefined;
 }
 
 export function started(card: ToolCard, event: EventOf<'tool_execution_started'>): ToolCard {
@@ -62,14 +78,19 @@ export function started(card: ToolCard, event: EventOf<'tool_execution_started'>
   return { ...card, phase: 'running', summary, execution, startedAt, child, output: emptyTail };
 }
 
-export function finished(card: ToolCard, event: EventOf<'tool_execution_finished'>): ToolCard {
+export function finished(
+  card: ToolCard,
+  event: EventOf<'tool_execution_finished'>,
+  isStopping: boolean,
+): ToolCard {
   const { isError, outcome, time: finishedAt } = event;
-  const phase = outcome === 'lost' ? 'lost' : isError ? 'failed' : 'done';
+  const failed = isStopping ? 'stopped' : 'failed';
+  const phase = outcome === 'lost' ? 'lost' : isError ? failed : 'done';
   return { ...card, phase, finishedAt };
 }
 
 export function rejected(card: ToolCard, event: EventOf<'tool_call_rejected'>): ToolCard {
-  const { message, time: finishedAt } = event;
+  const { message, code, time: finishedAt } = event;
   const result = { text: message, length: message.length, value: undefined };
-  return { ...card, phase: 'rejected', finishedAt, result };
+  return { ...card, phase: code === 'aborted' ? 'unstarted' : 'rejected', finishedAt, result };
 }

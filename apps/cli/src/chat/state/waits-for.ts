@@ -1,11 +1,11 @@
-import type { ChatState } from './chat-state.ts';
+import type { ChatState, NextTry } from './chat-state.ts';
 
 /** What a session waits for, or does. */
 export type Waiting =
   | {
       readonly type: 'idle' | 'approval' | 'stopping' | 'summary' | 'model' | 'thinking' | 'answer';
     }
-  | { readonly type: 'retry'; readonly at: number; readonly problem: string }
+  | ({ readonly type: 'retry' } & NextTry)
   | { readonly type: 'tools'; readonly names: readonly string[] }
   | { readonly type: 'working' };
 

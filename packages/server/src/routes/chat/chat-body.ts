@@ -1,6 +1,6 @@
+import { isId } from '@millrace/core';
 import { z } from 'zod';
 import { ServerError } from '../../http/server-error.ts';
-import type { ContentInput } from '../../wire/content.ts';
 
 const part = z.looseObject({
   type: z.string(),
@@ -12,25 +12,53 @@ const part = z.looseObject({
     .optional(),
 });
 
+/** What a name can be kept as: printable, and not too long. */
+const name = z.string().min(1).max(200).refine(isId, 'it has characters that cannot be printed');
+
 const message = z.looseObject({
-  id: z.string().max(1024).optional(),
+  id: name.optional(),
   role: z.enum(['system', 'user', 'assistant']),
   parts: z.array(part).max(10_000),
 });
 
-/** What the AI SDK's chat transport sends: the chat's id is the task's. */
+export const chatMessageSchema = z.object({
+  id: z.string(),
+  role: z.enum(['user', 'assistant']),
+  parts: z.array(z.looseObject({ type: z.string() })),
+});
+
+export const chatParams = z.object({ agent_name: name });
+export const chatIdParams = z.object({ agent_name: name, chat_id: name });
+
+/**
+ * What the AI SDK's chat transport sends. The task has all that was said, so that only the last message
+ * counts, and is all that has to be sent.
+ */
 export const chatBodySchema = z.looseObject({
-  id: z.string().min(1).max(1024),
+  /** The chat, which is the name of its task. */
+  id: name,
   messages: z.array(message).min(1).max(10_000),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
+  messageId: z.string().max(1024).nullish(),
 });
 
 type ChatBody = z.output<typeof chatBodySchema>;
 
-/** What is new in a chat: the last message of the person, or what they said about calls that waited. */
+/** What is new in a chat. */
 export type ChatNews =
-  | { readonly kind: 'message'; readonly id: string | undefined; readonly content: ContentInput }
-  | { readonly kind: 'rulings'; readonly rulings: readonly Ruling[] };
+  /** Something that a person said; or is to be answered once more. */
+  | {
+      readonly kind: 'message';
+      readonly id: string | undefined;
+      readonly text: string;
+      readonly isAgain: boolean;
+    }
+  /** What a person said about calls that wait, and the message that these are in. */
+  | {
+      readonly kind: 'rulings';
+      readonly messageId: string | undefined;
+      readonly rulings: readonly Ruling[];
+    };
 
 export interface Ruling {
   readonly callId: string;
@@ -38,29 +66,34 @@ export interface Ruling {
   readonly reason: string | undefined;
 }
 
-/** The task has all that was said before; only what is new is taken. */
 export function newsIn({ messages, trigger }: ChatBody): ChatNews {
   const last = messages.at(-1);
-  if (trigger === 'regenerate-message' || last === undefined || last.role === 'system')
-    throw new ServerError('invalid', 'Cannot say an answer again here. Send a message instead');
-  if (last.role === 'assistant') return { kind: 'rulings', rulings: rulingsIn(last.parts) };
-  const texts = last.parts.flatMap(({ type, text }) =>
-    type === 'text' && text !== undefined ? [text] : [],
-  );
-  if (texts.length !== last.parts.length)
-    throw new ServerError('invalid', 'Cannot take files in a chat. Send parts of type text');
-  const content = { type: 'text', author: 'user', content: texts.join('\n') } as const;
-  return { kind: 'message', id: last.id, content };
+  const isAgain = trigger === 'regenerate-message';
+  if (last?.role === 'user') {
+    return { kind: 'message', id: last.id, text: textIn(last.parts), isAgain };
+  }
+  const rulings = isAgain || last?.role !== 'assistant' ? [] : rulingsIn(last.parts);
+  if (rulings.length > 0) return { kind: 'rulings', messageId: last?.id, rulings };
+  const message =
+    'Cannot find anything new in this chat: its last message is neither of a person, nor does it answer an approval. Send one of these last';
+  throw new ServerError('invalid', message);
 }
 
-function rulingsIn(parts: ChatBody['messages'][number]['parts']): readonly Ruling[] {
-  const rulings = parts.flatMap(({ toolCallId, state, approval }) =>
+type Parts = ChatBody['messages'][number]['parts'];
+
+function textIn(parts: Parts): string {
+  const texts = parts.flatMap(({ type, text }) =>
+    type === 'text' && text !== undefined ? [text] : [],
+  );
+  if (texts.length === parts.length && texts.some((text) => text !== '')) return texts.join('\n');
+  const message = 'Cannot take this message: it is empty, or has files. Send parts of type text';
+  throw new ServerError('invalid', message);
+}
+
+function rulingsIn(parts: Parts): readonly Ruling[] {
+  return parts.flatMap(({ toolCallId, state, approval }) =>
     state === 'approval-responded' && toolCallId !== undefined && approval?.approved !== undefined
       ? [{ callId: toolCallId, isApproved: approval.approved, reason: approval.reason }]
       : [],
   );
-  if (rulings.length > 0) return rulings;
-  const message =
-    'Cannot find anything new in this chat. Its last message is to be of a person, or to have answers to approvals';
-  throw new ServerError('invalid', message);
 }

@@ -1,75 +1,89 @@
 import { z } from 'zod';
-import { Reply, type StreamReply } from '../../http/reply.ts';
-import { type Route, type RouteContext, route } from '../../http/route.ts';
-import { contentSchema } from '../../wire/content.ts';
-import { taskIdParams } from '../path-params.ts';
-import type { TaskService } from '../service.ts';
-import { type ChatNews, chatBodySchema, newsIn, type Ruling } from './chat-body.ts';
-import { stateBefore, toldRun } from './told-run.ts';
+import { Reply } from '../../http/reply.ts';
+import { type Route, route } from '../../http/route.ts';
+import {
+  chatBodySchema,
+  chatIdParams,
+  chatMessageSchema,
+  chatParams,
+  newsIn,
+} from './chat-body.ts';
+import { chatMessages } from './chat-messages.ts';
+import { findChat, knownChat, openChat } from './chat-task.ts';
+import { emptyChat, readChat } from './fold-chat.ts';
+import { resumeChat } from './resume-chat.ts';
+import { ruleInChat } from './rule-in-chat.ts';
+import { sayInChat } from './say-in-chat.ts';
+import { tellChat } from './tell-chat.ts';
 
+const reply = z.string();
 const replyType = 'text/event-stream';
 
 /**
- * What `useChat` asks for, at the addresses where its own transport looks:
- * `useChat({ id: taskId, resume: true, transport: new DefaultChatTransport({ api: '/chat' }) })`.
+ * What the AI SDK's `useChat` asks for, where its own transport looks:
+ * `useChat({ id, resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
+ *
+ * - The chat's id is the name of its task, which is made with the first message.
+ * - A message that is sent again, by its id, gives the answer that there is; one that is changed is refused.
+ * - What was said is at `/agents/name/helper/chat/{id}`, for `useChat({ messages })`: after a reload, and
+ *   where a connection was lost and the answer has ended since.
+ * - Leaving stops nothing. To stop, send `{ "type": "abort" }` to `/tasks/{task_id}/commands`, or
+ *   `task/interrupt`: whoever reads the answer is told that it was stopped.
+ * - `regenerate` says the last message again: the task keeps both answers, and the agent knows the first.
+ * - Where calls wait for an approval, the stream ends; `addToolApprovalResponse` goes on with it, given
+ *   `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
  */
 export const chatRoutes: readonly Route[] = [
   route({
     method: 'POST',
-    path: '/chat',
-    summary: "A message of the AI SDK's useChat, whose id is a task's; the answer as its stream",
+    path: '/agents/name/{agent_name}/chat',
+    summary:
+      "What the AI SDK's useChat sends: a message, or answers to approvals; the chat's id is the task's name. Answers with its message stream, which may be left: that stops nothing",
+    params: chatParams,
     body: chatBodySchema,
-    reply: z.string(),
+    reply,
     replyType,
-    async handle({ body }, context) {
-      const { id, agents } = await context.service.tasks.get({ id: body.id });
+    async handle({ params, body }, context) {
       const news = newsIn(body);
-      const before = await stateBefore(context.log, id);
-      const agent = agents?.[0];
-      const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
-      await say(context.service, { id, agentId: agent?.id ?? '', acpType: agent?.acp_type }, news);
-      return toldRun(before, isLoop ? 'going' : 'next', context);
+      const isNew = news.kind === 'message' && !news.isAgain;
+      const name = { agentName: params.agent_name, chatId: body.id };
+      const chat = await (isNew ? openChat(name, context) : knownChat(name, context));
+      const telling =
+        news.kind === 'rulings'
+          ? await ruleInChat(chat, news, context)
+          : await sayInChat(chat, news, context);
+      return tellChat(telling, context);
     },
   }),
   route({
     method: 'GET',
-    path: '/chat/{task_id}/stream',
-    summary: 'The answer that goes on, from its start, for a useChat that resumes; 204 without one',
-    params: taskIdParams,
-    reply: z.string(),
+    path: '/agents/name/{agent_name}/chat/{chat_id}',
+    summary: 'All messages of a chat as useChat takes them; none where nothing was said in it',
+    params: chatIdParams,
+    reply: z.object({ messages: z.array(chatMessageSchema) }),
+    async handle({ params }, context) {
+      const name = { agentName: params.agent_name, chatId: params.chat_id };
+      const chat = await findChat(name, context);
+      if (chat === undefined) return { messages: [] };
+      const { fold } = await readChat(context.log, emptyChat(chat.taskId));
+      return { messages: chatMessages(fold) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/agents/name/{agent_name}/chat/{chat_id}/stream',
+    summary:
+      'The message of a chat that goes on, from its start, for a useChat that resumes; 204 where none does',
+    params: chatIdParams,
+    reply,
     replyType,
-    handle: ({ params }, context) => resume(params.task_id, context),
+    async handle({ params }, context) {
+      const chat = await findChat(
+        { agentName: params.agent_name, chatId: params.chat_id },
+        context,
+      );
+      const telling = chat && (await resumeChat(chat, context));
+      return telling ? tellChat(telling, context) : new Reply(undefined, { status: 204 });
+    },
   }),
 ];
-
-async function resume(taskId: string, context: RouteContext): Promise<StreamReply | Reply> {
-  const { id } = await context.service.tasks.get({ id: taskId });
-  const state = await stateBefore(context.log, id);
-  if (state.run === undefined) return new Reply(undefined, { status: 204 });
-  return toldRun(state, 'going', context);
-}
-
-interface Spoken {
-  readonly id: string;
-  readonly agentId: string;
-  readonly acpType: string | undefined;
-}
-
-async function say({ tasks }: TaskService, task: Spoken, news: ChatNews): Promise<void> {
-  if (news.kind === 'rulings') {
-    for (const ruling of news.rulings) await tasks.submit(task.id, commandOf(ruling));
-    return;
-  }
-  const content = contentSchema.parse(news.content);
-  const body = { task_id: task.id, content };
-  // Its answer is read from the log, and goes on whether or not anybody does.
-  if (task.acpType === 'sync') await tasks.sendMessage(task.agentId, body);
-  else await tasks.sendEvent(task.agentId, body, news.id && `chat:${news.id}`);
-}
-
-function commandOf({ callId, isApproved, reason }: Ruling) {
-  const call = { tool_call_id: callId, by: 'chat' };
-  return isApproved
-    ? ({ type: 'approve', ...call } as const)
-    : ({ type: 'deny', ...call, reason } as const);
-}

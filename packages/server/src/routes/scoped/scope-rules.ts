@@ -1,13 +1,9 @@
 import type { Scope } from '../../http/scope.ts';
 import { ServerError } from '../../http/server-error.ts';
+import { noSuch } from '../../tasks/row-errors.ts';
 import type { TaskService } from '../service.ts';
 
-/** What is not the caller's is told as if it were not there. */
-export function hidden(what: string, id: string): ServerError {
-  return new ServerError('not_found', `Cannot find ${what} ${id}`, { [what]: id });
-}
-
-/** Which tasks and agents a scope has. */
+/** Which tasks and agents a scope has. What is not the caller's is told as if it were not there. */
 export class ScopeRules {
   readonly #service: TaskService;
   readonly scope: Exclude<Scope, { kind: 'all' }>;
@@ -19,7 +15,7 @@ export class ScopeRules {
 
   /** Throws as if the task were not there. */
   async task(id: string): Promise<void> {
-    if (!(await this.hasTask(id))) throw hidden('task', id);
+    if (!(await this.hasTask(id))) throw noSuch('task', id);
   }
 
   async hasTask(id: string): Promise<boolean> {
@@ -30,7 +26,7 @@ export class ScopeRules {
   }
 
   async agent(id: string): Promise<void> {
-    if (!(await this.hasAgent(id))) throw hidden('agent', id);
+    if (!(await this.hasAgent(id))) throw noSuch('agent', id);
   }
 
   /** A task's token may ask the task's agents. */
@@ -39,6 +35,32 @@ export class ScopeRules {
     if (scope.kind === 'agent') return scope.agentId === id;
     const { agents } = await this.#service.tasks.get({ id: scope.taskId });
     return agents?.some((agent) => agent.id === id) ?? false;
+  }
+
+  /**
+   * What is found, where it is the caller's. What is not, and what is not there, is refused in the same
+   * words, which have no more in them than what was asked for.
+   */
+  async own<T>(
+    what: string,
+    asked: string,
+    find: Promise<T>,
+    isOwn: (found: T) => Promise<boolean>,
+  ): Promise<T> {
+    const found = await find.catch((error: unknown) => {
+      throw isNotFound(error) ? noSuch(what, asked) : error;
+    });
+    if (await isOwn(found)) return found;
+    throw noSuch(what, asked);
+  }
+
+  /** The same of what belongs to a task. */
+  ofTask<T extends { readonly task_id: string }>(
+    what: string,
+    asked: string,
+    find: Promise<T>,
+  ): Promise<T> {
+    return this.own(what, asked, find, ({ task_id }) => this.hasTask(task_id));
   }
 
   /** Of a list that may be narrowed to a task: to which, for this caller. */
@@ -57,4 +79,8 @@ export class ScopeRules {
     const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use one for all`;
     return new ServerError('forbidden', message);
   }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ServerError && error.code === 'not_found';
 }

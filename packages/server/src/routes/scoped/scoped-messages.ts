@@ -1,12 +1,9 @@
+import { noSuch } from '../../tasks/row-errors.ts';
 import type { MessageService } from '../service.ts';
-import { hidden, type ScopeRules } from './scope-rules.ts';
+import type { ScopeRules } from './scope-rules.ts';
 
 export function scopedMessages(messages: MessageService, rules: ScopeRules): MessageService {
-  const mine = async (id: string) => {
-    const message = await messages.get(id);
-    await rules.task(message.task_id);
-    return message;
-  };
+  const mine = (id: string) => rules.ofTask('message', id, messages.get(id));
   return {
     async list(query) {
       await rules.task(query.taskId);
@@ -28,14 +25,14 @@ export function scopedMessages(messages: MessageService, rules: ScopeRules): Mes
     async update(id, body) {
       await rules.task(body.task_id);
       const { task_id } = await mine(id);
-      if (task_id !== body.task_id) throw hidden('message', id);
+      if (task_id !== body.task_id) throw noSuch('message', id);
       return messages.update(id, body);
     },
     async updateMany(body) {
       await rules.task(body.task_id);
       for (const id of Object.keys(body.updates)) {
         const { task_id } = await mine(id);
-        if (task_id !== body.task_id) throw hidden('message', id);
+        if (task_id !== body.task_id) throw noSuch('message', id);
       }
       return messages.updateMany(body);
     },

@@ -35,9 +35,8 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
       return { data: [await agents.get({ id: scope.agentId })], next: null };
     },
     async get(ref) {
-      const agent = await agents.get(ref);
-      await rules.agent(agent.id);
-      return agent;
+      const asked = 'id' in ref ? ref.id : ref.name;
+      return rules.own('agent', asked, agents.get(ref), ({ id }) => rules.hasAgent(id));
     },
     delete: async () => Promise.reject(rules.refuse('delete an agent')),
     registerBuild: async () => Promise.reject(rules.refuse('register an agent')),
@@ -54,11 +53,7 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
 
 function scopedEvents(events: EventService, rules: ScopeRules): EventService {
   return {
-    async get(id) {
-      const event = await events.get(id);
-      await rules.task(event.task_id);
-      return event;
-    },
+    get: (id) => rules.ofTask('event', id, events.get(id)),
     async list(query) {
       await rules.task(query.taskId);
       return events.list(query);
@@ -67,12 +62,7 @@ function scopedEvents(events: EventService, rules: ScopeRules): EventService {
 }
 
 function scopedStates(states: StateService, rules: ScopeRules): StateService {
-  const mine = async (id: string) => {
-    const state = await states.get(id);
-    await rules.task(state.task_id);
-    await rules.agent(state.agent_id);
-    return state;
-  };
+  const mine = (id: string) => rules.ofTask('state', id, states.get(id));
   return {
     async create(body) {
       await rules.task(body.task_id);
@@ -93,11 +83,7 @@ function scopedStates(states: StateService, rules: ScopeRules): StateService {
 }
 
 function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerService {
-  const mine = async (id: string) => {
-    const tracker = await trackers.get(id);
-    await rules.task(tracker.task_id);
-    return tracker;
-  };
+  const mine = (id: string) => rules.ofTask('tracker', id, trackers.get(id));
   return {
     get: mine,
     list: async (query) => trackers.list(await rules.narrow(query)),

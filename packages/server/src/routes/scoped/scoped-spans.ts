@@ -1,20 +1,15 @@
 import type { SpanService } from '../service.ts';
-import { hidden, type ScopeRules } from './scope-rules.ts';
+import type { ScopeRules } from './scope-rules.ts';
 
 /** A span need not be of a task; such a one is for agents that know its id, which cannot be guessed. */
 export function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
-  const check = async (id: string, taskId: string | null | undefined) => {
-    if (taskId != null) await rules.task(taskId);
-    else if (rules.scope.kind === 'task') throw hidden('span', id);
-  };
-  const mine = async (id: string) => {
-    const span = await spans.get(id);
-    await check(id, span.task_id);
-    return span;
-  };
+  const isMine = async ({ task_id }: { readonly task_id: string | null }) =>
+    task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);
+  const mine = (id: string) => rules.own('span', id, spans.get(id), isMine);
   return {
     async create(body) {
-      await check(body.id ?? '', body.task_id);
+      if (body.task_id != null) await rules.task(body.task_id);
+      else if (rules.scope.kind === 'task') throw rules.refuse('make a span of no task');
       return spans.create(body);
     },
     get: mine,

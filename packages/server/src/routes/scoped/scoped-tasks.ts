@@ -1,17 +1,17 @@
+import { ServerError } from '../../http/server-error.ts';
 import type { TasksService } from '../service.ts';
-import type { ScopeRules } from './scope-rules.ts';
+import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
-  const get: TasksService['get'] = async (ref) => {
-    const task = await tasks.get(ref);
-    await rules.task(task.id);
-    return task;
+  const get: TasksService['get'] = (ref) => {
+    const asked = 'id' in ref ? ref.id : ref.name;
+    return rules.own('task', asked, tasks.get(ref), ({ id }) => rules.hasTask(id));
   };
-  /** A name may be that of a task which is somebody else's. */
-  const checkNamed = async (named: NamedTask): Promise<void> => {
-    if (named.task_id != null) await rules.task(named.task_id);
-    else if (named.task_name == null) checkNew(rules);
-    else await checkName(tasks, rules, named.task_name);
+  /** The task that is named, or a new one. */
+  const checkNamed = async ({ task_id, task_name }: NamedTask): Promise<void> => {
+    if (task_id != null) await rules.task(task_id);
+    else if (task_name == null) checkNew(rules);
+    else await checkName(tasks, rules, task_name);
   };
   return {
     get,
@@ -27,12 +27,18 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     },
     async sendEvent(agentId, body, key) {
       await rules.agent(agentId);
-      await checkNamed(body);
+      if (body.task_id != null) await rules.task(body.task_id);
+      else if (body.task_name != null) await get({ name: body.task_name });
       return tasks.sendEvent(agentId, body, key);
     },
     async submit(taskId, command, key) {
       await rules.task(taskId);
       return tasks.submit(taskId, command, key);
+    },
+    async fork(taskId, body) {
+      await rules.task(taskId);
+      checkNew(rules);
+      return tasks.fork(taskId, body);
     },
     async list(query) {
       const { scope } = rules;
@@ -68,7 +74,11 @@ function checkNew(rules: ScopeRules): void {
 
 /** One that is there has to be the caller's; one that is not is about to be made. */
 async function checkName(tasks: TasksService, rules: ScopeRules, name: string): Promise<void> {
-  const known = await tasks.get({ name }).catch(() => undefined);
-  if (known === undefined) checkNew(rules);
-  else await rules.task(known.id);
+  const known = await tasks.get({ name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  if (known === undefined) return checkNew(rules);
+  if (await rules.hasTask(known.id)) return;
+  const message = 'Cannot use this name: another task has it. Choose another';
+  throw new ServerError('conflict', message);
 }

@@ -1,0 +1,125 @@
+import { defineTool } from '@millrace/agent';
+import { transcript } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { ChatStage, calls, keys } from '../testing/chat-stage.ts';
+import { failingLog } from '../testing/failing-log.ts';
+
+const gated = () => {
+  const gate = Promise.withResolvers<void>();
+  const tool = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({}) },
+    execute: () => gate.promise.then(() => 'over'),
+  });
+  const script = [calls(['c1', 'wait', {}]), 'One.', 'Two.'];
+  return { gate, stage: new ChatStage({ script, tools: [tool] }) };
+};
+
+const saidIn = async ({ log, session }: ChatStage) =>
+  transcript(await snapshot(log, session)).flatMap(({ kind, parts }) =>
+    kind === 'user' ? parts.map((part) => ('text' in part ? part.text : '')) : [],
+  );
+
+describe('what was said and not heard', () => {
+  test('when it was stopped is in the prompt again, in its order, before what was being typed', async () => {
+    const { stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(`hurry up${keys.enter}`);
+    await stage.see('↳ joins next: hurry up');
+    stage.type(`and then that${keys.altEnter}`);
+    await stage.see('↳ then: and then that');
+    stage.type('a draft');
+    await stage.see('> a draft');
+    stage.type(keys.escape);
+    await stage.see('■ stopped');
+    await stage.see('> hurry up\n  and then that\n  a draft');
+    await stage.idle();
+    expect(stage.terminal.screen).not.toContain('↳');
+    stage.type(`!${keys.enter}`);
+    await stage.see('One.');
+    await stage.idle();
+    expect(await saidIn(stage)).toEqual(['Go', 'hurry up\nand then that\na draft!']);
+  });
+
+  test('is taken back by Up, changed and sent again', async () => {
+    const { gate, stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(`first${keys.enter}`);
+    await stage.see('↳ joins next: first');
+    stage.type(`second${keys.enter}`);
+    await stage.see('↳ joins next: second');
+    stage.type(keys.up);
+    await stage.see('> second');
+    await stage.missOnScreen('joins next: second');
+    stage.type(` thought${keys.enter}`);
+    await stage.see('↳ joins next: second thought');
+    gate.resolve();
+    await stage.see('One.');
+    await stage.idle();
+    expect(await saidIn(stage)).toEqual(['Go', 'first', 'second thought']);
+  });
+
+  test('after it was heard stays said: Up is the history again', async () => {
+    const { gate, stage } = gated();
+    await stage.say('Go');
+    await stage.see('running wait');
+    stage.type(`first${keys.enter}`);
+    await stage.see('↳ joins next: first');
+    gate.resolve();
+    await stage.see('One.');
+    await stage.idle();
+    stage.type(keys.up);
+    await stage.see('> first');
+    expect(await saidIn(stage)).toEqual(['Go', 'first']);
+  });
+});
+
+describe('a log that cannot be written to any more', () => {
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
+  const full = async () => {
+    const clock = new VirtualClock();
+    const failing = failingLog(memoryLog({ clock }));
+    const script = [words, 'Went on.'];
+    const stage = new ChatStage({ script, pauseMs: 50, clock, log: failing.log });
+    return { stage, failing };
+  };
+
+  test('ends what goes on, says so, and goes on when there is room again', async () => {
+    const { stage, failing } = await full();
+    await stage.say('Go');
+    await stage.see('word5');
+    failing.isFull = true;
+    await stage.see('make room');
+    await stage.see('Say more to go on, when that is mended.');
+    await stage.idle();
+    stage.type(keys.escape);
+    for (let ms = 0; ms < 3000; ms += 100) await stage.pass(100);
+    expect(stage.terminal.screen).not.toMatch(/answering|drives/);
+    failing.isFull = false;
+    stage.type(`again${keys.enter}`);
+    await stage.see('Went on.');
+    await stage.idle();
+    expect(stage.terminal.screen).not.toContain('drives');
+    expect(await saidIn(stage)).toEqual(['Go', 'again']);
+  });
+
+  test('gives back what was typed meanwhile, and what could not be said at all', async () => {
+    const { stage, failing } = await full();
+    await stage.say('Go');
+    await stage.see('word5');
+    failing.isFull = true;
+    stage.type(`hurry${keys.enter}`);
+    await stage.see('make room');
+    await stage.idle();
+    expect(stage.terminal.screen).toContain('> hurry');
+    const before = stage.terminal.text.split('make room').length;
+    stage.type(` up${keys.enter}`);
+    await stage.until(() => stage.terminal.text.split('make room').length > before);
+    await stage.idle();
+    expect(stage.terminal.screen).toContain('> hurry up');
+  });
+});

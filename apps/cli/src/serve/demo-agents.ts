@@ -1,0 +1,46 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Log } from '@millrace/log';
+import type { ServedAgent } from '@millrace/server';
+import { buildAgent } from '../agent/build-agent.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
+import type { Env } from '../models/env.ts';
+
+export interface DemoAgentsOptions {
+  readonly log: Log;
+  /** The folder that the demo looks around in. */
+  readonly cwd: string;
+  readonly env: Env;
+  /** It may change files and run programs, too. */
+  readonly mayChange: boolean;
+}
+
+/** Agents for whoever has none: a loop with real tools whose model is a script, and one that says it again. */
+export async function demoAgents(options: DemoAgentsOptions): Promise<readonly ServedAgent[]> {
+  const { log, cwd, env, mayChange } = options;
+  const permissions = mayChange ? 'allow' : 'read-only';
+  const config = await loadConfig({ args: { permissions }, env, cwd });
+  const chosen = { provider: demoProvider({ cwd }), label: 'demo', why: '', isDemo: true };
+  const { agent } = await buildAgent({
+    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
+    config: { ...config, mcpServers: [] },
+  });
+  const can = mayChange ? 'looks around and changes things' : 'looks around';
+  const description = `A script instead of a model; the loop and the tools are real. It ${can} in this folder`;
+  return [{ type: 'loop', name: 'demo', description, agent }, echo];
+}
+
+const pauseMs = 40;
+
+const echo: ServedAgent = {
+  type: 'sync',
+  name: 'echo',
+  description: 'Says again what you say, word by word',
+  async *onMessage(content, { signal }) {
+    const said = content.type === 'text' ? content.content : JSON.stringify(content);
+    for (const word of said.match(/\S+\s*|\s+/g) ?? []) {
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
+      await setTimeout(pauseMs, undefined, { signal });
+    }
+  },
+};

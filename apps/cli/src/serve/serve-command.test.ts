@@ -1,0 +1,225 @@
+import { once } from 'node:events';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { Script } from 'node:vm';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../command/run-command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { Captured } from '../testing/captured.ts';
+import { serveProcess } from '../testing/serve-process.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+const folder = temporaryFolder('serve');
+let count = 0;
+
+interface Served {
+  readonly url: string;
+  readonly data: string;
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+  /** As Ctrl-C does. */
+  stop(): Promise<number>;
+}
+
+function hostOf(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const stop = new AbortController();
+  const [stdout, stderr] = [new Captured(), new Captured()];
+  const argv = ['serve', ...flags];
+  const host = { argv, env: { HOME: folder(), ...env }, cwd: folder(), stdin: new PassThrough() };
+  return { stop, stdout, stderr, host: { ...host, stdout, stderr, signal: stop.signal } };
+}
+
+async function serve(
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+  data: string = join(folder(), `data ${++count}`),
+): Promise<Served> {
+  const { host, stop, stdout, stderr } = hostOf(['--port', '0', '--data', data, ...flags], env);
+  const ended = runCommand(host);
+  onTestFinished(() => {
+    stop.abort();
+    return ended.then(() => {});
+  });
+  const written = once(stdout, 'finish').catch(() => {});
+  const isUp = new Promise<void>((resolve) => {
+    const write = stdout._write.bind(stdout);
+    stdout._write = (chunk, encoding, done) => {
+      write(chunk, encoding, done);
+      resolve();
+    };
+  });
+  const first = await Promise.race([isUp, ended, written]);
+  if (typeof first === 'number') throw new Error(`It ended with ${first}: ${stderr.text}`);
+  const url = /listens on (\S+)/.exec(stdout.text)?.[1] ?? '';
+  const end = () => {
+    stop.abort();
+    return ended;
+  };
+  return { url, data, stdout, stderr, stop: end };
+}
+
+interface Told {
+  readonly result: readonly { readonly content: { readonly name?: string } }[];
+  readonly error: unknown;
+}
+
+async function send(url: string, agent: string, params: object, headers = {}) {
+  const content = { type: 'text', author: 'user', content: 'one two' };
+  const response = await fetch(`${url}/agents/name/${agent}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ method: 'message/send', params: { content, ...params } }),
+  });
+  return { status: response.status, body: (await response.json()) as Told };
+}
+
+describe('millrace serve', () => {
+  test('says where it listens, which agents there are, and what to try; what it says works', async () => {
+    const { url, stdout, data, stop } = await serve();
+    expect(stdout.text).toMatch(/^ {2}demo {2}loop /m);
+    expect(stdout.text).toMatch(/^ {2}echo {2}sync /m);
+    expect(stdout.text).toContain(data);
+    const [, path = '', body = ''] = /curl -N (\S+) -H .* -d '(.*)'/.exec(stdout.text) ?? [];
+    expect(path.startsWith(url)).toBe(true);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(path, { method: 'POST', headers, body });
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    expect((await answer.text()).trimEnd().split('\n').length).toBeGreaterThan(2);
+    const [, stream = ''] = /curl -N '(\S+)'/.exec(stdout.text) ?? [];
+    const told = await fetch(stream);
+    expect(told.status).toBe(200);
+    await told.body?.cancel();
+    expect(await stop()).toBe(exitCodes.done);
+  });
+
+  test('keeps what was said from start to start, for its owner alone', async () => {
+    const first = await serve();
+    const { body } = await send(first.url, 'echo', { task_name: 'kept' });
+    expect(body.result).toMatchObject([{ content: { content: 'one two' } }]);
+    await first.stop();
+    const secret = readFileSync(join(first.data, 'secret'), 'utf8');
+    for (const name of ['secret', 'sessions.db', 'tasks.db'])
+      expect(statSync(join(first.data, name)).mode & 0o777).toBe(0o600);
+    chmodSync(join(first.data, 'secret'), 0o644);
+    const second = await serve([], {}, first.data);
+    const task = await fetch(`${second.url}/tasks/name/kept`);
+    const { id } = (await task.json()) as { readonly id: string };
+    const messages = await fetch(`${second.url}/messages?task_id=${id}`);
+    expect(await messages.json()).toHaveLength(2);
+    expect(readFileSync(join(first.data, 'secret'), 'utf8')).toBe(secret);
+    expect(statSync(join(first.data, 'secret')).mode & 0o777).toBe(0o600);
+  });
+
+  test('serves the agents of a file instead', async () => {
+    const path = join(folder(), 'own.ts');
+    writeFileSync(
+      path,
+      `export const own: object = { type: 'sync', name: 'own',
+        onMessage: async () => ({ type: 'text', author: 'agent', content: 'mine' }) };`,
+    );
+    const { url, stdout } = await serve(['--agents', path]);
+    expect(stdout.text).toMatch(/Agents:\n {2}own {2}sync\n/);
+    const { body } = await send(url, 'own', {});
+    expect(body.result).toMatchObject([{ content: { content: 'mine' } }]);
+  });
+
+  test('only looks, unless it is told to', async () => {
+    const names = async (flags: readonly string[]) => {
+      const { url } = await serve(flags);
+      const content = { type: 'text', author: 'user', content: 'tour' };
+      const { body } = await send(url, 'demo', { content });
+      return new Set(body.result.map((message) => message.content.name));
+    };
+    expect(await names([])).not.toContain('write');
+    expect(await names(['--yes'])).toContain('write');
+  });
+
+  test('writes a line a request, for people or for programs, without what was said', async () => {
+    const people = await serve();
+    await send(people.url, 'echo', {});
+    expect(people.stderr.text).toMatch(/POST \/agents\/name\/echo\/rpc message\/send 200 \d+ ms/);
+    const programs = await serve(['--log', 'json']);
+    await send(programs.url, 'echo', {});
+    await programs.stop();
+    const lines = programs.stderr.text.split('\n').filter((line) => line.startsWith('{'));
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { kind: 'request', method: 'POST', what: 'message/send', status: 200 },
+    ]);
+    expect(people.stderr.text + programs.stderr.text).not.toContain('one two');
+  });
+
+  test('lets in who has the token alone, where there is one', async () => {
+    const { url, stdout, stderr } = await serve([], { MILLRACE_TOKEN: 'a-long-token' });
+    expect((await send(url, 'echo', {})).status).toBe(401);
+    const authorization = 'Bearer a-long-token';
+    expect((await send(url, 'echo', {}, { authorization })).status).toBe(200);
+    // The page is for everybody; what it shows is not.
+    expect((await fetch(url)).status).toBe(200);
+    expect(stdout.text).toContain("-H 'authorization: Bearer …'");
+    expect(stdout.text + stderr.text).not.toContain('a-long-token');
+  });
+});
+
+describe('millrace serve refuses', () => {
+  async function refused(...flags: readonly string[]) {
+    const data = join(folder(), `data ${++count}`);
+    const { host, stderr } = hostOf(['--data', data, ...flags]);
+    return { code: await runCommand(host), words: stderr.text };
+  }
+
+  test('to listen beyond this machine without a token, and says what to do', async () => {
+    const { code, words } = await refused('--host', '0.0.0.0', '--port', '0');
+    expect(code).toBe(exitCodes.error);
+    expect(words).toContain('Cannot listen on 0.0.0.0, port 0: everybody in the network could');
+    expect(words).toContain('Set MILLRACE_TOKEN');
+  });
+
+  test('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as { port: number };
+    const { code, words } = await refused('--port', String(port));
+    expect([code, words]).toEqual([exitCodes.error, expect.stringContaining('--port 0 takes any')]);
+  });
+
+  test('a folder that it cannot use, and a file of agents that is none', async () => {
+    const file = join(folder(), 'file');
+    writeFileSync(file, '');
+    expect((await refused('--data', join(file, 'data'))).words).toMatch(
+      /Cannot keep anything in .* --data <dir>/,
+    );
+    const { words } = await refused('--agents', join(folder(), 'gone.ts'), '--port', '0');
+    expect(words).toContain('there is no such file. Name another with --agents');
+  });
+});
+
+describe('the page', () => {
+  test('runs only what comes from here, and its script is one', async () => {
+    const { url } = await serve();
+    const page = await fetch(url);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    const html = await page.text();
+    expect(html).not.toMatch(/<script(?![^>]*src=)|<style|style=|\son\w+=|https?:/i);
+    const files = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
+    expect(files).toContain('/page.js');
+    for (const path of files) expect((await fetch(`${url}${path}`)).status).toBe(200);
+    const script = await (await fetch(`${url}/page.js`)).text();
+    expect(() => new Script(script)).not.toThrow();
+    expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write/);
+  });
+});
+
+test('the process ends with 0 on a signal, while somebody watches', async () => {
+  const server = await serveProcess(['--port', '0', '--data', join(folder(), 'p')], folder());
+  const { body } = await send(server.url, 'echo', { task_name: 'watched' });
+  expect(body.error).toBeNull();
+  const watched = await fetch(`${server.url}/tasks/name/watched/stream`);
+  expect((await server.end('SIGINT')).code).toBe(0);
+  expect(await watched.text()).toContain('retry: ');
+  expect(server.said.stderr).toContain('Once more ends it at once');
+});

@@ -1,0 +1,108 @@
+import { MillraceError } from '@millrace/core';
+import { createServer, type ServedAgent, type Server } from '@millrace/server';
+import type { ServeArgs } from '../args/args.ts';
+import type { Host } from '../command/host.ts';
+import { workFolder } from '../command/work-folder.ts';
+import { exitCodes } from '../exit-code.ts';
+import { type Data, openData } from './data-folder.ts';
+import { demoAgents } from './demo-agents.ts';
+import { loadAgents } from './load-agents.ts';
+import { pageFiles } from './page/page-files.ts';
+import { startWords } from './start-words.ts';
+
+/** `millrace serve`: agents over HTTP until a signal comes. */
+export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
+  const cwd = await workFolder(args, host.cwd);
+  const data = await openData(args.data, host.env);
+  try {
+    const agents = await agentsFor(args, host, cwd, data);
+    const tokens = tokensOf(args, host);
+    const server = serverOf(args, host, data, agents, tokens);
+    const { url } = await listen(server, args);
+    host.stdout.write(startWords({ url, agents, data: data.path, needsToken: tokens.length > 0 }));
+    await stopped(host.signal);
+    host.stderr.write('Ending: what goes on is stopped and kept. Once more ends it at once.\n');
+    await server.close();
+    return exitCodes.done;
+  } finally {
+    await data.close();
+  }
+}
+
+function agentsFor(
+  { agents, yes }: ServeArgs,
+  { env }: Host,
+  cwd: string,
+  { log }: Data,
+): Promise<readonly ServedAgent[]> {
+  if (agents !== undefined) return loadAgents(agents, log);
+  return demoAgents({ log, cwd, env, mayChange: yes });
+}
+
+function tokensOf({ token }: ServeArgs, { env }: Host): readonly string[] {
+  const given = token ?? env['MILLRACE_TOKEN'] ?? '';
+  return given === '' ? [] : [given];
+}
+
+function serverOf(
+  { log: format }: ServeArgs,
+  { stderr }: Host,
+  { log, rows, secret }: Data,
+  agents: readonly ServedAgent[],
+  tokens: readonly string[],
+): Server {
+  const write = (line: string) => void stderr.write(`${line}\n`);
+  const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
+  return createServer({
+    ...{ agents, log, rows, secret, tokens, files: pageFiles },
+    requestLog: { format, write },
+    onDiagnostic: (problem) => write(format === 'json' ? JSON.stringify(note(problem)) : problem),
+  });
+}
+
+async function listen(
+  server: Server,
+  { port, host }: ServeArgs,
+): Promise<{ readonly url: string }> {
+  try {
+    return await server.listen({ port, host });
+  } catch (error) {
+    await server.close();
+    throw refusal(error, port, host);
+  }
+}
+
+function refusal(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
+  const { code } = error as { readonly code?: string };
+  const fail = (why: string) =>
+    new MillraceError(
+      'cannot_listen',
+      `Cannot listen on ${host}, port ${port}: ${why}`,
+      { port },
+      { cause: error },
+    );
+  switch (code) {
+    case 'EADDRINUSE':
+      return fail(
+        'something else does already. Choose another with --port <n>; --port 0 takes any',
+      );
+    case 'EACCES':
+      return fail('this user may not. Choose one from 1024 on with --port <n>');
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return fail('this machine has no such address. Choose another with --host <name>');
+    case 'unauthorized':
+      return fail(
+        'everybody in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or leave out --host',
+      );
+    default:
+      return error;
+  }
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+export interface ServeProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it wrote so far. */
+  readonly said: { stdout: string; stderr: string };
+  /** Sends a signal, and waits until the process is gone. */
+  end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
+}
+
+/** `millrace serve` as a process, when it listens. It is gone with the test. */
+export async function serveProcess(
+  flags: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServeProcess> {
+  const started = startServe(flags, folder, env);
+  const { child, said, exit } = started;
+  const words = /listens on (\S+)/;
+  while (!words.test(said.stdout)) {
+    const ended = await Promise.race([exit, once(child.stdout, 'data').then(() => undefined)]);
+    if (ended !== undefined) throw new Error(`It did not start: ${said.stderr}`);
+  }
+  return {
+    ...{ child, said, url: words.exec(said.stdout)?.[1] ?? '' },
+    async end(signal) {
+      child.kill(signal);
+      return exit;
+    },
+  };
+}
+
+/** The same, from its start to its end. */
+function startServe(
+  flags: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const { PATH = '' } = process.env;
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@millrace/source', main, 'serve', ...flags],
+    { cwd: folder, env: { PATH, HOME: folder, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  const exit = once(child, 'close').then(([code]) => ({ code: code as number | null }));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exit;
+  });
+  return { child, said, exit };
+}

@@ -1,0 +1,15 @@
+/** Asks a server something of an agent by JSON-RPC, as any HTTP client would. Gives the results, line by line. */
+export async function rpc<T>(
+  agentUrl: string,
+  method: string,
+  params: object,
+): Promise<readonly [T, ...T[]]> {
+  const response = await fetch(`${agentUrl}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const lines = (await response.text()).trimEnd().split('\n');
+  const results = lines.map((line) => (JSON.parse(line) as { readonly result: T }).result);
+  return results as unknown as readonly [T, ...T[]];
+}

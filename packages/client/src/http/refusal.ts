@@ -1,0 +1,74 @@
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { ClientError, type ClientErrorCode } from '../client-error.ts';
+
+/** For answers of those who are in between, which have no code of ours. */
+const byStatus: Readonly<Record<number, ClientErrorCode>> = {
+  400: 'bad_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  408: 'request_timeout',
+  409: 'conflict',
+  410: 'gone',
+  413: 'too_large',
+  422: 'invalid',
+  429: 'rate_limited',
+  500: 'internal',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+/** An error that goes by itself, if one waits. */
+const passing: ReadonlySet<number> = new Set([408, 421, 425, 429]);
+
+/** May the same request be answered another time? */
+export function mayPass({ code, status }: ClientError): boolean {
+  if (code === 'unreachable' || code === 'silent') return true;
+  if (status === undefined) return false;
+  return passing.has(status) || (status >= 500 && status !== 501);
+}
+
+/** What a refusal says, in our shape or in anybody's. */
+export async function refusalOf(response: Response, what: string): Promise<ClientError> {
+  const { status } = response;
+  const text = await response.text().catch(() => '');
+  const body = asObject(parsed(text));
+  const own = asObject(body['error']);
+  const said = body['message'];
+  const code = (asText(own['code']) ?? byStatus[status] ?? otherCode(status)) as ClientErrorCode;
+  const message = asText(said) ?? `Cannot ${what}: the answer is ${status} without a reason`;
+  return new ClientError(
+    code,
+    message,
+    {},
+    {
+      ...{ status, retryAfterMs: retryAfterMs(response.headers), details: own },
+    },
+  );
+}
+
+export function parsed(text: string): JsonValue | undefined {
+  const result = parseJson(text);
+  return result.ok ? result.value : undefined;
+}
+
+export function asObject(value: JsonValue | undefined): JsonObject {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as JsonObject) : {};
+}
+
+export function asText(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function otherCode(status: number): ClientErrorCode {
+  return status >= 500 ? 'internal' : 'bad_request';
+}
+
+/** In seconds; a date, which it may be too, is not worth a parser. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const header = headers.get('retry-after');
+  const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}

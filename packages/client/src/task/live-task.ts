@@ -1,0 +1,273 @@
+import {
+  type AgentEvent,
+  type Batch,
+  type Item,
+  type ItemId,
+  liveTranscript,
+  type Part,
+  type PartId,
+  sessionId,
+} from '@millrace/core';
+import { ClientError } from '../client-error.ts';
+import type { Http } from '../http/http.ts';
+import type { Connection } from '../stream/connection.ts';
+import { TaskStream } from '../stream/task-stream.ts';
+import type { WakeUps } from '../stream/wake-ups.ts';
+import type { MessageContent } from '../wire/content.ts';
+import type { SpanInfo } from '../wire/span-info.ts';
+import type { Task } from '../wire/task.ts';
+import type { TaskDigest } from '../wire/task-digest.ts';
+import { EventQueue } from './event-queue.ts';
+import type { LiveItem } from './live-item.ts';
+import { TaskCommands } from './task-commands.ts';
+import type {
+  ApproveOptions,
+  Cancelable,
+  DenyOptions,
+  SendOptions,
+  Sent,
+  TaskHandle,
+} from './task-handle.ts';
+import { readDigest, readRecords, readSpans } from './task-reads.ts';
+import type { TaskSnapshot } from './task-snapshot.ts';
+import { TaskStore } from './task-store.ts';
+
+export interface LiveTaskOptions {
+  readonly http: Http;
+  readonly id: string;
+  readonly newKey: () => string;
+  readonly heartbeatMs: number;
+  /** How long a stream that nobody listens to stays open: somebody may come back. */
+  readonly lingerMs: number;
+  readonly wakeUps: WakeUps;
+  readonly onClose: () => void;
+}
+
+/** With so many events that wait, whoever reads them is given time before more is read. */
+const manyEvents = 1000;
+
+/** A task of a server: a store, a stream that feeds it while somebody listens, and commands. */
+export class LiveTask implements TaskHandle {
+  readonly id: string;
+  readonly #options: LiveTaskOptions;
+  readonly #store: TaskStore;
+  readonly #commands: TaskCommands;
+  readonly #listeners = new Set<() => void>();
+  readonly #queues = new Set<EventQueue>();
+  #stream: TaskStream | undefined;
+  #stopLinger: () => void = () => {};
+  #isClosed = false;
+  #transcript: { readonly of: unknown; readonly items: readonly Item[] } | undefined;
+
+  constructor(options: LiveTaskOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.#commands = new TaskCommands(options);
+    this.#store = new TaskStore(sessionId(options.id), {
+      wantsEvents: () => this.#queues.size > 0,
+      onEvents: (events) => {
+        for (const queue of this.#queues) queue.push(events);
+      },
+      onConnection: (connection) => this.#onConnection(connection),
+      onChange: () => this.#tell(),
+      beforeMore: () => this.#beforeMore(),
+    });
+  }
+
+  get transcript(): readonly Item[] {
+    const { state } = this.#store;
+    if (this.#transcript?.of !== state)
+      this.#transcript = { of: state, items: liveTranscript(state) };
+    return this.#transcript.items;
+  }
+
+  get itemIds(): readonly ItemId[] {
+    return this.#store.items.ids;
+  }
+
+  readonly snapshot = (): TaskSnapshot => this.#store.snapshot;
+
+  item(id: ItemId): LiveItem | undefined {
+    return this.#store.items.find(id);
+  }
+
+  part(id: PartId): Part | undefined {
+    return this.#store.items.findPart(id);
+  }
+
+  // Bound, because hooks want one and the same function.
+  readonly subscribe = (listener: () => void, { signal }: Cancelable = {}): (() => void) => {
+    // Whoever subscribes the same function twice leaves twice.
+    const own = () => listener();
+    const leave = () => {
+      signal?.removeEventListener('abort', leave);
+      if (this.#listeners.delete(own)) this.#rest();
+    };
+    if (signal?.aborted) return leave;
+    signal?.addEventListener('abort', leave);
+    this.#listeners.add(own);
+    this.#work();
+    return leave;
+  };
+
+  events({ signal }: Cancelable = {}): AsyncIterableIterator<AgentEvent, undefined> {
+    const onAbort = () => queue.fail(signal?.reason);
+    const queue = new EventQueue(() => {
+      signal?.removeEventListener('abort', onAbort);
+      if (this.#queues.delete(queue)) this.#rest();
+    });
+    if (signal?.aborted) queue.fail(signal.reason);
+    else {
+      signal?.addEventListener('abort', onAbort);
+      this.#queues.add(queue);
+      this.#work();
+      this.#onConnection(this.#store.connection);
+    }
+    return queue;
+  }
+
+  until(
+    fits: (snapshot: TaskSnapshot) => boolean,
+    { signal }: Cancelable = {},
+  ): Promise<TaskSnapshot> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const over = (settle: () => void) => {
+        leave();
+        signal?.removeEventListener('abort', onAbort);
+        settle();
+      };
+      const onAbort = () => over(() => reject(signal?.reason));
+      const look = () => {
+        const snapshot = this.snapshot();
+        const { connection } = snapshot;
+        if (fits(snapshot)) over(() => resolve(snapshot));
+        else if (connection.state === 'failed') over(() => reject(connection.error));
+        else if (connection.state === 'ended')
+          over(() => reject(ended(this.id, connection.reason)));
+      };
+      const leave = this.subscribe(look);
+      signal?.addEventListener('abort', onAbort);
+      look();
+    });
+  }
+
+  async send(input: string | MessageContent, options: SendOptions = {}): Promise<Sent> {
+    const sent = await this.#commands.send(input, options);
+    // A task that was over goes on by that.
+    if (this.#store.connection.state === 'ended') this.reconnect();
+    return sent;
+  }
+
+  approve(toolCallId: string, options: ApproveOptions = {}): Promise<Sent> {
+    return this.#commands.approve(toolCallId, options);
+  }
+
+  deny(toolCallId: string, options: DenyOptions = {}): Promise<Sent> {
+    return this.#commands.deny(toolCallId, options);
+  }
+
+  stop(reason?: string, options: Cancelable = {}): Promise<Task> {
+    return this.#commands.stop(reason, options);
+  }
+
+  cancel(reason?: string, options: Cancelable = {}): Promise<Task> {
+    return this.#commands.cancel(reason, options);
+  }
+
+  blob(hash: string, options: Cancelable = {}): Promise<Blob> {
+    return this.#commands.blob(hash, options);
+  }
+
+  records(from: number, options: Cancelable = {}): Promise<Batch> {
+    return readRecords(this.#options.http, this.id, from, options);
+  }
+
+  digest(options: Cancelable = {}): Promise<TaskDigest> {
+    return readDigest(this.#options.http, this.id, options);
+  }
+
+  spans(options: Cancelable = {}): Promise<readonly SpanInfo[]> {
+    return readSpans(this.#options.http, this.id, options);
+  }
+
+  reconnect(): void {
+    const { connection } = this.#store;
+    const isOver = connection.state === 'ended' || connection.state === 'failed';
+    if (!isOver || this.#isClosed) return;
+    // Its log is not the one that we know the beginning of.
+    if (connection.state === 'failed' && connection.error.code === 'gone') this.#store.reset();
+    this.#halt();
+    this.#work();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#halt();
+    this.#store.setConnection({ state: 'ended', reason: 'closed' });
+    this.#tell();
+    this.#options.onClose();
+  }
+
+  /** Somebody listens. */
+  #work(): void {
+    this.#stopLinger();
+    if (this.#stream !== undefined || this.#isClosed) return;
+    if (this.#listeners.size + this.#queues.size === 0) return;
+    const { http, id: taskId, heartbeatMs, wakeUps } = this.#options;
+    const target = this.#store;
+    target.setConnection({ state: 'connecting', failures: 0 });
+    this.#stream = new TaskStream({ http, taskId, target, heartbeatMs, wakeUps });
+    this.#stream.start();
+  }
+
+  /** Perhaps nobody listens any more. */
+  #rest(): void {
+    if (this.#listeners.size + this.#queues.size > 0 || this.#stream === undefined) return;
+    const { http, lingerMs } = this.#options;
+    this.#stopLinger();
+    this.#stopLinger = http.options.clock.after(lingerMs, () => {
+      this.#halt();
+      const { state } = this.#store.connection;
+      const isOver = state === 'ended' || state === 'failed';
+      if (!isOver) this.#store.setConnection({ state: 'connecting', failures: 0 });
+    });
+  }
+
+  #halt(): void {
+    this.#stopLinger();
+    this.#stream?.stop();
+    this.#stream = undefined;
+  }
+
+  #onConnection(connection: Connection): void {
+    if (connection.state === 'failed')
+      for (const queue of this.#queues) queue.fail(connection.error);
+    if (connection.state === 'ended') for (const queue of this.#queues) queue.end();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (error) {
+        // One that throws is not to keep the others from hearing; it is told as any error is.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  #beforeMore(): void | Promise<void> {
+    if (![...this.#queues].some(({ length }) => length > manyEvents)) return;
+    const { clock } = this.#options.http.options;
+    return new Promise((resolve) => clock.after(0, resolve));
+  }
+}
+
+function ended(task: string, reason: string): ClientError {
+  const message = `Task ${task} did not get there: its stream ended (${reason})`;
+  return new ClientError('closed', message, { task });
+}

@@ -1,0 +1,154 @@
+import type { JsonObject } from '@millrace/core';
+import { ClientError } from '../client-error.ts';
+import type { Http } from '../http/http.ts';
+import { asObject, refusalOf } from '../http/refusal.ts';
+import { rpc, rpcBegun } from '../http/rpc.ts';
+import { type AgentInfo, kindOf } from '../wire/agent-info.ts';
+import { type MessageContent, userContent } from '../wire/content.ts';
+import type { Task, TaskWithAgents } from '../wire/task.ts';
+import type {
+  ApproveOptions,
+  Cancelable,
+  CommandOptions,
+  DenyOptions,
+  SendOptions,
+  Sent,
+} from './task-handle.ts';
+
+export interface TaskCommandsOptions {
+  readonly http: Http;
+  readonly id: string;
+  readonly newKey: () => string;
+}
+
+/** What can be said to a task. */
+export class TaskCommands {
+  readonly #http: Http;
+  readonly #id: string;
+  readonly #newKey: () => string;
+  #agent: AgentInfo | undefined;
+
+  constructor({ http, id, newKey }: TaskCommandsOptions) {
+    this.#http = http;
+    this.#id = id;
+    this.#newKey = newKey;
+  }
+
+  /** By the way that its agent has for it. */
+  async send(
+    input: string | MessageContent,
+    { when = 'follow_up', key = this.#newKey(), signal }: SendOptions,
+  ): Promise<Sent> {
+    const content = userContent(input);
+    const { name: agent, ...info } = await this.#agentOf({ signal });
+    const kind = kindOf({ name: agent, ...info });
+    if (kind === 'loop') {
+      const type = when === 'steer' ? 'steer' : 'message';
+      return this.#submit({ type, content }, { key, signal });
+    }
+    if (when === 'steer') throw this.#cannotSteer(agent);
+    const params = { task_id: this.#id, content };
+    const call = { what: `send to task ${this.#id}`, agent, key, signal };
+    if (kind === 'async') {
+      const event = await rpc(this.#http, { ...call, method: 'event/send', params, isSafe: true });
+      return { key, offset: asOffset(asObject(event)['sequence_id']) };
+    }
+    const streaming = { ...params, stream: true };
+    // It has no key on the server, and so is sent once.
+    const method = 'message/send';
+    await rpcBegun(this.#http, { ...call, method, params: streaming, isSafe: false });
+    return { key, offset: undefined };
+  }
+
+  approve(tool_call_id: string, { by, input, until, ...options }: ApproveOptions): Promise<Sent> {
+    const more = defined({ by, input, until });
+    return this.#submit({ type: 'approve', tool_call_id, ...more }, options);
+  }
+
+  deny(tool_call_id: string, { by, reason, ...options }: DenyOptions): Promise<Sent> {
+    return this.#submit({ type: 'deny', tool_call_id, ...defined({ by, reason }) }, options);
+  }
+
+  /** What does not go on is stopped already. */
+  async stop(reason: string | undefined, options: Cancelable): Promise<Task> {
+    return this.#change('interrupt', reason, options, () => true);
+  }
+
+  /** An answer may be lost on its way, so that the next try finds it done. */
+  async cancel(reason: string | undefined, options: Cancelable): Promise<Task> {
+    return this.#change('cancel', reason, options, (status) => status === 'CANCELED');
+  }
+
+  async blob(hash: string, { signal }: Cancelable): Promise<Blob> {
+    const what = `get a blob of task ${this.#id}`;
+    const path = `${this.#path}/blobs/${encodeURIComponent(hash)}`;
+    const response = await this.#http.send({ what, path, signal, isSafe: true });
+    if (!response.ok) throw await refusalOf(response, what);
+    return response.blob();
+  }
+
+  get #path(): string {
+    return `/tasks/${encodeURIComponent(this.#id)}`;
+  }
+
+  async #submit(body: JsonObject, { key = this.#newKey(), signal }: CommandOptions): Promise<Sent> {
+    const what = `give a command to task ${this.#id}`;
+    const { value } = await this.#http.json({
+      ...{ what, method: 'POST', path: `${this.#path}/commands` },
+      ...{ body, key, signal, isSafe: true },
+    });
+    return { key, offset: asOffset(asObject(value)['offset']) };
+  }
+
+  async #change(
+    change: 'interrupt' | 'cancel',
+    reason: string | undefined,
+    { signal }: Cancelable,
+    isDone: (status: unknown) => boolean,
+  ): Promise<Task> {
+    const what = `${change} task ${this.#id}`;
+    try {
+      const { value } = await this.#http.json({
+        ...{ what, method: 'POST', path: `${this.#path}/${change}` },
+        ...{ body: defined({ reason }), signal, isSafe: true },
+      });
+      return value as unknown as Task;
+    } catch (error) {
+      const isState = error instanceof ClientError && error.code === 'bad_state';
+      if (!isState || !isDone(error.details?.['status'])) throw error;
+      const { agents: _, ...task } = await this.#read({ signal });
+      return task;
+    }
+  }
+
+  async #read({ signal }: Cancelable): Promise<TaskWithAgents> {
+    const what = `read task ${this.#id}`;
+    const query = { relationships: 'agents' };
+    const { value } = await this.#http.json({
+      ...{ what, path: this.#path, query, signal, isSafe: true },
+    });
+    return value as unknown as TaskWithAgents;
+  }
+
+  /** Asked for once: a task does not change its agent. */
+  async #agentOf(options: Cancelable): Promise<AgentInfo> {
+    this.#agent ??= (await this.#read(options)).agents?.[0];
+    if (this.#agent !== undefined) return this.#agent;
+    const message = `Cannot send to task ${this.#id}: its agent is not known any more`;
+    throw new ClientError('bad_state', message, { task: this.#id });
+  }
+
+  #cannotSteer(agent: string): ClientError {
+    const message = `Cannot steer task ${this.#id}: its agent ${agent} takes one message after the other. Send it as a follow-up, or stop what goes on first`;
+    return new ClientError('bad_state', message, { task: this.#id });
+  }
+}
+
+function asOffset(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function defined(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as JsonObject;
+}

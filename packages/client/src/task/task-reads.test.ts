@@ -1,0 +1,75 @@
+import { type LogRecord, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { expect, test } from 'vitest';
+import { ClientError } from '../client-error.ts';
+import { eventually } from '../testing/eventually.ts';
+import { serving } from '../testing/serving.ts';
+
+const words = ['The ', 'wheel ', 'turns', '.'];
+
+async function talked() {
+  const log = memoryLog();
+  const { client } = await serving(
+    [
+      {
+        ...{ type: 'sync', name: 'miller' },
+        async *onMessage() {
+          yield {
+            type: 'start',
+            index: 0,
+            content: { type: 'text', author: 'agent', content: '' },
+          };
+          for (const text_delta of words) {
+            yield { type: 'delta', index: 0, delta: { type: 'text', text_delta } };
+          }
+          yield { type: 'done', index: 0 };
+        },
+      },
+    ],
+    { log },
+  );
+  const task = await client().createTask({ agent: 'miller', name: 'talk' });
+  await task.send('Go');
+  const isOver = async () => (await task.digest()).stop !== null;
+  await eventually(isOver);
+  return { log, task };
+}
+
+test('records come as the log has them, each delta by itself, from any offset', async () => {
+  const { log, task } = await talked();
+  const kept: LogRecord[] = [];
+  const session = sessionId(task.id);
+  for (let from = -1, page = await log.read(session); page.through > from; ) {
+    kept.push(...page.records);
+    from = page.through;
+    page = await log.read(session, { from });
+  }
+  const batch = await task.records(0);
+  expect(batch.records).toEqual(kept);
+  const chunks = batch.records.flatMap(({ delta }) =>
+    delta?.type === 'append_text' ? [delta.chunk] : [],
+  );
+  expect(chunks).toEqual(words);
+  const rest = await task.records(5);
+  expect(rest.records).toEqual(kept.slice(5));
+  expect(await task.records(batch.through)).toMatchObject({ through: batch.through, records: [] });
+  await expect(task.records(batch.through + 1)).rejects.toBeInstanceOf(ClientError);
+});
+
+test('a digest says what a task came to, and spans what its agent traced', async () => {
+  const { task } = await talked();
+  const digest = await task.digest();
+  expect(digest).toMatchObject({
+    ...{ task_id: task.id, agents: ['miller'], state: 'idle', is_whole: true },
+    stop: { reason: 'stop' },
+  });
+  expect(await task.spans()).toEqual([]);
+});
+
+test('what is not there is told as such', async () => {
+  const { client } = await serving([]);
+  const task = client().task('nobody');
+  for (const asked of [task.records(0), task.digest()]) {
+    await expect(asked).rejects.toMatchObject({ code: 'not_found' });
+  }
+});

@@ -1,0 +1,60 @@
+import { type Batch, DecodeError, decodeBatch } from '@millrace/core';
+import { ClientError } from '../client-error.ts';
+import type { Http } from '../http/http.ts';
+import { refusalOf } from '../http/refusal.ts';
+import type { SpanInfo } from '../wire/span-info.ts';
+import type { TaskDigest } from '../wire/task-digest.ts';
+import type { Cancelable } from './task-handle.ts';
+
+/** At most so many spans of a task are read. */
+const maxSpans = 1000;
+
+const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
+
+/** A page of what the log has after an offset, none put together. */
+export async function readRecords(
+  http: Http,
+  id: string,
+  from: number,
+  { signal }: Cancelable,
+): Promise<Batch> {
+  const what = `read the records of task ${id}`;
+  const path = `${pathOf(id)}/records`;
+  const response = await http.send({ what, path, query: { from }, signal, isSafe: true });
+  if (!response.ok) throw await refusalOf(response, what);
+  const text = await response.text().catch((cause: unknown) => {
+    if (signal?.aborted) throw signal.reason;
+    const message = `Cannot ${what}: the connection broke before the answer was whole`;
+    throw new ClientError('unreachable', message, {}, { cause });
+  });
+  try {
+    return decodeBatch(text);
+  } catch (error) {
+    throw error instanceof DecodeError ? unreadable(what, error) : error;
+  }
+}
+
+export async function readDigest(http: Http, id: string, options: Cancelable): Promise<TaskDigest> {
+  const what = `read what task ${id} came to`;
+  const { signal } = options;
+  const { value } = await http.json({ what, path: `${pathOf(id)}/digest`, signal, isSafe: true });
+  return value as unknown as TaskDigest;
+}
+
+/** The earliest first. */
+export async function readSpans(
+  http: Http,
+  id: string,
+  { signal }: Cancelable,
+): Promise<readonly SpanInfo[]> {
+  const what = `list the spans of task ${id}`;
+  const order = { order_by: 'created_at', order_direction: 'asc' };
+  const query = { task_id: id, limit: maxSpans, ...order };
+  const { value } = await http.json({ what, path: '/spans', query, signal, isSafe: true });
+  if (Array.isArray(value)) return value as unknown as readonly SpanInfo[];
+  throw new ClientError('bad_answer', `Cannot ${what}: the answer is no list`);
+}
+
+function unreadable(what: string, cause: DecodeError): ClientError {
+  return new ClientError('bad_answer', `Cannot ${what}: ${cause.message}`, {}, { cause });
+}

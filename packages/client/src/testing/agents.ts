@@ -1,0 +1,51 @@
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, toolCallId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import type { ServedAgent } from '@millrace/server';
+import { z } from 'zod';
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({ where: z.string().optional() }) },
+  execute: async ({ where }) => `Nothing ${where ?? 'there'}`,
+});
+
+/** A call of the tool that the agent loop below has. */
+export const looks: Part = {
+  ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
+};
+
+/** An agent loop that says what is written here. */
+export function looping(
+  log: Log,
+  script: readonly Scripted[],
+  options: Partial<Parameters<typeof createAgent>[0]> = {},
+): ServedAgent {
+  const agent = createAgent({ provider: scriptedProvider(script), log, tools: [look], ...options });
+  return { type: 'loop', name: 'looper', agent };
+}
+
+/** Says a little, and then nothing until it is stopped. */
+export const stalls: Scripted = {
+  content: { parts: ['One moment please'] },
+  fault: { type: 'stall', after: 2 },
+};
+
+/** Answers in pieces with what it was told. */
+export const echo: ServedAgent = {
+  ...{ type: 'sync', name: 'echo' },
+  async *onMessage(content) {
+    const said = content.type === 'text' ? content.content : content.type;
+    for (const text_delta of said)
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta } };
+    if (said === 'fail') throw new Error('as it was told');
+  },
+};
+
+/** Notes what it hears. */
+export const listener: ServedAgent = {
+  ...{ type: 'async', name: 'listener' },
+  async onEvent({ content }, { messages }) {
+    if (content !== null) await messages.create({ ...content, author: 'user' });
+  },
+};

@@ -1,0 +1,81 @@
+/** A request that a test answers as it likes. */
+export class FakeRequest {
+  readonly url: URL;
+  readonly init: RequestInit;
+  readonly #answer: PromiseWithResolvers<Response>;
+  #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+
+  constructor(url: URL, init: RequestInit, answer: PromiseWithResolvers<Response>) {
+    this.url = url;
+    this.init = init;
+    this.#answer = answer;
+    init.signal?.addEventListener('abort', () => this.break(init.signal?.reason));
+  }
+
+  /** Undefined: from the start. */
+  get from(): string | null {
+    return this.url.searchParams.get('from');
+  }
+
+  get headers(): Headers {
+    return new Headers(this.init.headers);
+  }
+
+  get isLeft(): boolean {
+    return this.init.signal?.aborted === true;
+  }
+
+  /** As a stream of events, which goes on until the test ends it. */
+  open(text = '', type = 'text/event-stream; charset=utf-8'): void {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#stream = controller;
+      },
+    });
+    this.#answer.resolve(new Response(body, { headers: { 'content-type': type } }));
+    if (text !== '') this.push(text);
+  }
+
+  push(text: string): void {
+    this.#stream?.enqueue(new TextEncoder().encode(text));
+  }
+
+  end(): void {
+    this.#stream?.close();
+    this.#stream = undefined;
+  }
+
+  /** Before the answer or within it. */
+  break(reason: unknown = new TypeError('terminated')): void {
+    this.#answer.reject(reason);
+    this.#stream?.error(reason);
+    this.#stream = undefined;
+  }
+
+  json(value: unknown, status = 200, headers: Record<string, string> = {}): void {
+    this.#answer.resolve(Response.json(value, { status, headers }));
+  }
+}
+
+/** Stands in for the network. */
+export class FakeServer {
+  readonly requests: FakeRequest[] = [];
+  readonly #waiting: ((request: FakeRequest) => void)[] = [];
+  #heard = 0;
+
+  readonly fetch = (url: URL, init: RequestInit): Promise<Response> => {
+    const answer = Promise.withResolvers<Response>();
+    answer.promise.catch(() => {});
+    const request = new FakeRequest(url, init, answer);
+    this.requests.push(request);
+    this.#waiting.shift()?.(request);
+    return answer.promise;
+  };
+
+  /** The next request, when it comes. */
+  next(): Promise<FakeRequest> {
+    const request = this.requests[this.#heard++];
+    if (request !== undefined) return Promise.resolve(request);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}

@@ -1,0 +1,34 @@
+import { Window } from 'happy-dom';
+import type { ReactNode } from 'react';
+import { onTestFinished } from 'vitest';
+
+export interface Page {
+  readonly html: () => string;
+  readonly text: () => string;
+  /** Does something, and has all that follows from it rendered. */
+  act(work: () => void | Promise<void>): Promise<void>;
+  render(node: ReactNode): Promise<void>;
+}
+
+/** A page to render into, for one test. React looks for a window when it is loaded, so that comes first. */
+export async function openPage(): Promise<Page> {
+  const window = new Window();
+  const page = globalThis as Record<string, unknown>;
+  const given = { window, document: window.document, IS_REACT_ACT_ENVIRONMENT: true };
+  Object.assign(page, given);
+  const { act } = await import('react');
+  const { createRoot } = await import('react-dom/client');
+  const container = window.document.createElement('main');
+  const root = createRoot(container as unknown as Parameters<typeof createRoot>[0]);
+  onTestFinished(async () => {
+    await act(async () => root.unmount());
+    for (const name of Object.keys(given)) delete page[name];
+    await window.happyDOM.close();
+  });
+  return {
+    html: () => container.innerHTML,
+    text: () => container.textContent ?? '',
+    act: (work) => act(async () => work()),
+    render: (node) => act(async () => root.render(node)),
+  };
+}

@@ -1,0 +1,24 @@
+// Serves an agent that speaks without end on the files of a folder, and says where:
+// serve-in-process.ts <folder> <port>. It is killed in the middle of an answer.
+import { join } from 'node:path';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { createServer, type ServedAgent } from '@millrace/server';
+import { sqliteRows } from '@millrace/server/sqlite';
+import { tell } from '../../../log/src/testing/parent-pipe.ts';
+
+const [folder = '', port = '0'] = process.argv.slice(2);
+
+const speaker: ServedAgent = {
+  ...{ type: 'sync', name: 'speaker' },
+  async *onMessage(_content, { signal }) {
+    for (let word = 1; !signal.aborted; word++) {
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: `word${word} ` } };
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  },
+};
+
+const log = sqliteLog({ path: join(folder, 'log.db') });
+const rows = sqliteRows({ path: join(folder, 'rows.db') });
+const server = createServer({ agents: [speaker], log, rows });
+tell(await server.listen({ port: Number(port) }));

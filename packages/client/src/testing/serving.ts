@@ -1,0 +1,33 @@
+import { createServer, type ServedAgent, type ServerOptions } from '@millrace/server';
+import { onTestFinished } from 'vitest';
+import { type Client, type ClientOptions, createClient } from '../create-client.ts';
+
+export interface Serving {
+  readonly url: string;
+  readonly port: number;
+  /** Another one each time; closed with the test. */
+  client(options?: Partial<ClientOptions>): Client;
+}
+
+/** A server on a free port of this machine, for one test. */
+export async function serving(
+  agents: readonly ServedAgent[],
+  options: ServerOptions = {},
+): Promise<Serving> {
+  const server = createServer({ agents, ...options });
+  const { url } = await server.listen({ port: 0 });
+  const clients: Client[] = [];
+  onTestFinished(async () => {
+    for (const client of clients) client.close();
+    await server.close();
+  });
+  return {
+    url,
+    port: Number(new URL(url).port),
+    client(given = {}) {
+      const client = createClient({ url, ...given });
+      clients.push(client);
+      return client;
+    },
+  };
+}

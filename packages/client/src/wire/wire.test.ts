@@ -1,0 +1,37 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import type { AgentInfo as ServedInfo } from '../../../server/src/wire/agent-info.ts';
+import { contentSchema } from '../../../server/src/wire/content.ts';
+import type {
+  TaskSummary as ServedSummary,
+  Task as ServedTask,
+} from '../../../server/src/wire/task.ts';
+import { type AgentInfo, kindOf } from './agent-info.ts';
+import { userContent } from './content.ts';
+import type { Task, TaskStatus, TaskSummary } from './task.ts';
+
+test('what a server sends has the types that are named here', () => {
+  expectTypeOf<ServedTask>().toExtend<Task>();
+  expectTypeOf<ServedSummary>().toExtend<TaskSummary>();
+  expectTypeOf<ServedInfo>().toExtend<AgentInfo>();
+  expectTypeOf<ServedTask['status']>().toEqualTypeOf<TaskStatus | null>();
+});
+
+test.each([
+  ['a text', 'Hi'],
+  ['a text with its format', { type: 'text', content: '# Hi', format: 'markdown' }],
+  ['data', { type: 'data', data: { a: [1, null] } }],
+] as const)('%s is content that a server takes', (_what, input) => {
+  const content = userContent(input);
+  expect(contentSchema.parse(content)).toMatchObject({ ...content, author: 'user' });
+});
+
+test.each([
+  ['sync', { kind: 'loop' }, 'loop'],
+  ['sync', { kind: 'sync' }, 'sync'],
+  ['sync', null, 'sync'],
+  ['async', { kind: 'async' }, 'async'],
+  ['agentic', null, 'async'],
+] as const)('an agent of type %s with %j is spoken to as %s', (acp_type, metadata, kind) => {
+  const info = { acp_type, registration_metadata: metadata } as unknown as AgentInfo;
+  expect(kindOf(info)).toBe(kind);
+});

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { rawRequest } from '../testing/raw-request.ts';
+
+async function pageFolder(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  await mkdir(join(folder, 'dist', 'assets'), { recursive: true });
+  await writeFile(join(folder, 'dist', 'index.html'), '<!doctype html><title>page</title>');
+  await writeFile(join(folder, 'dist', 'icon.svg'), '<svg/>');
+  await writeFile(join(folder, 'dist', 'assets', 'index-a1b2c3d4.js'), 'let a = 1;\n'.repeat(200));
+  await writeFile(join(folder, 'dist', 'server.key'), 'secret of a kind that no page has');
+  await writeFile(join(folder, 'outside.js'), 'secret');
+  return join(folder, 'dist');
+}
+
+async function serving(options: Parameters<typeof createServer>[0] = {}): Promise<string> {
+  const server = createServer({ page: await pageFolder(), ...options });
+  onTestFinished(() => server.close());
+  return (await server.listen({ port: 0 })).url;
+}
+
+const html = '<!doctype html><title>page</title>';
+
+test('the page is at the root, and at all paths that are its own', async () => {
+  const url = await serving();
+  for (const path of ['/', '/app/tasks/abc', '/app/tasks/abc?at=12', '/app/overview']) {
+    const response = await fetch(url + path);
+    expect([path, response.status, await response.text()]).toEqual([path, 200, html]);
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+  }
+});
+
+test('what is served runs nothing that is not served', async () => {
+  const { headers } = await fetch(await serving());
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self';");
+  expect(policy).toContain("style-src 'self';");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain('unsafe');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test('files with the hash of their content in their name are kept for good', async () => {
+  const url = await serving();
+  const hashed = await fetch(`${url}/assets/index-a1b2c3d4.js`);
+  expect(hashed.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  expect(hashed.headers.get('cache-control')).toContain('immutable');
+  expect((await fetch(`${url}/icon.svg`)).headers.get('cache-control')).toBe('no-cache');
+});
+
+test('who has it already is told so', async () => {
+  const url = await serving();
+  const etag = (await fetch(url)).headers.get('etag') ?? '';
+  const again = await fetch(url, { headers: { 'if-none-match': etag } });
+  expect([again.status, await again.text()]).toEqual([304, '']);
+});
+
+test('it comes compressed to whoever takes that, and is the same', async () => {
+  const url = new URL(await serving());
+  const path = '/assets/index-a1b2c3d4.js';
+  const plain = await (await fetch(new URL(path, url))).text();
+  const response = await fetch(new URL(path, url), { headers: { 'accept-encoding': 'gzip' } });
+  expect(response.headers.get('content-encoding')).toBe('gzip');
+  expect(Number(response.headers.get('content-length'))).toBeLessThan(plain.length);
+  expect(await response.text()).toBe(plain);
+});
+
+test('no path leads out of the folder, nor to files that are no page’s', async () => {
+  const url = new URL(await serving());
+  for (const path of [
+    '/../outside.js',
+    '/assets/../../outside.js',
+    '/assets/..%2f..%2foutside.js',
+    '/..%2foutside.js',
+    '/assets/%2e%2e/%2e%2e/outside.js',
+    '/assets\\..\\..\\outside.js',
+    '//outside.js',
+    '/server.key',
+    '/index.html%00.js',
+  ]) {
+    const bytes = `GET ${path} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n\r\n`;
+    const { text, status } = await rawRequest(Number(url.port), bytes);
+    expect([path, text.includes('secret'), status >= 400]).toEqual([path, false, true]);
+  }
+});
+
+test('everybody may read the page, and nobody without a token what it shows', async () => {
+  const url = await serving({ tokens: ['a-long-token-of-somebody'] });
+  expect((await fetch(url)).status).toBe(200);
+  expect((await fetch(`${url}/tasks`)).status).toBe(401);
+});
+
+test('a folder without a page is refused at once', () => {
+  const make = () => createServer({ page: join(tmpdir(), 'millrace-no-such-folder') });
+  expect(make).toThrow('there is no index.html');
+});

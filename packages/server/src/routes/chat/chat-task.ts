@@ -1,0 +1,59 @@
+import { sessionId } from '@millrace/core';
+import type { RouteContext } from '../../http/route.ts';
+import { ServerError } from '../../http/server-error.ts';
+import { ensureSession } from '../../stream/ensure-session.ts';
+import type { AgentInfo } from '../../wire/agent-info.ts';
+
+/** A chat with an agent: a task that has its name. */
+export interface Chat {
+  readonly id: string;
+  readonly taskId: string;
+  readonly agentId: string;
+  readonly kind: 'sync' | 'async' | 'loop';
+}
+
+interface ChatName {
+  readonly agentName: string;
+  readonly chatId: string;
+}
+
+/** Makes its task with the first message. */
+export async function openChat(
+  { agentName, chatId }: ChatName,
+  { service, log }: RouteContext,
+): Promise<Chat> {
+  const agent = await service.agents.get({ name: agentName });
+  const { id: taskId } = await service.tasks.create(agent.id, { name: chatId });
+  await ensureSession(log, sessionId(taskId));
+  return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
+}
+
+/** Undefined where nothing was ever said in it. */
+export async function findChat(
+  { agentName, chatId }: ChatName,
+  { service, log }: RouteContext,
+): Promise<Chat | undefined> {
+  const agent = await service.agents.get({ name: agentName });
+  const task = await service.tasks.get({ name: chatId }).catch(unlessUnknown);
+  if (!task?.agents?.some(({ id }) => id === agent.id)) return undefined;
+  await ensureSession(log, sessionId(task.id));
+  return { id: chatId, taskId: task.id, agentId: agent.id, kind: kindOf(agent) };
+}
+
+export async function knownChat(name: ChatName, context: RouteContext): Promise<Chat> {
+  const chat = await findChat(name, context);
+  if (chat !== undefined) return chat;
+  const { agentName, chatId } = name;
+  const message = `Cannot find chat ${chatId} of agent ${agentName}: nothing was said in it. Send a message`;
+  throw new ServerError('not_found', message);
+}
+
+function kindOf({ acp_type, registration_metadata }: AgentInfo): Chat['kind'] {
+  if (registration_metadata?.['kind'] === 'loop') return 'loop';
+  return acp_type === 'sync' ? 'sync' : 'async';
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (error instanceof ServerError && error.code === 'not_found') return undefined;
+  throw error;
+}

@@ -1,0 +1,359 @@
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, sessionId, toolCallId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type UIMessage, validateUIMessages } from 'ai';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import type { ServedAgent } from '../../agents/served-agent.ts';
+import { createServer } from '../../create-server.ts';
+import { BrowserChat, type BrowserOptions } from '../../testing/browser-chat.ts';
+import { agentText, eventually, textDelta } from '../../testing/task-stage.ts';
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({}) },
+  execute: async () => 'It is there',
+});
+const call = (id: string): Part => ({
+  ...{ kind: 'tool_call', toolCallId: toolCallId(id), name: 'look', arguments: '{}' },
+});
+const stalls = {
+  content: { parts: ['One moment please'] },
+  fault: { type: 'stall', after: 3 },
+} as const;
+
+type AgentOptions = Omit<Parameters<typeof createAgent>[0], 'provider' | 'log'>;
+
+const looping =
+  (script: readonly Scripted[], options: AgentOptions = {}) =>
+  (log: Log): readonly ServedAgent[] => {
+    const agent = createAgent({ provider: scriptedProvider(script), log, ...options });
+    return [{ type: 'loop', name: 'helper', agent }];
+  };
+
+async function serve(agents: (log: Log) => readonly ServedAgent[]) {
+  const log = memoryLog();
+  const server = createServer({ log, agents: agents(log), limits: { closeTimeoutMs: 200 } });
+  const { url } = await server.listen({ port: 0 });
+  onTestFinished(async () => {
+    await server.close();
+    await log.close();
+  });
+  const browse = (id: string, init?: BrowserOptions['init']) =>
+    new BrowserChat({ url, agent: 'helper', id, init });
+  const request = async (path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const post = body && { method: 'POST', headers, body: JSON.stringify(body) };
+    return fetch(`${url}${path}`, post);
+  };
+  const taskOf = async (id: string) =>
+    (await (await request(`/tasks/name/${id}`)).json()) as { id: string; status: string };
+  return { url, log, browse, request, taskOf };
+}
+
+const chatPath = '/agents/name/helper/chat';
+const saidIn = ({ messages }: BrowserChat) => messages.map(({ role }) => role);
+const toolIn = ({ lastMessage }: BrowserChat, at = 0) =>
+  lastMessage?.parts.filter((part) => part.type === 'tool-look')[at];
+
+describe('useChat with an agent loop', () => {
+  const script: readonly Scripted[] = [
+    {
+      content: {
+        parts: [
+          { kind: 'reasoning', form: 'summary', text: 'Where is it?' },
+          'Let me see.',
+          call('c1'),
+        ],
+      },
+    },
+    'It is there.',
+    'And still is.',
+  ];
+
+  test('sends, and shows reasoning, tools and text as one message a run', async () => {
+    const { browse, taskOf } = await serve(looping(script, { tools: [look] }));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    expect([chat.status, chat.error, saidIn(chat)]).toEqual([
+      'ready',
+      undefined,
+      ['user', 'assistant'],
+    ]);
+    expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual([
+      ...['step-start', 'reasoning', 'text', 'tool-look', 'step-start', 'text'],
+    ]);
+    expect(toolIn(chat)).toMatchObject({ state: 'output-available', output: 'It is there' });
+    await chat.sendMessage({ text: 'And now?' });
+    expect(saidIn(chat)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    expect(chat.text).toBe('And still is.');
+    expect(await taskOf('talk')).toMatchObject({ status: 'RUNNING' });
+  });
+
+  test('what was said can be loaded, as it was shown', async () => {
+    const { browse, request } = await serve(looping(script, { tools: [look] }));
+    const chat = browse('talk');
+    expect(await (await request(`${chatPath}/talk`)).json()).toEqual({ messages: [] });
+    for (const text of ['Is it there?', 'And now?']) await chat.sendMessage({ text });
+    const { messages } = (await (await request(`${chatPath}/talk`)).json()) as {
+      messages: UIMessage[];
+    };
+    const named = messages.map((message, at) =>
+      message.role === 'user' ? { ...message, id: chat.messages[at]?.id } : message,
+    );
+    expect(named).toEqual(chat.messages);
+    expect((await validateUIMessages({ messages })).length).toBe(4);
+  });
+
+  test('a message that is sent again is answered once, and shown whole', async () => {
+    const { browse, request, taskOf } = await serve(looping(script, { tools: [look] }));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    const [first] = chat.messages;
+    const again = browse('talk');
+    await again.sendMessage({ ...first, parts: first?.parts ?? [] });
+    expect(again.messages).toEqual(chat.messages);
+    const { id } = await taskOf('talk');
+    const messages = await (await request(`/messages?task_id=${id}`)).json();
+    expect(messages).toHaveLength(6);
+  });
+
+  test('a message that is changed is refused: the task keeps what was said', async () => {
+    const { browse } = await serve(looping(script, { tools: [look] }));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    const messageId = chat.messages[0]?.id ?? '';
+    await chat.sendMessage({ text: 'Is it here?', messageId });
+    expect([chat.status, chat.error?.message]).toEqual([
+      'error',
+      expect.stringContaining('Cannot change what was said in chat talk'),
+    ]);
+  });
+
+  test('regenerate says the last message again, and nothing before it', async () => {
+    const { browse, request, taskOf } = await serve(looping(['One', 'Two', 'Three']));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'First' });
+    await chat.sendMessage({ text: 'Second' });
+    await chat.regenerate();
+    expect([saidIn(chat), chat.text]).toEqual([
+      ['user', 'assistant', 'user', 'assistant'],
+      'Three',
+    ]);
+    const { id } = await taskOf('talk');
+    expect(await (await request(`/messages?task_id=${id}`)).json()).toHaveLength(6);
+    const [, answer] = chat.messages;
+    await chat.regenerate({ messageId: answer?.id ?? '' });
+    expect(chat.error?.message).toContain('it is not the last that was said there');
+  });
+
+  test('an error of the run is an error of the chat, what was said stays, and retry works', async () => {
+    const fault = { type: 'error', after: 3, error: 'auth' } as const;
+    const { browse } = await serve(
+      looping([{ content: { parts: ['Half an answer'] }, fault }, 'A whole one']),
+    );
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Well?' });
+    expect([chat.status, chat.error?.message]).toEqual(['error', expect.stringContaining('auth')]);
+    expect('Half an answer'.startsWith(chat.text) && chat.text !== '').toBe(true);
+    await chat.regenerate();
+    expect([chat.status, chat.text]).toEqual(['ready', 'A whole one']);
+  });
+
+  test('an abort from elsewhere ends the message, which keeps what was said', async () => {
+    const { browse, request, taskOf } = await serve(looping([stalls, 'Back again']));
+    const chat = browse('talk');
+    const sent = chat.sendMessage({ text: 'Hi' });
+    await chat.until(({ text }) => text !== '');
+    const { id } = await taskOf('talk');
+    expect((await request(`/tasks/${id}/commands`, { type: 'abort' })).status).toBe(202);
+    await sent;
+    expect([chat.status, 'One moment please'.startsWith(chat.text)]).toEqual(['ready', true]);
+    await chat.sendMessage({ text: 'And now?' });
+    expect(chat.text).toBe('Back again');
+  });
+
+  test('a message that waits behind a run which is stopped is told so, and kept', async () => {
+    const { browse, request, taskOf, log } = await serve(looping([stalls, 'First', 'Second']));
+    const [chat, other] = [browse('talk'), browse('talk')];
+    const sent = [chat.sendMessage({ text: 'One' })];
+    await chat.until(({ text }) => text !== '');
+    const { id } = await taskOf('talk');
+    sent.push(other.sendMessage({ text: 'Two' }));
+    await eventually(async () => {
+      const { records } = await log.read(sessionId(id));
+      return records.filter(({ fact }) => fact?.type === 'command_queued').length === 2;
+    });
+    await request(`/tasks/${id}/commands`, { type: 'abort' });
+    await Promise.all(sent);
+    expect([chat.status, other.status]).toEqual(['ready', 'error']);
+    expect(other.error?.message).toContain('The message waits, and is answered with the next one');
+    await chat.sendMessage({ text: 'And now?' });
+    const last = chat.lastMessage?.parts.map(({ type }) => type);
+    expect([chat.status, last]).toEqual(['ready', expect.arrayContaining(['text'])]);
+  });
+
+  test('who leaves stops nothing: the answer goes on, and can be resumed', async () => {
+    const { browse, request, taskOf } = await serve(looping([stalls]));
+    const chat = browse('talk');
+    const sent = chat.sendMessage({ text: 'Hi' });
+    await chat.until(({ text }) => text !== '');
+    await chat.stop();
+    await sent;
+    const other = browse('talk');
+    const resumed = other.resumeStream();
+    await other.until(({ text }) => text !== '');
+    expect(other.text).toBe(chat.text);
+    const { id } = await taskOf('talk');
+    await request(`/agents/name/helper/rpc`, {
+      ...{ jsonrpc: '2.0', id: 1, method: 'task/interrupt', params: { task_id: id } },
+    });
+    await resumed;
+    expect([other.status, other.lastMessage?.id]).toEqual(['ready', chat.lastMessage?.id]);
+  });
+});
+
+describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (whileAsking) => {
+  const options = { tools: [look], approve: (): 'ask' => 'ask', whileAsking } as const;
+  const asks = { content: { parts: ['May I?', call('c1')] } };
+
+  test('are answered by addToolApprovalResponse, and the message goes on', async () => {
+    const { browse } = await serve(looping([asks, 'It is.'], options));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    expect([chat.status, toolIn(chat)]).toMatchObject(['ready', { state: 'approval-requested' }]);
+    await chat.addToolApprovalResponse({ id: 'c1', approved: true });
+    await chat.until(({ text }) => text.includes('It is.'));
+    expect(saidIn(chat)).toEqual(['user', 'assistant']);
+    expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual([
+      ...['step-start', 'text', 'tool-look', 'step-start', 'text'],
+    ]);
+    expect(toolIn(chat)).toMatchObject({
+      ...{ state: 'output-available', output: 'It is there', approval: { approved: true } },
+    });
+  });
+
+  test('that are denied are told with the reason', async () => {
+    const { browse } = await serve(looping([asks, 'Then not.'], options));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'It is private' });
+    await chat.until(({ text }) => text.includes('Then not.'));
+    const errorText = expect.stringContaining('It is private');
+    expect(toolIn(chat)).toMatchObject({ state: 'output-error', errorText });
+  });
+
+  test('are asked of who comes back, who may answer; the first one sees what came of it', async () => {
+    const { browse, request } = await serve(looping([asks, 'It is.'], options));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    const other = browse('talk');
+    await other.resumeStream();
+    expect(other.lastMessage).toEqual(chat.lastMessage);
+    const loaded = (await (await request(`${chatPath}/talk`)).json()) as { messages: UIMessage[] };
+    expect(loaded.messages.at(-1)).toEqual(chat.lastMessage);
+    await other.addToolApprovalResponse({ id: 'c1', approved: true });
+    await other.until(({ text }) => text.includes('It is.'));
+    await chat.addToolApprovalResponse({ id: 'c1', approved: false });
+    await chat.until(({ text }) => text.includes('It is.'));
+    expect(toolIn(chat)).toMatchObject({ state: 'output-available' });
+    expect(chat.text).toBe('May I?|It is.');
+  });
+
+  test('come first: a message is refused until they are answered', async () => {
+    const { browse } = await serve(looping([asks, 'It is.'], options));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    await chat.sendMessage({ text: 'Hello?' });
+    expect(chat.error?.message).toContain('calls wait for an approval (c1)');
+  });
+
+  test('that nobody asked for are refused', async () => {
+    const { browse, request } = await serve(looping([asks, 'It is.'], options));
+    await browse('talk').sendMessage({ text: 'Is it there?' });
+    const approval = { id: 'c9', approved: true };
+    const part = { type: 'tool-look', toolCallId: 'c9', state: 'approval-responded', approval };
+    const messages = [{ id: 'm', role: 'assistant', parts: [part] }];
+    const refused = await request(chatPath, { id: 'talk', messages });
+    expect([refused.status, await refused.text()]).toEqual([
+      ...[400, expect.stringContaining('nobody asks about it')],
+    ]);
+    expect((await request(chatPath, { id: 'unknown', messages })).status).toBe(404);
+  });
+});
+
+test('several approvals at once are answered together', async () => {
+  const asks = { content: { parts: ['May I?', call('c1'), call('c2')] } };
+  const options = { tools: [look], approve: (): 'ask' => 'ask' } as const;
+  const { browse } = await serve(looping([asks, 'It is.'], options));
+  const chat = browse('talk');
+  await chat.sendMessage({ text: 'Is it there?' });
+  await chat.addToolApprovalResponse({ id: 'c1', approved: true });
+  await chat.addToolApprovalResponse({ id: 'c2', approved: false });
+  await chat.until(({ text }) => text.includes('It is.'));
+  const states = [0, 1].map((at) => toolIn(chat, at));
+  expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-error' }]);
+});
+
+test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (type) => {
+  const speak = async function* () {
+    yield { type: 'start', index: 0, content: agentText('') } as const;
+    for (const word of ['Hel', 'lo']) yield textDelta(0, word);
+    yield { type: 'done', index: 0 } as const;
+  };
+  const agents: readonly ServedAgent[] =
+    type === 'sync'
+      ? [{ type, name: 'helper', onMessage: speak }]
+      : [
+          {
+            ...{ type, name: 'helper', onTaskCreate: async () => {} },
+            async onEvent(_event, { stream }) {
+              await using message = await stream.open(agentText(''));
+              for (const word of ['Hel', 'lo']) await message.write(textDelta(0, word));
+            },
+          },
+        ];
+  const { browse, taskOf, request } = await serve(() => agents);
+  const chat = browse('talk');
+  await chat.sendMessage({ text: 'Say hello' });
+  expect([chat.status, saidIn(chat), chat.text]).toEqual([
+    ...['ready', ['user', 'assistant'], 'Hello'],
+  ]);
+  const [first] = chat.messages;
+  const again = browse('talk');
+  await again.sendMessage({ ...first, parts: first?.parts ?? [] });
+  expect(again.messages).toEqual(chat.messages);
+  const { id } = await taskOf('talk');
+  const stored = await (await request(`/messages?task_id=${id}`)).json();
+  expect(stored).toHaveLength(type === 'sync' ? 2 : 1);
+  await chat.sendMessage({ text: 'Once more' });
+  expect(chat.messages.at(-1)?.id).not.toBe(again.lastMessage?.id);
+  expect(chat.text).toBe('Hello');
+});
+
+test('bad requests are refused in words, and nothing is made for them', async () => {
+  const { request } = await serve(looping(['Hi']));
+  const user = (parts: object) => ({ id: 'm1', role: 'user', parts });
+  const file = { type: 'file', mediaType: 'image/png', url: 'data:,' };
+  const refusals: readonly (readonly [object, number, string])[] = [
+    [{ id: 'new', messages: [] }, 422, 'messages'],
+    [{ id: 'new', messages: [user([])] }, 422, 'it is empty, or has files'],
+    [{ id: 'new', messages: [user([file])] }, 422, 'it is empty, or has files'],
+    [{ id: '', messages: [user([{ type: 'text', text: 'Hi' }])] }, 422, 'id'],
+    [{ id: 'new', messages: [{ role: 'assistant', parts: [] }] }, 422, 'anything new'],
+    [
+      { id: 'new', messages: [user([{ type: 'text', text: 'x' }])], trigger: 'regenerate-message' },
+      ...([404, 'nothing was said in it'] as const),
+    ],
+  ];
+  for (const [body, status, words] of refusals) {
+    const response = await request(chatPath, body);
+    expect([response.status, await response.text()]).toEqual([
+      status,
+      expect.stringContaining(words),
+    ]);
+  }
+  expect((await request('/tasks/name/new')).status).toBe(404);
+  expect((await request('/agents/name/nobody/chat/new/stream')).status).toBe(404);
+  expect((await request(`${chatPath}/new/stream`)).status).toBe(204);
+});

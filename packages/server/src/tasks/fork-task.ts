@@ -1,0 +1,75 @@
+import type { Run } from '@millrace/agent';
+import { type Item, itemId, type SessionId, sessionId, toArray } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import type { LoopRunner } from '../agents/loop-runner.ts';
+import type { RunnerOptions } from '../agents/runner-options.ts';
+import type { LoopAgent } from '../agents/served-agent.ts';
+import { ServerError } from '../http/server-error.ts';
+import type { ForkTask } from '../routes/request-bodies.ts';
+import { partsOfContent } from '../updates/part-of-content.ts';
+import type { Task } from '../wire/task.ts';
+import { takeContent } from './take-content.ts';
+import type { KeptTask } from './task-rows.ts';
+import { makeTracker } from './tracker-rows.ts';
+
+export interface ForkOptions extends RunnerOptions {
+  readonly loops: LoopRunner;
+}
+
+/** A new task that has what the other one had before an item, and goes on otherwise from there. */
+export async function forkTask(
+  options: ForkOptions,
+  { task: from, agentId }: KeptTask,
+  { agent }: LoopAgent,
+  body: ForkTask,
+): Promise<Task> {
+  const { log, rows, tasks, ids, loops } = options;
+  const into = ids.session();
+  const controller = new AbortController();
+  const input = inputOf(body, ids.item());
+  const { signal } = controller;
+  const item = body.item_id == null ? undefined : itemId(body.item_id);
+  const run =
+    input === undefined || item === undefined
+      ? agent.regenerate(sessionId(from.id), { into, signal, ...(item && { item }) })
+      : agent.edit(sessionId(from.id), item, [input], { into, signal });
+  await begun(run);
+  const through = (await log.info(into))?.origin?.through;
+  if (through === undefined) throw await refusal(from.id, run);
+  const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
+  const task_metadata = { ...from.task_metadata, branch };
+  const task = await tasks.adopt(agentId, into, { params: from.params, task_metadata });
+  await makeTracker(rows, into, agentId);
+  loops.adopt(into, agent, run, controller);
+  return task;
+}
+
+function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefined {
+  if (content == null) return undefined;
+  if (item_id == null) {
+    const message =
+      'Cannot say something else without `item_id`: it names what it is said instead of';
+    throw new ServerError('invalid', message);
+  }
+  return { id, kind: 'user', parts: takeContent(() => partsOfContent(content)) };
+}
+
+/** Resolves when the copy is there, or when there will be none. */
+async function begun(run: Run): Promise<void> {
+  const events = run.events[Symbol.asyncIterator]();
+  await Promise.race([run.result, events.next()]);
+  void events.return?.();
+}
+
+async function refusal(taskId: string, run: Run): Promise<ServerError> {
+  const { error } = await run.result;
+  const message = error?.message ?? `Cannot fork task ${taskId}: it has no such item`;
+  return new ServerError('not_found', message, { task: taskId });
+}
+
+/** The last one that both have; null where they have nothing in common. */
+async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
+  if (through === 0) return null;
+  const { items } = await snapshot(log, session, { through });
+  return toArray(items).at(-1)?.id ?? null;
+}

@@ -1,0 +1,240 @@
+import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ServedAgent } from '../agents/served-agent.ts';
+import { memoryRows } from '../rows/memory-rows.ts';
+import {
+  agentText,
+  all,
+  eventually,
+  type StageOptions,
+  type TaskStage,
+  taskStage,
+  temporaryFolder,
+  textDelta,
+  textsOf,
+  userText,
+} from '../testing/task-stage.ts';
+
+const { promise: never } = Promise.withResolvers<never>();
+
+/** Says a word, and then nothing any more. */
+const stuck: ServedAgent = {
+  ...{ type: 'sync', name: 'agent' },
+  async *onMessage() {
+    yield textDelta(0, 'One moment');
+    await never;
+  },
+};
+const quick: ServedAgent = {
+  ...{ type: 'sync', name: 'agent' },
+  onMessage: async () => agentText('Here'),
+};
+const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => never };
+
+/** Servers of the same files. */
+function sharing(options: StageOptions = {}) {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const serve = (agents: Parameters<typeof taskStage>[0]) =>
+    taskStage(agents, { log, rows, watchMs: 5, patienceMs: 5, ...options });
+  return { log, rows, serve };
+}
+
+const isIdle = async (log: Log, id: string) => (await log.info(sessionId(id)))?.hasWork === false;
+
+describe('of two servers', () => {
+  test('one that is asked to interrupt ends what the other does', async () => {
+    const { serve } = sharing();
+    const [one, other] = [await serve([stuck]), await serve([stuck])];
+    const { id } = await one.newTask('agent');
+    const answer = await one.send('agent', id, 'Go');
+    await eventually(async () => (await one.messages(id)).length === 2);
+    expect((await other.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
+    expect(textsOf(await answer.messages())).toEqual(['One moment']);
+    expect((await one.task(id)).status).toBe('INTERRUPTED');
+  });
+
+  test('one that is asked to cancel ends a handler of the other, which says nothing', async () => {
+    const { serve, log } = sharing({ patienceMs: 60_000 });
+    const [one, other] = [await serve([silent]), await serve([silent])];
+    const { id } = await one.newTask('listener');
+    const content = userText('Go');
+    await one.service.tasks.sendEvent(await one.idOf('listener'), { task_id: id, content });
+    await eventually(async () => (await log.info(sessionId(id)))?.lease !== undefined);
+    await other.service.tasks.change(id, 'cancel');
+    await eventually(() => isIdle(log, id));
+    expect((await one.task(id)).status).toBe('CANCELED');
+  });
+
+  test('one that is asked to interrupt an agent loop of the other aborts its run', async () => {
+    const { serve } = sharing();
+    const stalls = {
+      content: { parts: ['One moment please'] },
+      fault: { type: 'stall', after: 2 },
+    };
+    const looping = (log: Log): readonly ServedAgent[] => {
+      const agent = createAgent({ provider: scriptedProvider([stalls as never]), log });
+      return [{ type: 'loop', name: 'looper', agent }];
+    };
+    const [one, other] = [await serve(looping), await serve(looping)];
+    const { id } = await one.newTask('looper');
+    const answer = await one.send('looper', id, 'Go');
+    await eventually(async () => (await one.messages(id)).length === 2);
+    await other.service.tasks.change(id, 'interrupt');
+    expect(await answer.messages()).toHaveLength(1);
+  });
+
+  test('one waits a moment for a task that the other has just written to', async () => {
+    const { serve } = sharing({ patienceMs: 60_000, idleMs: 20 });
+    const [one, other] = [await serve([quick]), await serve([quick])];
+    const { id } = await one.newTask('agent');
+    await (await one.send('agent', id, 'Hi')).messages();
+    expect(textsOf(await (await other.send('agent', id, 'Hi')).messages())).toEqual(['Here']);
+  });
+
+  test('each event is handled by one of them, and once', async () => {
+    const heard: string[] = [];
+    const first = Promise.withResolvers<void>();
+    const agent: ServedAgent = {
+      ...{ type: 'async', name: 'listener' },
+      async onEvent({ content }) {
+        heard.push(content?.type === 'text' ? content.content : '');
+        if (heard.length === 1) await first.promise;
+      },
+    };
+    const path = join(temporaryFolder(), 'log.db');
+    const [log, its] = [sqliteLog({ path }), sqliteLog({ path })];
+    onTestFinished(() => Promise.all([log.close(), its.close()]).then(() => {}));
+    const options = { rows: memoryRows(), patienceMs: 60_000, idleMs: 1, watchMs: 1e9 };
+    const one = await taskStage([agent], { ...options, log });
+    const other = await taskStage([agent], { ...options, log: its });
+    const { id } = await one.newTask('listener');
+    const agentId = await one.idOf('listener');
+    const send = ({ service }: TaskStage, text: string) =>
+      service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
+    await send(one, 'first');
+    await eventually(async () => heard.length === 1);
+    // It finds the first one in the queue, and waits for who handles it.
+    const open = vi.spyOn(its, 'open');
+    const has = (type: string) => open.mock.settledResults.some((result) => result.type === type);
+    await send(other, 'second');
+    await eventually(async () => has('rejected'));
+    first.resolve();
+    await eventually(async () => has('fulfilled'));
+    await eventually(async () => (await log.info(sessionId(id)))?.lease === undefined);
+    expect(await isIdle(log, id)).toBe(true);
+    expect(heard).toEqual(['first', 'second']);
+  });
+
+  test('one refuses what the other answers, and leaves the task as it was', async () => {
+    const { serve } = sharing();
+    const [one, other] = [await serve([stuck]), await serve([stuck])];
+    const { id } = await one.newTask('agent');
+    await one.send('agent', id, 'Go');
+    await expect(other.send('agent', id, 'Me too')).rejects.toMatchObject({ code: 'conflict' });
+    expect(textsOf(await other.messages(id))).not.toContain('Me too');
+  });
+
+  test('one takes up what the other left when it died, without being started again', async () => {
+    const { serve, log } = sharing();
+    const [dying, living] = [await serve([stuck]), await serve([stuck])];
+    const { id } = await dying.newTask('agent');
+    const answer = await dying.send('agent', id, 'Go');
+    await eventually(async () => (await living.messages(id)).length === 2);
+    // Whoever loses the lease and does nothing more is as good as dead.
+    await (await log.open(sessionId(id), { takeOver: true })).release();
+    await eventually(() => isIdle(log, id));
+    expect(await living.task(id)).toMatchObject({ status: 'FAILED' });
+    expect(textsOf(await answer.messages())).toEqual(['One moment']);
+  });
+
+  test('one answers a message to a task that the other left, and the task goes on', async () => {
+    const { serve, log } = sharing({ watchMs: 1e9 });
+    const [dying, living] = [await serve([stuck]), await serve([quick])];
+    const { id } = await dying.newTask('agent');
+    await dying.send('agent', id, 'Go');
+    await (await log.open(sessionId(id), { takeOver: true })).release();
+    expect(textsOf(await (await living.send('agent', id, 'Hi')).messages())).toEqual(['Here']);
+    expect((await living.task(id)).status).toBe('RUNNING');
+  });
+});
+
+describe('an agent loop', () => {
+  const saying = (texts: readonly string[]) => (log: Log) =>
+    [
+      {
+        type: 'loop',
+        name: 'looper',
+        agent: createAgent({ provider: scriptedProvider(texts), log }),
+      },
+    ] as const;
+
+  test('answers a message that follows a REST message at once', async () => {
+    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await stage.newTask('looper');
+    await stage.service.messages.create({ task_id: id, content: agentText('Written by hand') });
+    const answer = await stage.send('looper', id, 'Hi');
+    expect(textsOf(await answer.messages())).toEqual(['Hello']);
+  });
+
+  test('is not begun by an abort where nothing goes on', async () => {
+    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await stage.newTask('looper');
+    await (await stage.send('looper', id, 'Hi')).messages();
+    await stage.service.tasks.change(id, 'complete');
+    await stage.service.tasks.submit(id, { type: 'abort' });
+    await eventually(() => isIdle(stage.log, id));
+    expect((await stage.task(id)).status).toBe('COMPLETED');
+    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+  });
+
+  test('has its events, as they were sent', async () => {
+    const stage = await taskStage(saying(['Hello']));
+    const { id } = await stage.newTask('looper');
+    const agentId = await stage.idOf('looper');
+    const { service } = stage;
+    const send = () =>
+      service.tasks.sendEvent(agentId, { task_id: id, content: userText('Hi') }, 'a key');
+    const event = await send();
+    expect(await send()).toEqual(event);
+    expect(await service.events.get(event.id)).toEqual(event);
+    expect(await service.events.list({ taskId: id, agentId })).toEqual([event]);
+    await eventually(() => isIdle(stage.log, id));
+    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+  });
+});
+
+test('a session in which nothing is to be done is left alone, however often is looked', async () => {
+  const { serve, log } = sharing({ watchMs: 1 });
+  const stage = await serve([quick]);
+  const { id } = await stage.newTask('agent');
+  const other = await stage.newTask('agent');
+  await log.submit(sessionId(id), { type: 'nobody knows what' }, 'a key');
+  const { through } = (await log.info(sessionId(id))) ?? {};
+  // By when another one, which comes after it, was taken up, it was looked at.
+  const driver = await log.open(sessionId(other.id));
+  await driver.append([{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
+  await driver.release();
+  await eventually(() => isIdle(log, other.id));
+  expect((await log.info(sessionId(id)))?.through).toBe(through);
+});
+
+test('a handler that is over writes nothing any more', async () => {
+  let late: (() => Promise<unknown>) | undefined;
+  const agent: ServedAgent = {
+    ...{ type: 'sync', name: 'agent' },
+    async onMessage(_content, { messages }) {
+      late = () => messages.create(agentText('One more thing'));
+      return agentText('That is all');
+    },
+  };
+  const stage = await taskStage([agent]);
+  const { id } = await stage.newTask('agent');
+  await all((await stage.send('agent', id, 'Hi')).updates());
+  await expect(late?.()).rejects.toMatchObject({ code: 'bad_state' });
+  expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'That is all']);
+});

@@ -1,0 +1,90 @@
+import type { SessionId } from '@millrace/core';
+import type { SessionInfo } from '@millrace/log';
+import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
+import type { AsyncRunner } from '../agents/async-runner.ts';
+import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
+import { reasonOf } from '../agents/reason-of.ts';
+import type { RunnerOptions } from '../agents/runner-options.ts';
+import type { KeptTask } from './task-rows.ts';
+
+export interface RecoveryOptions extends RunnerOptions {
+  readonly directory: AgentDirectory;
+  readonly async: AsyncRunner;
+  readonly loops: LoopRunner;
+}
+
+const pageLength = 100;
+
+/** Takes up what was left by processes that are gone. */
+export class Recovery {
+  readonly #options: RecoveryOptions;
+  /** Where nothing was to be done, up to which offset: an approval is waited for, the agent is not here. */
+  readonly #quiet = new Map<SessionId, number>();
+  /** Where the last look ended. */
+  #after: SessionId | undefined;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
+
+  /** All there are. */
+  async takeAll(): Promise<void> {
+    do await this.takeSome();
+    while (this.#after !== undefined);
+  }
+
+  /** So many of those that nobody drives; the next look goes on behind them. */
+  async takeSome(): Promise<void> {
+    const { log, onDiagnostic } = this.#options;
+    const after = this.#after;
+    const page = await log.list({ isWaiting: true, limit: pageLength, after });
+    this.#after = page.length < pageLength ? undefined : page.at(-1)?.session;
+    for (const info of page)
+      await this.#take(info).catch((error: unknown) =>
+        onDiagnostic(`Task ${info.session}: cannot be taken up: ${reasonOf(error)}`),
+      );
+    if (this.#after === undefined && after === undefined) this.#forgetAllBut(page);
+  }
+
+  async #take({ session, through }: SessionInfo): Promise<void> {
+    if (this.#quiet.get(session) === through) return;
+    const { tasks, directory } = this.#options;
+    const kept = await tasks.find({ id: session });
+    const agent = kept && (await directory.find(kept.agentId))?.agent;
+    // Where it is no task, or one of an agent that does not run any more, there is nothing to be done.
+    const isTaken = kept !== undefined && agent !== undefined && (await this.#resume(kept, agent));
+    if (isTaken) this.#quiet.delete(session);
+    else this.#quiet.set(session, through);
+  }
+
+  async #resume({ task }: KeptTask, agent: FoundAgent['agent']): Promise<boolean> {
+    const { journals, async, loops } = this.#options;
+    const isLoop = agent.type === 'loop';
+    return journals.use(
+      task.id,
+      async (journal) => {
+        const { isRunOpen, isTurnOpen, commands, asked } = await journal.openWork();
+        // What waits in the queue of one that was stopped waits until somebody says something.
+        const isRunning = task.status === 'RUNNING';
+        if (isLoop) {
+          const isLeft = isRunning && (isRunOpen || asked.length > 0);
+          if (isLeft) loops.wake(task.id, agent.agent);
+          return isLeft;
+        }
+        const isCut = isRunOpen || isTurnOpen;
+        // Whoever takes the lease ends what was left open.
+        if (isCut) await journal.append([]);
+        const isAsked = agent.type === 'async' && isRunning && commands.length > 0;
+        if (isAsked) async.wake(task.id);
+        return isCut || isAsked;
+      },
+      isLoop ? loopJournal : {},
+    );
+  }
+
+  /** What is not listed any more is not remembered. */
+  #forgetAllBut(page: readonly SessionInfo[]): void {
+    const listed = new Set(page.map(({ session }) => session));
+    for (const session of this.#quiet.keys()) if (!listed.has(session)) this.#quiet.delete(session);
+  }
+}

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+/** What an example prints, run as a reader would. */
+function printed(name: string): readonly string[] {
+  const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`];
+  return execFileSync(process.execPath, flags, { encoding: 'utf8' }).trimEnd().split('\n');
+}
+
+test('09-sync-agent streams two messages at once, and keeps the full one', () => {
+  const lines = printed('09-sync-agent');
+  expect(lines.filter((line) => /^0 (?!start)/.test(line))).toEqual([
+    '0 delta The fall is ',
+    '0 delta four metres.',
+    '0 full The fall is four metres [1]. [1] The survey of 1820',
+  ]);
+  expect(lines).toContain('1 done');
+  expect(lines.slice(-2)).toEqual([
+    'kept: The fall is four metres [1]. [1] The survey of 1820',
+    'kept: You asked: How high is the fall?',
+  ]);
+});
+
+test('10-async-agent-auto-send shows what the model says, and has it as messages', () => {
+  expect(printed('10-async-agent-auto-send')).toEqual([
+    'Water is heavy. An overshot wheel: the water falls into its buckets.',
+    'The agent has them back: reasoning, text',
+  ]);
+});
+
+test('11-async-agent-manual sends what it made of the stream, to another sink too', () => {
+  const [kept, heard] = printed('11-async-agent-manual');
+  expect(kept).toBe('DONE THE GATE IS OPEN. STAND BACK!');
+  expect(heard).toMatch(/^another sink heard \d+ updates$/);
+});
+
+test('12-usechat shows the same to whoever comes in the middle', () => {
+  const [first = '', second = '', later] = printed('12-usechat');
+  expect(first).toMatch(/^first: {2}Let me look\. \[tool-weather\] It rains, .* grinding\.$/);
+  expect(second).toBe(first.replace('first: ', 'second:'));
+  expect(later).toBe('later:  null');
+});
