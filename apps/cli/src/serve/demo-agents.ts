@@ -11,22 +11,22 @@ export interface DemoAgentsOptions {
   /** The folder that the demo looks around in. */
   readonly cwd: string;
   readonly env: Env;
-  /** It may change files and run programs, too. */
+  /** It may change files and run programs without asking. */
   readonly mayChange: boolean;
 }
 
 /** Agents for whoever has none: a loop with real tools whose model is a script, and one that says it again. */
 export async function demoAgents(options: DemoAgentsOptions): Promise<readonly ServedAgent[]> {
   const { log, cwd, env, mayChange } = options;
-  const permissions = mayChange ? 'allow' : 'read-only';
-  const config = await loadConfig({ args: { permissions }, env, cwd });
+  const args = mayChange ? ({ permissions: 'allow' } as const) : {};
+  const config = await loadConfig({ args, env, cwd });
   const chosen = { provider: demoProvider({ cwd }), label: 'demo', why: '', isDemo: true };
   const { agent } = await buildAgent({
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
     config: { ...config, mcpServers: [] },
   });
-  const can = mayChange ? 'looks around and changes things' : 'looks around';
-  const description = `A script instead of a model; the loop and the tools are real. It ${can} in this folder`;
+  const asks = mayChange ? '' : ', and asks before it does';
+  const description = `A script instead of a model; the loop and the tools are real. It looks around in this folder, changes a file${asks}`;
   return [{ type: 'loop', name: 'demo', description, agent }, echo];
 }
 

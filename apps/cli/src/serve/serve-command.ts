@@ -1,13 +1,13 @@
 import { MillraceError } from '@millrace/core';
-import { createServer, type ServedAgent, type Server } from '@millrace/server';
+import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
 import type { ServeArgs } from '../args/args.ts';
 import type { Host } from '../command/host.ts';
 import { workFolder } from '../command/work-folder.ts';
 import { exitCodes } from '../exit-code.ts';
+import { pageFolder } from '../page-folder.ts';
 import { type Data, openData } from './data-folder.ts';
 import { demoAgents } from './demo-agents.ts';
 import { loadAgents } from './load-agents.ts';
-import { pageFiles } from './page/page-files.ts';
 import { startWords } from './start-words.ts';
 
 /** `millrace serve`: agents over HTTP until a signal comes. */
@@ -17,9 +17,11 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
   try {
     const agents = await agentsFor(args, host, cwd, data);
     const tokens = tokensOf(args, host);
-    const server = serverOf(args, host, data, agents, tokens);
+    const page = pageFolder();
+    const server = serverOf(args, host, data, { agents, tokens, page });
     const { url } = await listen(server, args);
-    host.stdout.write(startWords({ url, agents, data: data.path, needsToken: tokens.length > 0 }));
+    const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
+    host.stdout.write(startWords({ ...words, hasPage: page !== undefined }));
     await stopped(host.signal);
     host.stderr.write('Ending: what goes on is stopped and kept. Once more ends it at once.\n');
     await server.close();
@@ -48,13 +50,12 @@ function serverOf(
   { log: format }: ServeArgs,
   { stderr }: Host,
   { log, rows, secret }: Data,
-  agents: readonly ServedAgent[],
-  tokens: readonly string[],
+  served: Pick<ServerOptions, 'agents' | 'tokens' | 'page'>,
 ): Server {
   const write = (line: string) => void stderr.write(`${line}\n`);
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return createServer({
-    ...{ agents, log, rows, secret, tokens, files: pageFiles },
+    ...{ ...served, log, rows, secret },
     requestLog: { format, write },
     onDiagnostic: (problem) => write(format === 'json' ? JSON.stringify(note(problem)) : problem),
   });

@@ -5,15 +5,18 @@ export interface StartedServer {
   readonly agents: readonly ServedAgent[];
   readonly data: string;
   readonly needsToken: boolean;
+  /** The page that people have there; it comes with the package, and in a clone it has to be built. */
+  readonly hasPage: boolean;
 }
 
 /** Where it is, what there is, and what to try. */
-export function startWords({ url, agents, data, needsToken }: StartedServer): string {
+export function startWords({ url, agents, data, needsToken, hasPage }: StartedServer): string {
   const width = Math.max(...agents.map(({ name }) => name.length));
   const rows = agents.map(({ name, type, description = '' }) =>
     `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),
   );
-  return `Millrace listens on ${url} (a page for people; ${url}/docs for the routes)
+  const page = hasPage ? 'open it in a browser' : 'without its page: npm run serve builds it';
+  return `Millrace listens on ${url} (${page}; ${url}/docs has the routes)
 Agents:
 ${rows.join('\n')}
 What is said is kept in ${data}
