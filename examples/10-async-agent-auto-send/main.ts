@@ -1,7 +1,6 @@
 // An agent that gets events and hands a model's stream over: messages, deltas and their keeping are done
 // for it, and whoever watches the task sees them. Run it with
 //   node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
-import { randomIds } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type Task } from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';
@@ -12,18 +11,16 @@ const provider = scriptedProvider(
   [{ content: { parts: [thought, 'An overshot wheel: the water falls into its buckets.'] } }],
   { pieces: 'token', pauseMs: 5 },
 );
-const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 const kinds: string[] = [];
 
 const miller: AsyncAgent = {
   type: 'async',
   name: 'miller',
-  async onEvent({ content }, { messages, toItems, stream, signal }) {
+  async onEvent({ content }, { messages, toItems, stream }) {
     // It is for the agent to say that an event is a message of the user's.
     if (content !== null) await messages.create(content);
     const items = toItems(await messages.list());
-    const item = { id: ids.item(), turn: 1, attempt: 1 };
-    const sent = await stream.auto(provider.stream({ items }, { item, ids, signal }));
+    const sent = await stream.auto(provider, { items });
     kinds.push(...sent.messages.map(({ content: { type } }) => type));
   },
 };

@@ -7,7 +7,7 @@ import { asObject, asText } from './http/refusal.ts';
 import { rpc } from './http/rpc.ts';
 import { pageWakeUps, type WakeUps } from './stream/wake-ups.ts';
 import { LiveTask } from './task/live-task.ts';
-import type { Cancelable, TaskHandle } from './task/task-handle.ts';
+import type { Cancelable, CommandOptions, TaskHandle } from './task/task-handle.ts';
 import { TaskHandles } from './task-handles.ts';
 import type { AgentInfo } from './wire/agent-info.ts';
 import type { Task, TaskStatus, TaskSummary } from './wire/task.ts';
@@ -59,7 +59,7 @@ export interface Client {
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
   /** The last changed first, page by page. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
-  createTask(task: NewTask, options?: Cancelable): Promise<TaskHandle>;
+  createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
   /** The same handle for the same id, as long as somebody has it. */
   task(id: string): TaskHandle;
   /** Closes all handles. What goes on on the server goes on. */
@@ -87,7 +87,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     agents: (given) => listAgents(http, given),
     tasks: (filter, given) => listTasks(http, filter, given),
-    createTask: async (task, given) => handles.get(await createTask(http, task, given)),
+    createTask: async (task, given) =>
+      handles.get(await createTask(http, task, { ...given, key: given?.key ?? newKey() })),
     task: (id) => handles.get(id),
     close: () => handles.close(),
   };
@@ -114,14 +115,12 @@ async function listTasks(
 async function createTask(
   http: Http,
   { agent, name, params }: NewTask,
-  { signal }: Cancelable = {},
+  { key, signal }: CommandOptions,
 ): Promise<string> {
   const what = `create a task of agent ${agent}`;
   const made = await rpc(http, {
-    ...{ what, agent, method: 'task/create', signal },
+    ...{ what, agent, method: 'task/create', key, signal, isSafe: true },
     params: { ...(name !== undefined && { name }), ...(params && { params }) },
-    // A name makes it one and the same; without it, a second try might make a second task.
-    isSafe: name !== undefined,
   });
   const id = asText(asObject(made)['id']);
   if (id !== undefined) return id satisfies Task['id'];

@@ -71,6 +71,27 @@ class Started implements AsyncDisposable {
 }
 
 describe('a server with its agents', () => {
+  test('takes a task and a message once by their idempotency-key, and gives the same answer again', async () => {
+    await using server = await Started.start();
+    const create = async (key: string) =>
+      (await server.rpc('greeter', 'task/create', {}, key)).result;
+    const task = await create('a');
+    expect([(await create('a')).id, (await create('b')).id === task.id]).toEqual([task.id, false]);
+    const content = { type: 'text', author: 'user', content: 'Ada' };
+    const send = (params: object, key: string) =>
+      server.rpc('greeter', 'message/send', { task_id: task.id, content, ...params }, key);
+    const { result } = await send({}, 'a');
+    expect((await send({}, 'a')).result).toEqual(result);
+    const lines = await send({ stream: true }, 'a');
+    expect(lines.at(-1).result.parent_task_message.id).toBe(result.at(-1).id);
+    expect((await send({}, 'b')).result).not.toEqual(result);
+    const users = (await server.get(`/messages?task_id=${task.id}`)).filter(
+      (message: { content: { author: string } }) => message.content.author === 'user',
+    );
+    expect(users).toHaveLength(2);
+    expect((await send({}, 'a key with spaces')).error.message).toContain('idempotency-key');
+  });
+
   test('answers a message, in lines and at once, and keeps what was said', async () => {
     await using server = await Started.start();
     const { result: task } = await server.rpc('greeter', 'task/create', { name: 'talk' });

@@ -42,6 +42,8 @@ export interface ServerOptions {
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
+  /** From 0 up to 1: when exactly is looked what other servers of the same files left. */
+  readonly random?: (() => number) | undefined;
 }
 
 export interface Server {
@@ -53,13 +55,19 @@ export interface Server {
 
 /** Agents as a service: one process, and nothing else to start. */
 export function createServer(options: ServerOptions = {}): Server {
-  const { agents = [], tokens: operators = [], clock = systemClock, onDiagnostic } = options;
+  const {
+    agents = [],
+    tokens: operators = [],
+    clock = systemClock,
+    onDiagnostic,
+    random,
+  } = options;
   const log = options.log ?? memoryLog({ clock });
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
   const secret = options.secret ?? secretOf(operators);
   const service = createTaskService({
-    ...{ agents, log, rows, clock, ids, secret, onDiagnostic },
+    ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
     graceMs: graceOf(options.limits),
   });
   const streams = feedStreams({ log, clock, service, limits: options.streamLimits });

@@ -31,6 +31,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** It does no harm to send it again. */
   readonly isSafe: boolean;
+  /** Its answer begins when what is before it is done, however long that takes. */
+  readonly isPatient?: boolean;
 }
 
 export interface Answer {
@@ -81,13 +83,18 @@ export class Http {
     }
   }
 
-  /** JSON for JSON. What is safe is tried again for a while. */
-  async json(call: Call): Promise<Answer> {
+  /** JSON for JSON. */
+  json(call: Call): Promise<Answer> {
+    return this.tried(call, (one) => this.#answer(one));
+  }
+
+  /** What is safe is tried again for a while. */
+  async tried<T>(call: Call, ask: (call: Call) => Promise<T>): Promise<T> {
     const { clock, random, backOff } = this.options;
     const { signal } = call;
     for (let failures = 1; ; failures++) {
       try {
-        return await this.#try(call);
+        return await this.#try(call, ask);
       } catch (error) {
         if (!(error instanceof ClientError) || signal?.aborted) throw error;
         // A request that was counted out was not looked at.
@@ -104,34 +111,38 @@ export class Http {
     return (typeof token === 'function' ? await token() : token) ?? '';
   }
 
-  async #try(call: Call): Promise<Answer> {
+  async #try<T>(call: Call, ask: (call: Call) => Promise<T>): Promise<T> {
     const { clock, answerTimeoutMs } = this.options;
-    if (!call.isSafe) return this.#answer(call);
+    if (!call.isSafe || call.isPatient) return ask(call);
     const controller = new AbortController();
     const late = new ClientError('unreachable', `Cannot ${call.what}: no answer came in time`);
     const stopTimer = clock.after(answerTimeoutMs, () => controller.abort(late));
     const signals = [controller.signal, ...(call.signal ? [call.signal] : [])];
     try {
-      return await this.#answer({ ...call, signal: AbortSignal.any(signals) });
+      return await ask({ ...call, signal: AbortSignal.any(signals) });
     } finally {
       stopTimer();
     }
   }
 
   async #answer(call: Call): Promise<Answer> {
-    const { what, signal } = call;
+    const { what } = call;
     const response = await this.send(call);
     if (!response.ok) throw await refusalOf(response, what);
-    const text = await response.text().catch((cause: unknown) => {
-      if (signal?.aborted) throw signal.reason;
-      const message = `Cannot ${what}: the connection broke before the answer was whole`;
-      throw new ClientError('unreachable', message, {}, { cause });
-    });
-    const value = parsed(text);
+    const value = parsed(await textOf(response, call));
     if (value !== undefined) return { value, headers: response.headers };
     const message = `Cannot ${what}: the answer is no JSON. Check that the URL is that of a Millrace server`;
     throw new ClientError('bad_answer', message);
   }
+}
+
+/** All of an answer. */
+export function textOf(response: Response, { what, signal }: Call): Promise<string> {
+  return response.text().catch((cause: unknown) => {
+    if (signal?.aborted) throw signal.reason;
+    const message = `Cannot ${what}: the connection broke before the answer was whole`;
+    throw new ClientError('unreachable', message, {}, { cause });
+  });
 }
 
 function unreachable(what: string, cause: unknown): ClientError {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { ClientError, type ClientErrorCode } from '../client-error.ts';
-import type { Call, Http } from './http.ts';
+import { type Call, type Http, textOf } from './http.ts';
 import { asObject, asText, parsed, refusalOf } from './refusal.ts';
 
 export interface RpcCall extends Pick<Call, 'what' | 'key' | 'signal' | 'isSafe'> {
@@ -18,12 +18,16 @@ export async function rpc(http: Http, call: RpcCall): Promise<JsonValue> {
 
 /** The same, for what is answered with a stream: resolves when that begins, and leaves it. */
 export async function rpcBegun(http: Http, call: RpcCall): Promise<void> {
-  const response = await http.send(asCall(call));
-  if (!response.ok) throw await refusalOf(response, call.what);
-  const type = response.headers.get('content-type') ?? '';
-  // The work goes on whoever looks, and what comes of it is in the task's own stream.
-  if (type.startsWith('application/x-ndjson')) return void response.body?.cancel().catch(() => {});
-  resultOf(parsed(await response.text()), call.what);
+  const value = await http.tried({ ...asCall(call), isPatient: true }, async (one) => {
+    const response = await http.send(one);
+    if (!response.ok) throw await refusalOf(response, call.what);
+    const type = response.headers.get('content-type') ?? '';
+    if (!type.startsWith('application/x-ndjson')) return parsed(await textOf(response, one));
+    // The work goes on whoever looks, and what comes of it is in the task's own stream.
+    response.body?.cancel().catch(() => {});
+    return null;
+  });
+  if (value !== null) resultOf(value, call.what);
 }
 
 function asCall({ agent, method, params, ...call }: RpcCall): Call {

@@ -98,6 +98,23 @@ describe('a task of an agent loop', () => {
     expect(textsOf(task)).toEqual(['Hi', 'One']);
   });
 
+  test('does not hear what is taken back before it is heard', async () => {
+    const log = memoryLog();
+    const script = [{ content: { parts: [looks] } }, 'One', 'Two'];
+    const { client } = await serving([looping(log, script, { approve: () => 'ask' })], { log });
+    const task = await client().createTask({ agent: 'looper' });
+    await task.send('Is it there?');
+    await task.until(({ approvals }) => approvals.length > 0);
+    const { key } = await task.send('Never mind');
+    await task.send('And here?');
+    await task.withdraw(key);
+    await task.approve('c1');
+    await task.until(says('Two'));
+    expect(textsOf(task)).toEqual([
+      ...['Is it there?', 'tool_call', 'Nothing there', 'One', 'And here?', 'Two'],
+    ]);
+  });
+
   test('is steered while it works', async () => {
     const log = memoryLog();
     const script = [{ content: { parts: [looks] } }, 'Quietly.'];

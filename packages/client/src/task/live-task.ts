@@ -23,6 +23,7 @@ import { TaskCommands } from './task-commands.ts';
 import type {
   ApproveOptions,
   Cancelable,
+  CommandOptions,
   DenyOptions,
   SendOptions,
   Sent,
@@ -157,6 +158,10 @@ export class LiveTask implements TaskHandle {
     // A task that was over goes on by that.
     if (this.#store.connection.state === 'ended') this.reconnect();
     return sent;
+  }
+
+  withdraw(key: string, options: CommandOptions = {}): Promise<Sent> {
+    return this.#commands.withdraw(key, options);
   }
 
   approve(toolCallId: string, options: ApproveOptions = {}): Promise<Sent> {

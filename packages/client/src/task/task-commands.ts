@@ -54,10 +54,14 @@ export class TaskCommands {
       return { key, offset: asOffset(asObject(event)['sequence_id']) };
     }
     const streaming = { ...params, stream: true };
-    // It has no key on the server, and so is sent once.
     const method = 'message/send';
-    await rpcBegun(this.#http, { ...call, method, params: streaming, isSafe: false });
+    await rpcBegun(this.#http, { ...call, method, params: streaming, isSafe: true });
     return { key, offset: undefined };
+  }
+
+  /** Only what an agent loop is told waits in a queue. */
+  withdraw(key: string, options: CommandOptions): Promise<Sent> {
+    return this.#submit({ type: 'withdraw', key }, options);
   }
 
   approve(tool_call_id: string, { by, input, until, ...options }: ApproveOptions): Promise<Sent> {

@@ -66,6 +66,8 @@ export interface TaskHandle {
   until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
 
   send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
+  /** Takes a message back by the key that `send` gave, where the agent loop has not heard it yet. */
+  withdraw(key: string, options?: CommandOptions): Promise<Sent>;
   approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
   deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
   /** Stops what goes on. The task stays, and the next message resumes it. */

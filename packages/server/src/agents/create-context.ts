@@ -13,8 +13,7 @@ import type { AgentInfo } from '../wire/agent-info.ts';
 import { contentSchema } from '../wire/content.ts';
 import type { Task } from '../wire/task.ts';
 import type { EventsOfTask, HandlerContext, Messages, StateOfTask } from './handler-context.ts';
-import { sendOn } from './stream-auto.ts';
-import { openMessage } from './stream-open.ts';
+import { streamingOf } from './streaming-of.ts';
 import { tracingOf } from './tracing.ts';
 import { TurnDesk } from './turn-desk.ts';
 
@@ -46,10 +45,7 @@ export function createContext(options: ContextOptions): HandlerContext {
     state: stateFor(options),
     events: eventsFor(options),
     tracing: tracingOf({ taskId: task.id, spans, clock, makeName }),
-    stream: {
-      auto: (steps) => sendOn(desk, steps),
-      open: (content, { sinks = [] } = {}) => openMessage(desk, content, sinks),
-    },
+    stream: streamingOf(desk),
   };
 }
 

@@ -61,6 +61,25 @@ describe('auto-send', () => {
     expect(kept.every((one) => one.streaming_status === 'DONE')).toBe(true);
   });
 
+  test('asks a provider itself, whose request ends with the handler', async () => {
+    const provider = scriptedProvider(['One', 'Two'], { pieces: 'token' });
+    const signals: (AbortSignal | undefined)[] = [];
+    const watched: Pick<typeof provider, 'stream'> = {
+      stream: (request, context) => {
+        signals.push(context.signal);
+        return provider.stream(request, context);
+      },
+    };
+    const { given, id, messages } = await handled(async ({ stream, signal }) => {
+      const first = await stream.auto(watched, { items: [] });
+      const second = await stream.auto(watched, { items: [] });
+      return { signal, sent: [first, second].flatMap((one) => one.messages) };
+    });
+    expect(textsOf(given?.sent ?? [])).toEqual(['One', 'Two']);
+    expect(await messages(id)).toEqual(given?.sent);
+    expect(signals).toEqual([given?.signal, given?.signal]);
+  });
+
   test('can be used again and again in one turn, whatever ids the streams count by', async () => {
     const one = () => {
       const counted = { ...ids, part: () => '7.3.p1' as ReturnType<typeof ids.part> };

@@ -1,5 +1,5 @@
 import type { Item, JsonObject } from '@millrace/core';
-import type { StreamStep } from '@millrace/providers';
+import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import type { Content, ContentInput } from '../wire/content.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
@@ -63,9 +63,11 @@ export interface Span extends AsyncDisposable {
 
 export interface Streaming {
   /**
-   * Hands a provider's stream over: each part becomes a message, with its start, deltas and done, and
-   * is kept. Gives all of them, and the last.
+   * Asks a provider and hands its stream over: each part becomes a message, with its start, deltas and
+   * done, and is kept. Gives all of them, and the last. Whatever aborts the handler aborts the request.
    */
+  auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<Sent>;
+  /** A stream that was begun otherwise. */
   auto(steps: AsyncIterable<StreamStep>): Promise<Sent>;
   /** Writes what the caller makes of a stream, update by update. Closes itself, and lets throws pass. */
   open(content: ContentInput, options?: { readonly sinks?: readonly Sink[] }): Promise<OpenMessage>;

@@ -1,4 +1,11 @@
-import { Folder, type FoldState, type LogRecord, sessionId } from '@millrace/core';
+import {
+  type Batch,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type RunId,
+  sessionId,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 import type { Answer } from '../routes/service.ts';
@@ -12,8 +19,11 @@ export interface AnswerSource {
   readonly taskId: string;
   /** The session before the answer. */
   readonly before: FoldState;
-  /** Is this the answer's first record? */
-  readonly begins: (record: LogRecord) => boolean;
+  /** Is this the answer's first record? Throws where there will be none. */
+  readonly begins: (record: LogRecord, previous: LogRecord | undefined) => boolean;
+  readonly run?: RunId | undefined;
+  /** Nothing goes on: by this offset all of it is there. */
+  readonly through?: number | undefined;
   /** Aborts, with the reason as an error, when nobody answers any more and the log does not say so. */
   readonly lost: AbortSignal;
 }
@@ -21,7 +31,7 @@ export interface AnswerSource {
 /** An answer, read from the log: whoever reads it, however often, has what was kept and nothing else. */
 export function logAnswer(source: AnswerSource): Answer {
   return {
-    taskId: source.taskId,
+    ...{ taskId: source.taskId, run: source.run },
     updates: () => updatesFrom(source),
     messages: () => messagesFrom(source),
   };
@@ -58,28 +68,46 @@ function turnOf(taskId: string, id: string | null): number {
 }
 
 /** From the answer's first record to the end of its run. Throws what it failed with, after that. */
-async function* stepsOf({ log, taskId, before, begins, lost }: AnswerSource): AsyncGenerator<Step> {
+async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
+  const { taskId, before, begins, lost } = source;
   const folder = new Folder(before);
-  const from = before.through;
+  let previous: LogRecord | undefined;
   let hasBegun = false;
   let error: ServerError | undefined;
-  for await (const batch of log.follow(sessionId(taskId), { from, signal: lost })) {
+  for await (const batch of batchesOf(source)) {
     const steps: Step[] = [];
     folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
     for (const step of steps) {
-      hasBegun ||= begins(step.record);
+      hasBegun ||= begins(step.record, previous);
+      previous = step.record;
       if (!hasBegun) continue;
       yield step;
       const { fact } = step.record;
       if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
       if (fact?.type !== 'run_finished') continue;
-      const { reason } = fact.stop;
+      const { reason, cause } = fact.stop;
       // What was mended on the way is no failure.
       if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
+      // Half an answer is not to be taken for a whole one, by whoever asks for it again least of all.
+      if (cause === 'interrupted') throw interruptedAnswer(taskId);
       return;
     }
   }
   throw lost.aborted ? lost.reason : noEnd(taskId);
+}
+
+/** What there is; or also what comes. */
+async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
+  const { log, taskId, before, through, lost } = source;
+  const session = sessionId(taskId);
+  if (through === undefined)
+    return yield* log.follow(session, { from: before.through, signal: lost });
+  for (let from = before.through; from < through; ) {
+    const batch = await log.read(session, { from });
+    yield batch;
+    from = batch.through;
+  }
+  throw unheard(taskId);
 }
 
 function failedAnswer(
@@ -88,6 +116,22 @@ function failedAnswer(
 ): ServerError {
   const place = { task: taskId };
   return new ServerError('agent_failed', message, place, { details: { reason: code } });
+}
+
+function interruptedAnswer(taskId: string): ServerError {
+  const message = `Cannot go on with the answer of task ${taskId}: it was interrupted, because the process that answered died. What it said is kept; send another message to go on`;
+  return new ServerError(
+    'agent_failed',
+    message,
+    { task: taskId },
+    { details: { reason: 'interrupted' } },
+  );
+}
+
+/** Of a message that was taken off the queue without an answer. */
+export function unheard(taskId: string): ServerError {
+  const message = `Cannot answer this message in task ${taskId}: it was taken back, or its task was closed, before the agent heard it. Send it with another key`;
+  return new ServerError('bad_state', message, { task: taskId });
 }
 
 function noEnd(taskId: string): ServerError {

@@ -119,6 +119,33 @@ describe('commands', () => {
     expect((await stage.task(id)).status).toBe('INTERRUPTED');
   });
 
+  test('that say nothing reach the loop, and take up nothing that was stopped', async () => {
+    const stage = await taskStage(looping([stalls, 'Back again']), { graceMs: 5000 });
+    const { id } = await stage.newTask('looper');
+    await stage.send('looper', id, 'Hi');
+    await eventually(async () => (await stage.messages(id)).length === 2);
+    const waits = { type: 'message', content: userText('Never mind') } as const;
+    await stage.service.tasks.submit(id, waits, 'k');
+    await stage.service.tasks.change(id, 'interrupt');
+    await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
+    await stage.service.tasks.submit(id, { type: 'revoke', rule: 'look' });
+    expect((await stage.task(id)).status).toBe('INTERRUPTED');
+    const { records } = await stage.log.read(sessionId(id));
+    const queued = records.flatMap(({ fact }) =>
+      fact?.type === 'command_queued' ? fact.command : [],
+    );
+    expect(queued.slice(-2)).toEqual([
+      ...[
+        { type: 'withdraw', key: 'command:k' },
+        { type: 'revoke', rule: 'look' },
+      ],
+    ]);
+    const next = await stage.send('looper', id, 'And now?');
+    expect(textsOf(await next.messages())).toEqual(['Back again']);
+    await eventually(() => isIdle(stage, id));
+    expect(textsOf(await stage.messages(id))).not.toContain('Never mind');
+  });
+
   test('the same key again is the same command', async () => {
     const stage = await taskStage(looping(['One', 'Two']));
     const { id } = await stage.newTask('looper');

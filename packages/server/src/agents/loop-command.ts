@@ -36,6 +36,8 @@ export function loopCommand(command: Command, id: Item['id']): JsonObject {
       return { type: 'compact' };
     case 'withdraw':
       return { type: 'withdraw', key: command.key };
+    case 'revoke':
+      return { type: 'revoke', rule: command.rule };
   }
 }
 

@@ -1,7 +1,12 @@
 import type { Run, RunResult } from '@millrace/agent';
-import { emptyState, type FoldState, type JsonObject, sessionId } from '@millrace/core';
+import {
+  emptyState,
+  type FoldState,
+  type JsonObject,
+  type LogRecord,
+  sessionId,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
 import type { Command } from '../routes/command.ts';
 import type { Answer, Submitted } from '../routes/service.ts';
 import type { LocalJournal, OpenWork } from '../tasks/local-journal.ts';
@@ -9,8 +14,11 @@ import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import type { Content } from '../wire/content.ts';
 import type { TaskStatus } from '../wire/task.ts';
-import { logAnswer } from './log-answer.ts';
+import { AnswerWaiters } from './answer-waiters.ts';
+import { findQueued } from './find-queued.ts';
+import { logAnswer, unheard } from './log-answer.ts';
 import { loopCommand } from './loop-command.ts';
+import { lostAnswer, unanswered } from './lost-answer.ts';
 import { reasonOf } from './reason-of.ts';
 import type { RunnerOptions } from './runner-options.ts';
 import type { LoopAgent } from './served-agent.ts';
@@ -21,6 +29,9 @@ interface Going {
   readonly controller: AbortController;
   readonly done: Promise<void>;
 }
+
+/** These say nothing that would be answered, and so take up nothing that was stopped. */
+const quietTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
 
 /** So soon a run is tried again that found its session held, or its log broken. */
 const againMs = 500;
@@ -34,32 +45,55 @@ export class LoopRunner {
   readonly #going = new Map<string, Going>();
   /** Those that are tried again in a moment. */
   readonly #again = new Set<string>();
-  /** Those who wait for the answer to a message, by the key of its command. */
-  readonly #waiting = new Map<string, Map<string, AbortController>>();
+  readonly #waiters = new AnswerWaiters();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
   /** A run, or what follows the one that goes on. */
-  async answer(kept: KeptTask, agent: LoopAgent, content: Content): Promise<Answer> {
+  async answer(
+    kept: KeptTask,
+    agent: LoopAgent,
+    content: Content,
+    given?: string,
+  ): Promise<Answer> {
     const { log, ids } = this.#options;
     const taskId = kept.task.id;
-    const key = `server:${ids.execution()}`;
+    const key = given === undefined ? `server:${ids.execution()}` : nameOf(given);
     const before = await stateOf(log, taskId);
-    const lost = new AbortController();
-    const waiting = this.#waiting.get(taskId) ?? new Map<string, AbortController>();
-    this.#waiting.set(taskId, waiting.set(key, lost));
+    const waiter = this.#waiters.add(taskId, key);
     try {
       await this.submit(kept, agent, { type: 'message', content }, key);
     } catch (error) {
-      this.#forget(taskId, key);
+      this.#waiters.forget(taskId, waiter);
       throw error;
     }
-    return logAnswer({
-      ...{ log, taskId, before, lost: lost.signal },
-      begins: ({ fact }) => fact?.type === 'command_consumed' && fact.key === key,
-    });
+    const lost = waiter.lost.signal;
+    return logAnswer({ log, taskId, before, lost, begins: heard(taskId, key) });
+  }
+
+  /** What was sent with the key before has this answer. */
+  async known(kept: KeptTask, { agent }: LoopAgent, given: string): Promise<Answer | undefined> {
+    const { log, tasks } = this.#options;
+    const taskId = kept.task.id;
+    const session = sessionId(taskId);
+    const key = nameOf(given);
+    const queuedAt = await findQueued(log, taskId, key);
+    if (queuedAt === undefined) return undefined;
+    const before = await snapshot(log, session, { through: queuedAt });
+    const waiter = this.#waiters.add(taskId, key);
+    const source = { log, taskId, before, lost: waiter.lost.signal, begins: heard(taskId, key) };
+    const { isRunOpen, commands } = await this.#openWork(taskId);
+    const isUnread = commands.some((command) => command.key === key);
+    if (!isUnread && !isRunOpen) {
+      this.#waiters.forget(taskId, waiter);
+      return logAnswer({ ...source, through: (await log.info(session))?.through ?? 0 });
+    }
+    if (isUnread) await tasks.setStatus(taskId, (now) => resumed(taskId, now, false), null);
+    // Unless it goes on, here or elsewhere: what a dead run left open is ended, what waits is answered.
+    this.wake(taskId, agent);
+    return logAnswer(source);
   }
 
   async submit(
@@ -71,12 +105,17 @@ export class LoopRunner {
   ): Promise<Submitted> {
     const { log, tasks, works, ids } = this.#options;
     works.assertOpen();
-    const isAbort = command.type === 'abort';
+    const isQuiet = quietTypes.has(command.type);
     const json = { ...loopCommand(command, ids.item()), ...more };
-    await tasks.setStatus(task.id, (now) => resumed(task.id, now, isAbort), null);
+    const { status } = await tasks.setStatus(
+      task.id,
+      (now) => resumed(task.id, now, isQuiet),
+      null,
+    );
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     // Where nothing goes on there is nothing to stop, and nothing is begun by that either.
-    this.wake(task.id, agent, isAbort ? AbortSignal.abort(command.reason) : undefined);
+    if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
+    else if (!isQuiet || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
   }
 
@@ -92,7 +131,9 @@ export class LoopRunner {
   adopt(taskId: string, agent: LoopAgent['agent'], run: Run, controller: AbortController): void {
     const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
       this.#going.delete(taskId);
-      this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${reasonOf(error)}`);
+      const why = reasonOf(error);
+      this.#waiters.end(taskId, () => lostAnswer(taskId, why));
+      this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${why}`);
     });
     this.#going.set(taskId, { run, controller, done });
   }
@@ -101,8 +142,7 @@ export class LoopRunner {
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
     const session = sessionId(taskId);
-    const isElsewhere = async () => (await log.info(session))?.lease !== undefined;
-    if (this.#going.has(taskId) || (await isElsewhere())) {
+    if (this.#going.has(taskId) || (await this.#isElsewhere(taskId))) {
       await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
     } else {
       const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
@@ -122,6 +162,7 @@ export class LoopRunner {
       },
       loopJournal,
     );
+    this.#waiters.end(taskId, () => unheard(taskId));
   }
 
   /** Runs end as aborted, with what they said until then. */
@@ -130,6 +171,7 @@ export class LoopRunner {
     const going = [...this.#going.values()];
     for (const { controller } of going) controller.abort('The server stopped');
     await unlessLate(Promise.all(going.map(({ done }) => done)), clock, 2 * graceMs);
+    this.#waiters.endAll((taskId) => lostAnswer(taskId, 'the server stopped'));
   }
 
   async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
@@ -137,16 +179,46 @@ export class LoopRunner {
     await this.#settle(taskId, result);
     // From now on whoever submits something wakes it; what came before that is looked for here.
     this.#going.delete(taskId);
-    const { commands, asked } = await this.#openWork(taskId);
+    const work = await this.#openWork(taskId);
+    await this.#endDead(taskId, work, result);
     const { reason, cause } = result.stop;
-    if (asked.length > 0 && reason === 'error') return this.#wakeSoon(taskId, agent);
-    if (asked.length > 0) {
-      await this.#options.tasks.setStatus(taskId, goesOn, null);
-      return this.wake(taskId, agent);
+    if (work.asked.length > 0) {
+      if (reason === 'error') return this.#wakeSoon(taskId, agent);
+      return this.#goOn(taskId, agent, work.asked);
     }
     // Whoever holds it answers, and the log tells.
     if (cause === 'held') return;
-    this.#tellLost(taskId, new Set(commands.map(({ key }) => key)), result);
+    const unread = new Set(work.commands.map(({ key }) => key));
+    this.#waiters.end(taskId, (key) => (unread.has(key) ? unanswered(taskId, result) : undefined));
+  }
+
+  /** A run that could not write its end: whoever waits for what it began to answer is told. */
+  async #endDead(
+    taskId: string,
+    { isRunOpen, commands }: OpenWork,
+    { stop, error }: RunResult,
+  ): Promise<void> {
+    // Where another one holds the session, it ends what it finds open.
+    if (!isRunOpen || stop.cause === 'held' || (await this.#isElsewhere(taskId))) return;
+    const unread = new Set(commands.map(({ key }) => key));
+    const why = error?.message ?? stop.reason;
+    this.#waiters.tell(taskId, (key) => (unread.has(key) ? undefined : lostAnswer(taskId, why)));
+  }
+
+  /** For what came while it ended. */
+  async #goOn(taskId: string, agent: LoopAgent['agent'], asked: OpenWork['asked']): Promise<void> {
+    const { tasks } = this.#options;
+    const types = asked.map(({ command }) => String(command['type']));
+    if (!types.every((type) => quietTypes.has(type))) {
+      await tasks.setStatus(taskId, goesOn, null);
+      return this.wake(taskId, agent);
+    }
+    if (types.includes('abort')) return this.wake(taskId, agent, AbortSignal.abort());
+    if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
+  }
+
+  async #isElsewhere(taskId: string): Promise<boolean> {
+    return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
   }
 
   /** Not at once: what stood in its way may still do so. */
@@ -175,24 +247,6 @@ export class LoopRunner {
     if (stop.reason === 'limit') await become('FAILED', `A limit was reached: ${stop.cause ?? ''}`);
     if (stop.reason === 'aborted') await become('INTERRUPTED', 'The run was stopped');
   }
-
-  /** Whoever waits for an answer that does not come in this run is told so. */
-  #tellLost(
-    taskId: string,
-    unread: ReadonlySet<string>,
-    { stop, error }: Pick<RunResult, 'stop' | 'error'>,
-  ): void {
-    for (const [key, lost] of this.#waiting.get(taskId) ?? []) {
-      if (unread.has(key)) lost.abort(unanswered(taskId, stop.reason, error?.message));
-      this.#forget(taskId, key);
-    }
-  }
-
-  #forget(taskId: string, key: string): void {
-    const waiting = this.#waiting.get(taskId);
-    waiting?.delete(key);
-    if (waiting?.size === 0) this.#waiting.delete(taskId);
-  }
 }
 
 async function stateOf(log: Log, taskId: string): Promise<FoldState> {
@@ -205,13 +259,22 @@ function goesOn(now: TaskStatus): TaskStatus | undefined {
   return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
 }
 
-function resumed(taskId: string, now: TaskStatus, isAbort: boolean): TaskStatus | undefined {
+function resumed(taskId: string, now: TaskStatus, isQuiet: boolean): TaskStatus | undefined {
   assertUsable(taskId, now);
-  return now === 'RUNNING' || isAbort ? undefined : 'RUNNING';
+  return now === 'RUNNING' || isQuiet ? undefined : 'RUNNING';
 }
 
-function unanswered(taskId: string, reason: string, why: string | undefined): ServerError {
-  const because = why === undefined ? reason : `${reason}: ${why}`;
-  const message = `Cannot answer in task ${taskId} now: the run before it ended (${because}). The message waits in the queue`;
-  return new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
+/** What a client's key is on the log. */
+function nameOf(key: string): string {
+  return `message:${key}`;
+}
+
+/** A message that is heard is taken off the queue together with its item; one that is taken back, alone. */
+function heard(taskId: string, key: string) {
+  return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
+    const taken = previous?.fact;
+    if (taken?.type !== 'command_consumed' || taken.key !== key) return false;
+    if (fact?.type === 'item_started') return true;
+    throw unheard(taskId);
+  };
 }

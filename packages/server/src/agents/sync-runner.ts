@@ -1,8 +1,10 @@
+import { emptyState, type FoldState, type RunId, sessionId } from '@millrace/core';
 import { ServerError } from '../http/server-error.ts';
 import type { Answer } from '../routes/service.ts';
 import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
+import { keyedRun } from '../tasks/keyed-run.ts';
 import type { LocalJournal } from '../tasks/local-journal.ts';
-import { messageDrafts } from '../tasks/message-drafts.ts';
+import { messageDrafts, withMetadata } from '../tasks/message-drafts.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import type { UpdateWarnings } from '../updates/update-warnings.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
@@ -20,6 +22,14 @@ export interface SyncJob {
   readonly info: AgentInfo;
   readonly agent: SyncAgent;
   readonly content: Content;
+  /** The same again is answered with what there is. */
+  readonly key?: string | undefined;
+}
+
+interface Begun {
+  readonly begin: (answer: Answer) => void;
+  /** Aborts when the answer is not kept any more. */
+  readonly lost: AbortController;
 }
 
 /** What the generator numbers itself begins at 0; what is opened by hand must not meet it. */
@@ -28,18 +38,42 @@ const firstHandIndex = 1000;
 /** Answers messages to sync agents. */
 export class SyncRunner {
   readonly #options: RunnerOptions;
+  /** Answers that are about to begin, by their task and key: the log does not know of them yet. */
+  readonly #beginning = new Map<string, Promise<Answer>>();
+  /** Those that go on in this process. */
+  readonly #going = new Map<RunId, AbortController>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
+  /** What was sent with the key before has this answer. */
+  async known(taskId: string, key: string): Promise<Answer | undefined> {
+    const beginning = this.#beginning.get(`${taskId} ${key}`);
+    if (beginning !== undefined) return beginning;
+    const state = await this.#options.journals.use(taskId, (journal) => journal.state());
+    const run = keyedRun(state, key);
+    return run && this.#told(run, emptyState(sessionId(taskId)));
+  }
+
   /** Resolves when the message is stored and its answer has begun, which goes on whoever looks. */
   async answer(job: SyncJob): Promise<Answer> {
+    const { taskId, key } = job;
+    if (key === undefined) return this.#begin(job);
+    const name = `${taskId} ${key}`;
+    const beginning = this.#beginning.get(name) ?? this.#begin(job);
+    this.#beginning.set(name, beginning);
+    return beginning.finally(() => this.#beginning.delete(name));
+  }
+
+  #begin(job: SyncJob): Promise<Answer> {
     const begun = Promise.withResolvers<Answer>();
     const lost = new AbortController();
     const { works, journals } = this.#options;
     const run = (signal: AbortSignal) =>
-      journals.use(job.taskId, (journal) => this.#run(job, journal, signal, begun.resolve, lost));
+      journals.use(job.taskId, (journal) =>
+        this.#run(job, journal, signal, { begin: begun.resolve, lost }),
+      );
     works.run(job.taskId, run).catch((error: unknown) => {
       begun.reject(error);
       lost.abort(error);
@@ -47,24 +81,35 @@ export class SyncRunner {
     return begun.promise;
   }
 
+  /** The answer that a run is. Where it goes on in another process, the log tells its end. */
+  #told(run: RunId, before: FoldState): Answer {
+    const lost = this.#going.get(run) ?? new AbortController();
+    return logAnswer({
+      ...{ log: this.#options.log, taskId: before.session, before, run, lost: lost.signal },
+      begins: ({ fact }) => fact?.type === 'run_started' && fact.runId === run,
+    });
+  }
+
   async #run(
-    { taskId, info, agent, content }: SyncJob,
+    { taskId, info, agent, content, key }: SyncJob,
     journal: LocalJournal,
     signal: AbortSignal,
-    onBegun: (answer: Answer) => void,
-    lost: AbortController,
+    { begin, lost }: Begun,
   ): Promise<void> {
-    const { log, ids, clock, graceMs, tasks } = this.#options;
+    const { ids, clock, graceMs, tasks } = this.#options;
     const message = messageDrafts(content, ids);
     // First of all what a dead process left is ended: it is not this answer that failed.
     await journal.append([]);
-    const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
-    await journal.append(message);
     const before = await journal.state();
-    const turn = await journal.beginTurn();
-    const begins = ({ fact }: Parameters<Parameters<typeof logAnswer>[0]['begins']>[0]) =>
-      fact?.type === 'run_started' && fact.runId === turn.runId;
-    onBegun(logAnswer({ log, taskId, before, begins, lost: lost.signal }));
+    const known = key === undefined ? undefined : keyedRun(before, key);
+    if (known !== undefined) return begin(this.#told(known, emptyState(before.session)));
+    const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
+    const turn = await journal.beginTurn((run) =>
+      key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
+    );
+    const { runId } = turn;
+    this.#going.set(runId, lost);
+    begin(this.#told(runId, before));
     const services = this.#options;
     const firstIndex = firstHandIndex;
     const context = createContext({
@@ -80,6 +125,8 @@ export class SyncRunner {
       await this.#fail(taskId, `Cannot keep the answer: ${reasonOf(error)}`);
       await abandonTurn(journal, turn);
       throw error;
+    } finally {
+      this.#going.delete(runId);
     }
   }
 

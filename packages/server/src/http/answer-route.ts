@@ -66,12 +66,13 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
 
 function contextOf(answered: AnsweredRequest, options: AnswerOptions): RouteContext {
   const { request, scope, toRefusal } = answered;
-  const { service, streams, tokens, log, limits, closing } = options;
+  const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
     service: scopedService(service, scope),
     streams,
     tokens,
     log,
+    clock,
     limits,
     closing,
     headers: request.headers,

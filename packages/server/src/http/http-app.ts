@@ -1,4 +1,3 @@
-import type { Clock } from '@millrace/log';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { allRoutes } from '../routes/all-routes.ts';
 import { answerRoute } from './answer-route.ts';
@@ -15,7 +14,6 @@ import { fileRoute, type ServedFile } from './served-file.ts';
 import { notFound } from './unknown-route.ts';
 
 export interface HttpAppOptions extends RouteServices {
-  readonly clock: Pick<Clock, 'now'>;
   readonly limits: HttpLimits;
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;

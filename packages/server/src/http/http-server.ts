@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '@millrace/log';
 import type { FastifyInstance } from 'fastify';
 import { tokenName } from './authenticate.ts';
 import { isLoopback } from './host-check.ts';
@@ -13,7 +12,6 @@ import type { ServedFile } from './served-file.ts';
 import { ServerError } from './server-error.ts';
 
 export interface HttpServerOptions extends RouteServices {
-  readonly clock: Clock;
   readonly hosts?: readonly string[] | undefined;
   readonly origins?: readonly string[] | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Log } from '@millrace/log';
+import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
 import type { TaskService } from '../routes/service.ts';
 import type { TaskStreams } from '../routes/task-streams.ts';
@@ -16,6 +16,7 @@ export interface RouteServices {
   readonly streams: TaskStreams;
   readonly tokens: TokenStore;
   readonly log: Log;
+  readonly clock: Clock;
 }
 
 /** `service` allows only what the caller may touch. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Clock } from '@millrace/log';
 import { left, unlessAborted } from '../agents/unless-aborted.ts';
 import { ServerError } from './server-error.ts';
 
@@ -8,13 +9,21 @@ export interface LineOptions<T> {
   readonly line: (value: T) => string;
   /** The last line, where the values end in an error. */
   readonly errorLine: (error: unknown) => string;
+  /** What is said where nothing else is, for those in between who hang up on silence. */
+  readonly heartbeat?: Heartbeat | undefined;
+}
+
+interface Heartbeat {
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly text: string;
 }
 
 /** Writes values as they come, no faster than they are read. Whoever leaves ends only this. */
 export async function writeLines<T>(
   response: ServerResponse,
   values: AsyncIterable<T>,
-  { closing, line, errorLine }: LineOptions<T>,
+  { closing, line, errorLine, heartbeat }: LineOptions<T>,
 ): Promise<void> {
   const iterator = values[Symbol.asyncIterator]();
   const over = new AbortController();
@@ -22,6 +31,7 @@ export async function writeLines<T>(
   response.once('close', onEnd);
   closing.addEventListener('abort', onEnd, { once: true });
   if (closing.aborted || response.destroyed) onEnd();
+  const stopBeating = heartbeat && beat(response, heartbeat);
   try {
     for (;;) {
       const next = await unlessAborted(iterator.next(), over.signal);
@@ -32,11 +42,26 @@ export async function writeLines<T>(
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));
   } finally {
+    stopBeating?.();
     response.off('close', onEnd);
     closing.removeEventListener('abort', onEnd);
     // It may wait for a value that never comes; nobody waits for it.
     iterator.return?.().catch(() => {});
   }
+}
+
+/** Until it is stopped. Who does not read what there is is not told that there is nothing. */
+function beat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
+  let stop = () => {};
+  const next = () => {
+    if (!response.writableNeedDrain) response.write(text);
+    wait();
+  };
+  const wait = () => {
+    stop = clock.after(everyMs, next, { isIdle: true });
+  };
+  wait();
+  return () => stop();
 }
 
 /** Either the reader left, or the server is about to. */

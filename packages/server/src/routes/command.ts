@@ -22,8 +22,10 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('deny'), ...call, reason }),
   z.object({ type: z.literal('abort'), reason }),
   z.object({ type: z.literal('compact') }),
-  /** A message that still waits, by its key on the log, is not heard. */
+  /** A message that still waits, by the key that it was sent with or has on the log, is not heard. */
   z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
+  /** What was allowed by this rule for longer than one call is asked about again. */
+  z.object({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
 ]);
 
 export type Command = z.output<typeof commandSchema>;

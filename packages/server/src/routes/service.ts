@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { JsonObject, RunId } from '@millrace/core';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
 import type { Task, TaskResponse, TaskStatus, TaskSummary } from '../wire/task.ts';
@@ -60,10 +60,16 @@ export interface AgentService {
 }
 
 export interface TasksService {
-  /** A name that is known gives that task, its params replaced where some are given. */
-  create(agentId: string, body: bodies.CreateTask): Promise<Task>;
-  /** Stores the message and begins to answer it. Makes a task where neither id nor name is known or given. */
-  sendMessage(agentId: string, body: bodies.SendMessage): Promise<Answer>;
+  /**
+   * A name that is known gives that task, its params replaced where some are given. The same key again
+   * gives the task that it made, as it is now.
+   */
+  create(agentId: string, body: bodies.CreateTask, key?: string): Promise<Task>;
+  /**
+   * Stores the message and begins to answer it. Makes a task where neither id nor name is known or given.
+   * The same key again gives the answer that there is, whatever became of the task since.
+   */
+  sendMessage(agentId: string, body: bodies.SendMessage, key?: string): Promise<Answer>;
   /** The same key again gives the event that it made. `task_id` or `task_name` is given. */
   sendEvent(agentId: string, body: bodies.SendEvent, key?: string): Promise<TaskEvent>;
   /** Leaves it for the agent loop that drives the task. */
@@ -90,6 +96,8 @@ export interface TaskQuery extends Page {
 /** Two views of one answer; it goes on whether or not somebody looks. */
 export interface Answer {
   readonly taskId: string;
+  /** The run that is it, where it is one: a sync agent's. */
+  readonly run?: RunId | undefined;
   /** From the answer's first update on. Leaving it stops nothing; throws what the answer failed with at its end. */
   updates(): AsyncIterable<Update>;
   /** The agent's messages, when all are done. */

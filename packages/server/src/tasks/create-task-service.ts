@@ -36,6 +36,8 @@ export interface TaskServiceOptions {
   readonly rows: Rows;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** From 0 up to 1, so that several servers do not look at once what was left. */
+  readonly random?: (() => number) | undefined;
   /** What the keys of remote agents follow from. Theirs are good as long as it is the same. */
   readonly secret: string | Uint8Array;
   /** How long what was told to stop is waited for. */
@@ -63,7 +65,7 @@ export interface RunningTaskService extends TaskService {
 
 export function createTaskService(options: TaskServiceOptions): RunningTaskService {
   const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
-  const { patienceMs = 2000, watchMs = 3000 } = options;
+  const { patienceMs = 2000, watchMs = 3000, random = Math.random } = options;
   const changes = new TaskChanges();
   const tasks = new TaskRows({ rows, log, ids, changes });
   const agents = new AgentRows(rows, ids, () => clock.now());
@@ -90,7 +92,6 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
-  const { random } = Math;
   const watch = new TaskWatch({ ...running, recovery, everyMs: watchMs, random });
   const use: UseJournal = async (taskId, work) => {
     const { agentId } = await tasks.get({ id: taskId });

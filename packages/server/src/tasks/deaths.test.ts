@@ -10,6 +10,7 @@ import type { ServedAgent } from '../agents/served-agent.ts';
 import { sqliteRows } from '../rows/sqlite/sqlite-rows.ts';
 import {
   agentText,
+  all,
   eventually,
   taskStage,
   temporaryFolder,
@@ -54,12 +55,21 @@ async function killedAfter(
   return { ...stage, id, told, before };
 }
 
+async function* untilThrown<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source;
+  } catch {
+    // What was told before is what is looked at.
+  }
+}
+
 test.each([1, 5, 40])(
   'a sync answer whose process was killed after %i deltas is kept as far as it was told, and failed as interrupted',
   async (deltas) => {
     const onMessage = async () => agentText('Back');
     const agent = { type: 'sync', name: 'dying', onMessage } as const;
-    const { id, messages, task, send, log, before } = await killedAfter(deltas, 'sync', agent);
+    const stage = await killedAfter(deltas, 'sync', agent);
+    const { id, messages, task, send, log, before, service, idOf } = stage;
     const [go, first, cut] = await messages(id);
     expect(textsOf([go, first].flatMap((one) => one ?? []))).toEqual(['Go', 'First']);
     const said = before.open[0]?.text ?? '';
@@ -72,6 +82,11 @@ test.each([1, 5, 40])(
     expect(await task(id)).toMatchObject({ status: 'FAILED' });
     expect((await task(id)).status_reason).toMatch(/^interrupted/);
     expect((await log.info(sessionId(id)))?.hasWork).toBe(false);
+    const content = go?.content ?? expect.fail();
+    const body = { task_id: id, content };
+    const again = await service.tasks.sendMessage(await idOf('dying'), body, 'key');
+    await expect(again.messages()).rejects.toMatchObject({ details: { reason: 'interrupted' } });
+    expect((await all(untilThrown(again.updates()))).at(-1)).toMatchObject({ type: 'done' });
     expect(textsOf(await (await send('dying', id, 'Again?')).messages())).toEqual(['Back']);
     expect((await task(id)).status).toBe('RUNNING');
   },

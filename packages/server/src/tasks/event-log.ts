@@ -12,7 +12,7 @@ export interface EventPlace {
   readonly offset: number;
 }
 
-export function eventId({ taskId, offset }: EventPlace): string {
+function eventId({ taskId, offset }: EventPlace): string {
   return `${taskId}.${offset}`;
 }
 

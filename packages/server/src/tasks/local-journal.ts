@@ -4,6 +4,7 @@ import {
   Folder,
   type FoldState,
   isMillraceError,
+  type RunId,
   type SessionId,
   sessionId,
 } from '@millrace/core';
@@ -91,7 +92,9 @@ export class LocalJournal implements TaskJournal {
     return appended;
   }
 
-  async beginTurn(): Promise<JournalTurn> {
+  async beginTurn(
+    about: (runId: RunId) => readonly DraftRecord[] = () => [],
+  ): Promise<JournalTurn> {
     if (this.#turn !== undefined) throw oneAtATime(this.taskId);
     // Before it is known which turn comes next, whatever was left open is ended.
     await this.append([]);
@@ -121,6 +124,7 @@ export class LocalJournal implements TaskJournal {
     this.#turn = begun;
     try {
       await this.append([
+        ...about(runId),
         { turn: 0, attempt: 0, fact: { type: 'run_started', runId } },
         { turn, attempt: 0, fact: { type: 'turn_started' } },
       ]);

@@ -149,7 +149,8 @@ describe('of two servers', () => {
     await (await log.open(sessionId(id), { takeOver: true })).release();
     await eventually(() => isIdle(log, id));
     expect(await living.task(id)).toMatchObject({ status: 'FAILED' });
-    expect(textsOf(await answer.messages())).toEqual(['One moment']);
+    await expect(answer.messages()).rejects.toMatchObject({ details: { reason: 'interrupted' } });
+    expect(textsOf(await living.messages(id))).toEqual(['Go', 'One moment']);
   });
 
   test('one answers a message to a task that the other left, and the task goes on', async () => {

@@ -9,8 +9,11 @@ export interface TaskJournal {
   /** As of the last append, or read from the log where there was none. */
   state(): Promise<FoldState>;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Begins a run of one turn: an answer to a message, or the handling of an event. One goes on at a time. */
-  beginTurn(): Promise<JournalTurn>;
+  /**
+   * Begins a run of one turn: an answer to a message, or the handling of an event. One goes on at a time.
+   * What it is about is written with its beginning, or neither is.
+   */
+  beginTurn(about?: (runId: RunId) => readonly DraftRecord[]): Promise<JournalTurn>;
   /** Takes a command off the queue. */
   consume(key: string): Promise<void>;
   /** Writes what is written, and gives the lease back. */

@@ -1,4 +1,5 @@
-import { type Ids, type JsonObject, sessionId } from '@millrace/core';
+import { createHash } from 'node:crypto';
+import { type Ids, type JsonObject, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 import type { CreateTask, UpdateTask } from '../routes/request-bodies.ts';
@@ -6,6 +7,7 @@ import type { Listed, Ref, TaskQuery } from '../routes/service.ts';
 import type { Row, Rows } from '../rows/rows.ts';
 import type { Task, TaskStatus } from '../wire/task.ts';
 import { changeRow } from './change-row.ts';
+import { ensureSession } from './ensure-session.ts';
 import { isoTime } from './iso-time.ts';
 import { listRows } from './list-rows.ts';
 import { isConflict, noSuch, rowRefusal } from './row-errors.ts';
@@ -15,6 +17,11 @@ import type { TaskChanges } from './task-changes.ts';
 export interface KeptTask {
   readonly task: Task;
   readonly agentId: string;
+}
+
+/** A task that somebody asked to be made: it is new, or there was one of that key or name. */
+export interface MadeTask extends KeptTask {
+  readonly origin: 'new' | 'key' | 'name';
 }
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
@@ -40,25 +47,31 @@ export class TaskRows {
     this.#changes = changes;
   }
 
-  /** The task that has the name, even one that was deleted; else a new one. */
+  /** The task that the key made or that has the name, even one that was deleted; else a new one. */
   async create(
     agentId: string,
     { name = null, params = null, task_metadata = null }: CreateTask,
-  ): Promise<KeptTask & { readonly isNew: boolean }> {
+    key?: string,
+  ): Promise<MadeTask> {
+    const id = key === undefined ? this.#ids.session() : idOf(agentId, key);
+    const made = key === undefined ? undefined : await this.#made(id);
+    if (made !== undefined) return made;
     const known = name === null ? undefined : await this.#named(name);
-    if (known !== undefined)
-      return { ...(await this.#again(agentId, known, params)), isNew: false };
+    if (known !== undefined) return this.#again(agentId, known, params);
     const fields: Fields = {
       ...{ name, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task created' },
     };
     try {
-      return { ...keptTask(await this.#make(contentOf(agentId, fields))), isNew: true };
+      return { ...keptTask(await this.#make(id, contentOf(agentId, fields))), origin: 'new' };
     } catch (error) {
-      // Somebody else was quicker to take the name.
-      const taken = isConflict(error) && name !== null ? await this.#named(name) : undefined;
+      if (!isConflict(error)) throw rowRefusal(error);
+      // Somebody else was quicker: with the same key, or to take the name.
+      const same = await this.#made(id);
+      if (same !== undefined) return same;
+      const taken = name === null ? undefined : await this.#named(name);
       if (taken === undefined) throw rowRefusal(error);
-      return { ...(await this.#again(agentId, taken, params)), isNew: false };
+      return this.#again(agentId, taken, params);
     }
   }
 
@@ -124,18 +137,24 @@ export class TaskRows {
 
   /**
    * No row of a task is there before its session: whoever hears of a task can stream it, also when
-   * nothing was said in it yet. Nobody knows the id before, so that nobody finds the session held.
+   * nothing was said in it yet.
    */
-  async #make(content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
-    const session = sessionId(this.#ids.session());
-    const driver = await this.#log.open(session, { holder: 'a new task' });
-    await driver.release();
+  async #make(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
+    await ensureSession(this.#log, session);
     try {
       return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
     } catch (error) {
-      await this.#log.delete(session, { ifThrough: 0 });
+      // Where there is a row, it is the session of whoever was quicker.
+      if ((await this.#rows.get('tasks', session)) === undefined)
+        await this.#log.delete(session, { ifThrough: 0 });
       throw error;
     }
+  }
+
+  /** What a key made before. */
+  async #made(id: SessionId): Promise<MadeTask | undefined> {
+    const row = await this.#rows.get('tasks', id);
+    return row && { ...keptTask(row), origin: 'key' };
   }
 
   async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
@@ -156,13 +175,19 @@ export class TaskRows {
     return row;
   }
 
-  async #again(agentId: string, row: Row, params: CreateTask['params']): Promise<KeptTask> {
+  async #again(agentId: string, row: Row, params: CreateTask['params']): Promise<MadeTask> {
     const kept = keptTask(row);
     if (kept.agentId !== agentId) throw anothersName(kept);
-    if (params == null) return kept;
-    const task = await this.#change(row.id, () => ({ params }));
-    return { ...kept, task };
+    if (kept.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
+    const task = params == null ? kept.task : await this.#change(row.id, () => ({ params }));
+    return { ...kept, task, origin: 'name' };
   }
+}
+
+/** The key is in the id, so that no second task can be made for it, whichever process is asked. */
+function idOf(agentId: string, key: string): SessionId {
+  const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
+  return sessionId(hash.digest('hex').slice(0, 32));
 }
 
 function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {

@@ -6,6 +6,7 @@ import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
 import { ServerError } from '../http/server-error.ts';
+import type { Command } from '../routes/command.ts';
 import type { SendEvent, SendMessage } from '../routes/request-bodies.ts';
 import type { TasksService } from '../routes/service.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
@@ -32,22 +33,28 @@ export interface TasksServiceOptions extends RunnerOptions {
 export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, works, ids, stops } = options;
   return {
-    async create(agentId, body) {
+    async create(agentId, body, key) {
       works.assertOpen();
       const { agent } = await directory.get(agentId);
-      return (await created(options, agentId, agent, body)).task;
+      const name = key === undefined ? undefined : `task:${key}`;
+      return (await created(options, agentId, agent, body, name)).task;
     },
-    async sendMessage(agentId, { content, ...body }) {
+    async sendMessage(agentId, { content, ...body }, key) {
       works.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const kept = await taskFor(options, agentId, agent, body);
-      assertUsable(kept.task.id, kept.task.status ?? 'RUNNING');
-      if (agent.type === 'loop') {
-        await assertRoom(options, kept.task.id, agent);
-        return loops.answer(kept, agent, content);
-      }
-      return sync.answer({ taskId: kept.task.id, info, agent, content });
+      const kept = await taskFor(options, agentId, agent, body, key);
+      const taskId = kept.task.id;
+      const isLoop = agent.type === 'loop';
+      const known =
+        key === undefined
+          ? undefined
+          : await (isLoop ? loops.known(kept, agent, key) : sync.known(taskId, key));
+      if (known !== undefined) return known;
+      assertUsable(taskId, kept.task.status ?? 'RUNNING');
+      if (!isLoop) return sync.answer({ taskId, info, agent, content, key });
+      await assertRoom(options, taskId, agent);
+      return loops.answer(kept, agent, content, key);
     },
     async sendEvent(agentId, body, key) {
       works.assertOpen();
@@ -64,7 +71,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
       await assertRoom(options, taskId, agent);
       const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
-      return loops.submit(kept, agent, command, name);
+      return loops.submit(kept, agent, await meant(options, taskId, command), name);
     },
     async fork(taskId, body) {
       works.assertOpen();
@@ -103,15 +110,16 @@ async function created(
   agentId: string,
   agent: FoundAgent['agent'],
   body: Parameters<TasksService['create']>[1],
+  key?: string,
 ): Promise<KeptTask> {
-  const kept = await tasks.create(agentId, body);
-  const { task, isNew } = kept;
-  if (isNew) {
+  const kept = await tasks.create(agentId, body, key);
+  const { task, origin } = kept;
+  // By a key once more too, because whoever made it may have died before this.
+  if (origin !== 'name' && task.status === 'RUNNING') {
     await makeTracker(rows, task.id, agentId);
     if (agent.type === 'async' && agent.onTaskCreate !== undefined) await async.created(task.id);
-    return kept;
   }
-  if (task.status !== 'INTERRUPTED') return kept;
+  if (origin !== 'name' || task.status !== 'INTERRUPTED') return kept;
   const resumed = await tasks.setStatus(task.id, () => 'RUNNING', null);
   if (agent.type === 'async') async.wake(task.id);
   return { ...kept, task: resumed };
@@ -125,9 +133,11 @@ async function taskFor(
   agentId: string,
   agent: FoundAgent['agent'],
   { task_id, task_name, task_params }: Omit<SendMessage, 'content'>,
+  key: string | undefined,
 ): Promise<KeptTask> {
   if (task_id != null) return namedTask(options, agentId, { task_id });
-  return created(options, agentId, agent, { name: task_name, params: task_params });
+  const body = { name: task_name, params: task_params };
+  return created(options, agentId, agent, body, key === undefined ? undefined : `message:${key}`);
 }
 
 async function namedTask(
@@ -177,6 +187,20 @@ async function sent(
   const { offset } = await log.submit(sessionId(task.id), command, key);
   async.wake(task.id);
   return readEvent(log, agentId, { taskId: task.id, offset });
+}
+
+/** Who takes a message back names it as it was sent, or as the log has it. */
+async function meant(
+  { journals }: TasksServiceOptions,
+  taskId: string,
+  command: Command,
+): Promise<Command> {
+  if (command.type !== 'withdraw') return command;
+  const { key } = command;
+  const queued = await journals.use(taskId, (journal) => journal.commands(), loopJournal);
+  const names = [key, `command:${key}`, `message:${key}`, `event:${key}`];
+  const name = names.find((one) => queued.some((waiting) => waiting.key === one));
+  return { ...command, key: name ?? key };
 }
 
 /** So much may wait for an agent that does not get to it. */

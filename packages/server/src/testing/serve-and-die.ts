@@ -59,7 +59,8 @@ await service.start();
 const { id } = await service.agents.get({ name: 'dying' });
 const task = await service.tasks.create(id, { name: 'doomed' });
 if (kind !== 'async') {
-  const answer = await service.tasks.sendMessage(id, { task_id: task.id, content: parsed() });
+  const body = { task_id: task.id, content: parsed() };
+  const answer = await service.tasks.sendMessage(id, body, 'key');
   for await (const { type, index, parent_task_message } of answer.updates())
     tell({ type, index, id: parent_task_message?.id, task: task.id });
 } else {

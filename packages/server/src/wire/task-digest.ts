@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const count = z.int().min(0);
 
-export const usageSchema = z.object({
+const usageSchema = z.object({
   input: count,
   output: count,
   cacheRead: count,

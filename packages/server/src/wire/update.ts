@@ -10,7 +10,7 @@ const piece = z
 const call = { tool_call_id: z.string(), name: z.string() };
 
 /** `data_delta` and `arguments_delta` are pieces of JSON text. */
-export const updateDeltaSchema = z.discriminatedUnion('type', [
+const updateDeltaSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text_delta: piece }),
   z.object({ type: z.literal('data'), data_delta: piece }),
   z.object({ type: z.literal('tool_request'), ...call, arguments_delta: piece }),

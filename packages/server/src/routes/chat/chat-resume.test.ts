@@ -1,12 +1,14 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
+import { TestClock } from '@millrace/log/suite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ServedAgent } from '../../agents/served-agent.ts';
 import { createServer } from '../../create-server.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
 import { BrowserChat } from '../../testing/browser-chat.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
 import { agentText, textDelta } from '../../testing/task-stage.ts';
@@ -148,4 +150,52 @@ test('two who write in one chat are both answered, one after the other', async (
   await Promise.all(sent);
   expect([one.text, two.text]).toEqual([words.join(''), words.join('')]);
   expect(one.lastMessage?.id).not.toBe(two.lastMessage?.id);
+});
+
+test('a message to a sync agent that is sent again to a later server is answered once', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  let asked = 0;
+  const onMessage = async () => agentText(`Answer ${++asked}`);
+  const served = async () => {
+    const server = createServer({
+      log,
+      rows,
+      agents: [{ type: 'sync', name: 'helper', onMessage }],
+    });
+    const { url } = await server.listen({ port: 0 });
+    onTestFinished(() => server.close());
+    return { server, chat: new BrowserChat({ url, agent: 'helper', id: 'talk' }) };
+  };
+  const first = await served();
+  await first.chat.sendMessage({ text: 'Well?' });
+  await first.server.close();
+  const { chat } = await served();
+  const [said] = first.chat.messages;
+  await chat.sendMessage({ ...said, parts: said?.parts ?? [] });
+  expect([asked, chat.text, chat.messages]).toEqual([1, 'Answer 1', first.chat.messages]);
+});
+
+test('a stream in which nothing is said for long has signs of life, which clients pass over', async () => {
+  const clock = new TestClock();
+  const prompter = new Prompter();
+  const onMessage = () => prompter.speak();
+  const agents = [{ type: 'sync', name: 'helper', onMessage }] as const;
+  const server = createServer({ agents, clock });
+  const { url } = await server.listen({ port: 0 });
+  onTestFinished(() => server.close());
+  const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Well?' }] };
+  const response = await fetch(`${url}/agents/name/helper/chat`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'talk', messages: [message] }),
+  });
+  const texts = response.body?.pipeThrough(new TextDecoderStream()) ?? expect.fail();
+  let told = '';
+  for await (const text of texts) {
+    told += text;
+    if (told.includes(': ping')) prompter.let(words.length);
+    else await clock.advance(15_000);
+  }
+  expect(told).toContain('\n\n: ping\n\n');
+  expect(told.trimEnd().endsWith('data: [DONE]')).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import type { RouteContext } from '../../http/route.ts';
 import { ServerError } from '../../http/server-error.ts';
-import { ensureSession } from '../../stream/ensure-session.ts';
+import { ensureSession } from '../../tasks/ensure-session.ts';
 import type { AgentInfo } from '../../wire/agent-info.ts';
 
 /** A chat with an agent: a task that has its name. */
@@ -20,11 +20,10 @@ interface ChatName {
 /** Makes its task with the first message. */
 export async function openChat(
   { agentName, chatId }: ChatName,
-  { service, log }: RouteContext,
+  { service }: RouteContext,
 ): Promise<Chat> {
   const agent = await service.agents.get({ name: agentName });
   const { id: taskId } = await service.tasks.create(agent.id, { name: chatId });
-  await ensureSession(log, sessionId(taskId));
   return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
 }
 

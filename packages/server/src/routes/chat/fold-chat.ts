@@ -22,7 +22,7 @@ export interface ChatState {
   readonly queue: readonly Queued[];
 }
 
-export interface Queued {
+interface Queued {
   readonly key: string;
   readonly offset: number;
 }
@@ -103,7 +103,7 @@ function asOneRun(
   });
 }
 
-export function isPark({ fact }: LogRecord): boolean {
+function isPark({ fact }: LogRecord): boolean {
   return fact?.type === 'run_finished' && fact.stop.reason === 'parked';
 }
 

@@ -11,6 +11,11 @@ export function lastSaid({ items }: FoldState): ItemState | undefined {
   return toArray(items).findLast(({ kind }) => kind === 'user');
 }
 
+/** What was said to a sync agent with that key. */
+export function saidWith({ items }: FoldState, key: string): ItemState | undefined {
+  return toArray(items).find(({ metadata }) => metadata?.['key'] === key);
+}
+
 export function textOfItem(item: ItemState | undefined): string | undefined {
   const texts = item?.parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
   return texts?.join('\n');

@@ -4,10 +4,9 @@ import { contentSchema } from '../../wire/content.ts';
 import type { ChatNews } from './chat-body.ts';
 import type { Chat } from './chat-task.ts';
 import { type ChatState, emptyChat, readChat } from './fold-chat.ts';
-import { lastSaid, textOfCommand, textOfItem } from './said-texts.ts';
+import { lastSaid, saidWith, textOfCommand, textOfItem } from './said-texts.ts';
 import { sendToQueue } from './send-to-queue.ts';
 import { sendToSync } from './send-to-sync.ts';
-import { sentTo } from './sent-messages.ts';
 import type { Telling } from './tell-chat.ts';
 
 type Message = Extract<ChatNews, { readonly kind: 'message' }>;
@@ -24,7 +23,8 @@ export async function sayInChat(
   else if (said.known !== text) throw changed(chat);
   if (isAgain) assertLast(chat, text, said);
   const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
-  const sending = { text, content, key, before: said.before };
+  const isKnown = said.known !== undefined;
+  const sending = { content, key, isKnown, before: said.before };
   return chat.kind === 'sync'
     ? sendToSync(chat, sending, context)
     : sendToQueue(chat, sending, context);
@@ -43,7 +43,7 @@ async function readSaid(
   key: string | undefined,
   { log }: RouteContext,
 ): Promise<Said> {
-  let known = key === undefined ? undefined : sentTo(log).get(taskId, key)?.text;
+  let known: string | undefined;
   let queued: string | undefined;
   const before = await readChat(log, emptyChat(taskId), ({ record: { fact } }) => {
     if (fact?.type !== 'command_queued') return;
@@ -51,6 +51,7 @@ async function readSaid(
     queued = text ?? queued;
     if (key !== undefined && fact.key === `event:${key}`) known = text;
   });
+  if (key !== undefined) known ??= textOfItem(saidWith(before.fold, key));
   const last = kind === 'async' ? queued : textOfItem(lastSaid(before.fold));
   return { before, known, last };
 }

@@ -3,10 +3,11 @@ import type { ChatState } from './fold-chat.ts';
 
 /** A message on its way to an agent. */
 export interface Sending {
-  readonly text: string;
   readonly content: Content;
   /** Undefined where it counts each time. */
   readonly key: string | undefined;
+  /** It was sent with that key before. */
+  readonly isKnown: boolean;
   /** The chat before it. */
   readonly before: ChatState;
 }

@@ -4,7 +4,7 @@ import { StreamReply } from '../../http/reply.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { ServerError } from '../../http/server-error.ts';
 import { writeLines } from '../../http/write-lines.ts';
-import { encodeFrame } from '../../stream/sse.ts';
+import { encodeComment, encodeFrame } from '../../stream/sse.ts';
 import { readableLine } from '../../ui/readable-line.ts';
 import { endChunks } from '../../ui/run-chunks.ts';
 import type { UiChunk } from '../../ui/ui-chunk.ts';
@@ -27,7 +27,7 @@ export interface Telling {
 
 /** As the AI SDK's stream. It ends with the message, or where that waits for people. */
 export function tellChat(telling: Telling, context: RouteContext): StreamReply {
-  const { log, closing, toRefusal } = context;
+  const { log, clock, closing, toRefusal } = context;
   return new StreamReply((response) => {
     response.writeHead(200, { ...uiHeaders });
     response.flushHeaders();
@@ -35,6 +35,7 @@ export function tellChat(telling: Telling, context: RouteContext): StreamReply {
     response.once('close', () => left.abort());
     return writeLines(response, linesOf(log, telling, left.signal), {
       closing,
+      heartbeat: { clock, everyMs: heartbeatMs, text: encodeComment('ping') },
       line: (data) => encodeFrame({ data }),
       errorLine: (error) => {
         const errorText = toRefusal(error).message;
@@ -43,6 +44,8 @@ export function tellChat(telling: Telling, context: RouteContext): StreamReply {
     });
   });
 }
+
+const heartbeatMs = 15_000;
 
 async function* linesOf(log: Log, telling: Telling, signal: AbortSignal): AsyncGenerator<string> {
   for await (const chunks of chunksOf(log, telling, signal)) yield* chunks.map(readableLine);

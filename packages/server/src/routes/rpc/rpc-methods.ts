@@ -21,17 +21,18 @@ type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Pr
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMethod>([
   [
     'task/create',
-    async (agentId, params, { service }) => {
+    async (agentId, params, { service, headers }) => {
       const body = read(createTaskSchema, params);
-      return { kind: 'value', value: await service.tasks.create(agentId, body) };
+      const task = await service.tasks.create(agentId, body, idempotencyKey(headers));
+      return { kind: 'value', value: task };
     },
   ],
   [
     'message/send',
-    async (agentId, params, { service }) => {
+    async (agentId, params, { service, headers }) => {
       const body = read(sendMessageSchema, params);
       checkOne(body, false);
-      const answer = await service.tasks.sendMessage(agentId, body);
+      const answer = await service.tasks.sendMessage(agentId, body, idempotencyKey(headers));
       if (body.stream === true) return { kind: 'stream', answer };
       return { kind: 'value', value: await answer.messages() };
     },

@@ -15,15 +15,15 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
   };
   return {
     get,
-    async create(agentId, body) {
+    async create(agentId, body, key) {
       await rules.agent(agentId);
       await checkNamed({ task_name: body.name });
-      return tasks.create(agentId, body);
+      return tasks.create(agentId, body, key);
     },
-    async sendMessage(agentId, body) {
+    async sendMessage(agentId, body, key) {
       await rules.agent(agentId);
       await checkNamed(body);
-      return tasks.sendMessage(agentId, body);
+      return tasks.sendMessage(agentId, body, key);
     },
     async sendEvent(agentId, body, key) {
       await rules.agent(agentId);

@@ -7,7 +7,8 @@ import { taskIdParams } from '../path-params.ts';
 export const submitCommand = route({
   method: 'POST',
   path: '/tasks/{task_id}/commands',
-  summary: 'Leaves a command for the agent loop: steer, approve, deny, abort, a message, compact',
+  summary:
+    'Leaves a command for the agent loop: a message, steer, withdraw, approve, deny, revoke, abort, compact',
   params: taskIdParams,
   body: commandSchema,
   status: 202,
