@@ -5,7 +5,6 @@ import type { ServedAgent } from './agents/served-agent.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
-import type { ServedFile } from './http/served-file.ts';
 import { TokenStore } from './http/token-store.ts';
 import { feedStreams } from './routes/feed-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
@@ -30,8 +29,6 @@ export interface ServerOptions {
   readonly hosts?: readonly string[] | undefined;
   /** Origins that pages of other hosts may call from; none unless told. */
   readonly origins?: readonly string[] | undefined;
-  /** A page, served beside the routes; none unless told. */
-  readonly files?: readonly ServedFile[] | undefined;
   /** A folder with a built page, served at `/` and below `/app/`; none unless told. */
   readonly page?: string | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
@@ -72,9 +69,9 @@ export function createServer(options: ServerOptions = {}): Server {
   });
   const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
   const tokens = new TokenStore(rows, operators);
-  const { hosts, origins, files, page, limits, requestLog } = options;
+  const { hosts, origins, page, limits, requestLog } = options;
   const http = new HttpServer({
-    ...{ service, streams, tokens, log, clock, hosts, origins, files, page, limits, requestLog },
+    ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
   });
   return {
     async listen(where) {

@@ -16,7 +16,6 @@ export { createServer, type Server, type ServerOptions } from './create-server.t
 export { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 export type { ListenOptions } from './http/http-server.ts';
 export type { RequestLogOptions } from './http/request-log.ts';
-export type { ServedFile } from './http/served-file.ts';
 export { ServerError, type ServerErrorCode } from './http/server-error.ts';
 export { memoryRows } from './rows/memory-rows.ts';
 export type { PutOptions, Row, RowQuery, Rows, Table } from './rows/rows.ts';

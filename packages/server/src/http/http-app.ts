@@ -10,7 +10,6 @@ import type { OpenStreams } from './open-streams.ts';
 import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
-import { fileRoute, type ServedFile } from './served-file.ts';
 import { notFound } from './unknown-route.ts';
 
 export interface HttpAppOptions extends RouteServices {
@@ -18,7 +17,6 @@ export interface HttpAppOptions extends RouteServices {
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;
   readonly gate: Gate;
-  readonly files?: readonly ServedFile[] | undefined;
   readonly page?: string | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
@@ -70,7 +68,7 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     of(request, reply).refuse(notFound(request, allRoutes)),
   );
-  for (const route of [...allRoutes, ...fileRoutes(options)]) {
+  for (const route of [...allRoutes, ...filesOf(options)]) {
     app.route({
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -81,11 +79,10 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   return app;
 }
 
-/** What the routes have comes first, and what the page's folder has comes before single files. */
-function fileRoutes({ files = [], page }: HttpAppOptions): readonly Route[] {
+/** What the page's folder has, and no route. */
+function filesOf({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
-  const all = [...(page === undefined ? [] : pageRoutes(page)), ...files.map(fileRoute)];
-  return all.filter(({ path }) => !known.has(path) && known.add(path));
+  return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));
 }
 
 function begin(options: HttpAppOptions, request: FastifyRequest, reply: FastifyReply) {

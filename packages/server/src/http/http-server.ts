@@ -8,7 +8,6 @@ import { OpenStreams } from './open-streams.ts';
 import { RateLimit } from './rate-limit.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
-import type { ServedFile } from './served-file.ts';
 import { ServerError } from './server-error.ts';
 
 export interface HttpServerOptions extends RouteServices {
@@ -16,7 +15,6 @@ export interface HttpServerOptions extends RouteServices {
   readonly origins?: readonly string[] | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly requestLog?: RequestLogOptions | undefined;
-  readonly files?: readonly ServedFile[] | undefined;
   readonly page?: string | undefined;
 }
 

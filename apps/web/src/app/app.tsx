@@ -1,0 +1,70 @@
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { ChatPage } from '../chat/chat-page.tsx';
+import { AppContext, createApp, useDirectory } from './app-context.ts';
+import { HelpDialog } from './help-dialog.tsx';
+import { NewPage } from './new-page.tsx';
+import { navigate, useRoute } from './route.ts';
+import { ShellContext } from './shell-context.ts';
+import { Sidebar } from './sidebar.tsx';
+import { TokenDialog } from './token-dialog.tsx';
+import { useKey } from './use-key.ts';
+import './app.css';
+
+// It is loaded when somebody looks at it. Absent, there is no link to it.
+const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
+  '../overview/overview-page.tsx',
+);
+const [load] = Object.values(modules);
+const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
+
+export function App() {
+  const app = useMemo(createApp, []);
+  return (
+    <AppContext value={app}>
+      <Page />
+    </AppContext>
+  );
+}
+
+function Page() {
+  const route = useRoute();
+  const { error } = useDirectory();
+  const [isListOpen, setListOpen] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const shell = useMemo(() => ({ isListOpen, setListOpen }), [isListOpen]);
+  useKey('?', () => setHelpOpen(true));
+  useKey('escape', () => isListOpen && setListOpen(false));
+  useKey('alt+k', () => navigate({ page: 'new' }));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes somewhere is done with the list
+  useEffect(() => setListOpen(false), [route.page, route.page === 'task' && route.id]);
+  return (
+    <ShellContext value={shell}>
+      <div className="shell" data-list-open={isListOpen || undefined}>
+        <Sidebar
+          route={route}
+          hasOverview={OverviewPage !== undefined}
+          onHelp={() => setHelpOpen(true)}
+        />
+        {isListOpen && (
+          <button
+            type="button"
+            className="shell-cover"
+            aria-label="Close the list of sessions"
+            onClick={() => setListOpen(false)}
+          />
+        )}
+        <div className="shell-main" inert={isListOpen}>
+          {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
+          {route.page === 'new' && <NewPage agent={route.agent} />}
+          {route.page === 'overview' && OverviewPage && (
+            <Suspense fallback={<p className="shell-wait">Loading …</p>}>
+              <OverviewPage />
+            </Suspense>
+          )}
+        </div>
+      </div>
+      {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
+      {error?.code === 'unauthorized' && <TokenDialog />}
+    </ShellContext>
+  );
+}

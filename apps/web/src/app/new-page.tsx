@@ -1,0 +1,111 @@
+import type { AgentInfo } from '@millrace/client';
+import { useMemo, useState } from 'react';
+import { Composer } from '../chat/composer/composer.tsx';
+import { type App, useApp, useDirectory } from './app-context.ts';
+import { Logo } from './logo.tsx';
+import { navigate } from './route.ts';
+import { setTitle } from './set-title.ts';
+import { SidebarButton } from './sidebar-button.tsx';
+import { local, readStored, writeStored } from './stored.ts';
+import './new-page.css';
+
+/** A session begins with an agent and something to say. */
+export function NewPage({ agent: asked }: { readonly agent: string | undefined }) {
+  const app = useApp();
+  const { agents: all, isLoaded, error } = useDirectory();
+  const agents = useMemo(() => all.toSorted(byKind), [all]);
+  const [isSending, setSending] = useState(false);
+  const wanted = asked ?? readStored(local, 'agent');
+  const chosen = agents.find(({ name }) => name === wanted) ?? agents[0];
+  const send = async (text: string) => {
+    if (chosen === undefined) return;
+    setSending(true);
+    try {
+      await begin(app, chosen, text);
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <main className="new-page">
+      <header className="chat-header new-head">
+        <SidebarButton />
+      </header>
+      <div className="new-main">
+        <Logo size={44} />
+        <h1>What shall be done?</h1>
+        <AgentChoice agents={agents} chosen={chosen} />
+        {isLoaded && agents.length === 0 && <NoAgents />}
+        {error !== undefined && error.code !== 'unauthorized' && (
+          <p className="composer-error" role="alert">
+            {error.message}
+          </p>
+        )}
+        {chosen !== undefined && (
+          <Composer
+            focusKey={chosen.name}
+            draftKey="new"
+            placeholder={`Message ${chosen.name}`}
+            refusal={isSending ? 'Beginning …' : undefined}
+            onSend={send}
+          />
+        )}
+      </div>
+    </main>
+  );
+}
+
+/** Those that can be steered and asked first. */
+function byKind(a: AgentInfo, b: AgentInfo): number {
+  return Number(isLoop(b)) - Number(isLoop(a)) || a.name.localeCompare(b.name);
+}
+
+function isLoop({ registration_metadata }: AgentInfo): boolean {
+  return registration_metadata?.['kind'] === 'loop';
+}
+
+async function begin({ client, api, sources, directory }: App, agent: AgentInfo, text: string) {
+  writeStored(local, 'agent', agent.name);
+  const { id } = await client.createTask({ agent: agent.name });
+  await setTitle(api, { id, task_metadata: null }, text);
+  await sources.get(id).handle.send(text);
+  navigate({ page: 'task', id });
+  await directory.refresh();
+}
+
+interface AgentChoiceProps {
+  readonly agents: readonly AgentInfo[];
+  readonly chosen: AgentInfo | undefined;
+}
+
+function AgentChoice({ agents, chosen }: AgentChoiceProps) {
+  return (
+    <fieldset className="agents">
+      <legend className="unseen">Agent</legend>
+      {agents.map((agent) => (
+        <label key={agent.id} className="agent">
+          <input
+            type="radio"
+            name="agent"
+            checked={agent.name === chosen?.name}
+            onChange={() => navigate({ page: 'new', agent: agent.name }, { replace: true })}
+          />
+          <span className="agent-name">
+            {agent.name}
+            {agent.status !== 'Ready' && <span className="status">{agent.status}</span>}
+          </span>
+          <span className="agent-words">{agent.description}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function NoAgents() {
+  return (
+    <p className="new-words">
+      There are no agents. Start the server with <code>millrace serve --agents agents.ts</code>, or
+      without it for the demo.
+    </p>
+  );
+}

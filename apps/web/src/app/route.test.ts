@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { hrefOf, type Route, routeOf } from './route.ts';
+
+const name = fc
+  .string({ minLength: 1, unit: 'grapheme' })
+  .filter((text) => text.isWellFormed() && !/^\.{1,2}$/.test(text));
+const route: fc.Arbitrary<Route> = fc.oneof(
+  fc.record({ page: fc.constant('new' as const), agent: fc.option(name, { nil: undefined }) }),
+  fc.record({
+    page: fc.constant('task' as const),
+    id: name,
+    at: fc.option(fc.nat(), { nil: undefined }),
+  }),
+  fc.constant({ page: 'overview' as const }),
+);
+
+test('a place on the page is its URL, and the other way round', () => {
+  fc.assert(
+    fc.property(route, (one) => {
+      expect(routeOf(hrefOf(one))).toEqual(one);
+    }),
+  );
+});
+
+test('a URL that means nothing is the start', () => {
+  for (const href of ['/', '/app', '/app/nothing', '/app/tasks/', '/tasks/abc'])
+    expect(routeOf(href)).toEqual({ page: 'new', agent: undefined });
+  expect(routeOf('/app/tasks/a?at=-1')).toEqual({ page: 'task', id: 'a', at: undefined });
+});

@@ -1,0 +1,80 @@
+import { type FoldState, totalUsage, type Usage } from '@millrace/core';
+import { duration } from '../design/time.ts';
+import { useNow } from './connection-banner.tsx';
+import type { ChatSource } from './state/chat-source.ts';
+import { useRead } from './state/use-source.ts';
+import './activity-line.css';
+
+const startedOf = ({ facts }: ChatSource) => facts.runStartedAt;
+const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+
+/** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
+export function ActivityLine({ source }: { readonly source: ChatSource }) {
+  const isRunning = useRead(source, isRunningOf);
+  const words = useRead(source, wordsOf);
+  const startedAt = useRead(source, startedOf);
+  return (
+    <div className="activity">
+      {isRunning ? (
+        <span className="activity-now">
+          <span className="spinner" aria-hidden="true" />
+          {words}
+          {startedAt !== undefined && <Since at={startedAt} />}
+        </span>
+      ) : (
+        <span>{words}</span>
+      )}
+      <UsageLine source={source} />
+    </div>
+  );
+}
+
+function Since({ at }: { readonly at: number }) {
+  const passed = useNow(1000) - at;
+  // A clock that is set otherwise than the server's would tell nonsense.
+  return passed < 0 || passed > 86_400_000 ? null : (
+    <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
+  );
+}
+
+function wordsOf({ state }: ChatSource): string {
+  if (state.asked.length > 0) return 'Waits for your word';
+  if (state.run === undefined) return '';
+  const open = state.open.at(-1);
+  switch (open?.begin.kind) {
+    case 'reasoning':
+      return 'Thinking';
+    case 'tool_call':
+      return `Calling ${open.begin.name}`;
+    case 'tool_result':
+      return `Running ${open.begin.name}`;
+    case undefined:
+      return 'Working';
+    default:
+      return 'Writing';
+  }
+}
+
+const sums = new WeakMap<FoldState['usage'], Usage>();
+
+function usageOf({ state }: ChatSource): Usage {
+  const sum = sums.get(state.usage) ?? totalUsage(state);
+  sums.set(state.usage, sum);
+  return sum;
+}
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+function UsageLine({ source }: { readonly source: ChatSource }) {
+  const { input, output, costs, estimated } = useRead(source, usageOf);
+  if (input + output === 0) return null;
+  const about = estimated ? '≈ ' : '';
+  const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
+  return (
+    <span className="activity-usage" title="Tokens sent and generated in this session">
+      {[`${about}${compact.format(input)} in`, `${compact.format(output)} out`, ...cost].join(
+        ' · ',
+      )}
+    </span>
+  );
+}

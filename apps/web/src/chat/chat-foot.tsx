@@ -1,0 +1,83 @@
+import type { Connection, TaskStatus } from '@millrace/client';
+import { useCallback } from 'react';
+import { useApp, useDirectory } from '../app/app-context.ts';
+import { isClosed } from '../app/task-words.ts';
+import { useKey } from '../app/use-key.ts';
+import { Button } from '../design/button.tsx';
+import { ActivityLine } from './activity-line.tsx';
+import { ApprovalDock } from './approval/approval-dock.tsx';
+import { Composer } from './composer/composer.tsx';
+import { QueueView } from './composer/queue-view.tsx';
+import type { ChatSource } from './state/chat-source.ts';
+import type { LiveSource } from './state/live-source.ts';
+import { useConnection, useTaskRow } from './state/use-live.ts';
+import { useRead } from './state/use-source.ts';
+
+export interface ChatFootProps {
+  readonly live: LiveSource;
+  readonly source: ChatSource;
+  readonly isPast: boolean;
+  readonly onNow: () => void;
+  /** Something was said here. */
+  readonly onSent: () => void;
+}
+
+const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+
+/** What waits, what goes on, and where one says something. */
+export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps) {
+  return (
+    <div className="chat-foot">
+      <div className="chat-foot-main">
+        <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
+        <QueueView source={source} canWithdraw={!isPast} />
+        <ActivityLine source={source} />
+        {isPast ? (
+          <div className="past">
+            <span>This is how it was at that moment.</span>
+            <Button onClick={onNow}>Back to now</Button>
+          </div>
+        ) : (
+          <LiveComposer live={live} onSent={onSent} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Why nothing can be said. */
+function refusalOf(connection: Connection, status: TaskStatus | null | undefined) {
+  const isGone = connection.state === 'failed' && connection.error.code === 'not_found';
+  if (isGone) return 'There is no such session. Begin a new one';
+  return isClosed(status) ? 'This session is closed. Begin a new one' : undefined;
+}
+
+function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
+  const { directory } = useApp();
+  const isRunning = useRead(live, isRunningOf);
+  const row = useTaskRow(live);
+  const connection = useConnection(live);
+  const listed = useDirectory().tasks.find(({ id }) => id === live.id);
+  const agent = listed?.agents?.[0];
+  const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
+  const stop = useCallback(async () => {
+    await live.handle.stop();
+  }, [live]);
+  useKey('escape', () => isRunning && void stop().catch(() => {}));
+  return (
+    <Composer
+      draftKey={live.id}
+      focusKey={live.id}
+      placeholder={agent === undefined ? 'Say something' : `Message ${agent.name}`}
+      isRunning={isRunning}
+      canSteer={canSteer}
+      refusal={refusalOf(connection, row?.status)}
+      onStop={stop}
+      onSend={async (text, when) => {
+        onSent();
+        await live.handle.send(text, { when });
+        void directory.refresh();
+      }}
+    />
+  );
+}

@@ -1,0 +1,49 @@
+import { useEffect } from 'react';
+import { useDirectory } from '../app/app-context.ts';
+import { SidebarButton } from '../app/sidebar-button.tsx';
+import { statusLook, taskTitle } from '../app/task-words.ts';
+import { IconButton } from '../design/button.tsx';
+import { TimelineIcon } from '../design/icons.tsx';
+import type { LiveSource } from './state/live-source.ts';
+import { useTaskRow } from './state/use-live.ts';
+
+export interface ChatHeaderProps {
+  readonly live: LiveSource;
+  readonly isInspecting: boolean;
+  readonly onInspect: (() => void) | undefined;
+}
+
+export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
+  const row = useTaskRow(live);
+  const listed = useDirectory().tasks.find(({ id }) => id === live.id);
+  const task = row ?? listed;
+  const title = task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
+  useEffect(() => {
+    document.title = `${title} · Millrace`;
+    return () => {
+      document.title = 'Millrace';
+    };
+  }, [title]);
+  const status = task && statusLook(task.status);
+  return (
+    <header className="chat-header">
+      <SidebarButton />
+      <div className="chat-title">
+        <h1>{title}</h1>
+        <p>
+          {listed?.agents?.[0]?.name}
+          {status !== undefined && (
+            <span className="status" data-look={status.look} title={task?.status_reason ?? ''}>
+              {status.words}
+            </span>
+          )}
+        </p>
+      </div>
+      {onInspect && (
+        <IconButton label="Inspector" aria-pressed={isInspecting} onClick={onInspect}>
+          <TimelineIcon />
+        </IconButton>
+      )}
+    </header>
+  );
+}

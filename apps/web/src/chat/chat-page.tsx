@@ -1,0 +1,79 @@
+import { lazy, Suspense, useState } from 'react';
+import { useApp } from '../app/app-context.ts';
+import { navigate } from '../app/route.ts';
+import { Announcer } from './announcer.tsx';
+import { Branches } from './branch/branches.tsx';
+import { ChatFoot } from './chat-foot.tsx';
+import { ChatHeader } from './chat-header.tsx';
+import { ConnectionBanner } from './connection-banner.tsx';
+import type { InspectorProps } from './inspector-props.ts';
+import type { ChatSource } from './state/chat-source.ts';
+import { useConnection } from './state/use-live.ts';
+import { TranscriptView } from './transcript-view.tsx';
+import './chat-page.css';
+
+// It is loaded when somebody opens it. Absent, there is no button for it.
+const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorProps> }>(
+  '../inspector/inspector-panel.tsx',
+);
+const [load] = Object.values(modules);
+const InspectorPanel = load && lazy(async () => ({ default: (await load()).InspectorPanel }));
+
+export interface ChatPageProps {
+  readonly id: string;
+  /** As of that record, instead of now. */
+  readonly at: number | undefined;
+}
+
+/** A task: what was said, what waits, and where one says more. */
+export function ChatPage({ id, at }: ChatPageProps) {
+  const live = useApp().sources.get(id);
+  const [moment, setMoment] = useState<ChatSource>();
+  const [sent, setSent] = useState(0);
+  const [isInspecting, setInspecting] = useState(at !== undefined);
+  const isPast = at !== undefined;
+  const source = (isPast && moment) || live;
+  const connection = useConnection(live);
+  const isOpen = InspectorPanel !== undefined && (isInspecting || isPast);
+  const close = () => {
+    setInspecting(false);
+    setMoment(undefined);
+    navigate({ page: 'task', id });
+  };
+  return (
+    <div className="chat-page" data-inspecting={isOpen || undefined}>
+      <main className="chat">
+        <ChatHeader
+          live={live}
+          isInspecting={isOpen}
+          onInspect={InspectorPanel && (() => (isOpen ? close() : setInspecting(true)))}
+        />
+        <ConnectionBanner connection={connection} onReconnect={() => live.handle.reconnect()} />
+        <Branches live={live} isPast={isPast}>
+          <TranscriptView
+            source={source}
+            sent={sent}
+            emptyWords={connection.state === 'failed' ? undefined : 'Nothing was said here yet.'}
+          />
+        </Branches>
+        <ChatFoot
+          {...{ live, source, isPast }}
+          onNow={close}
+          onSent={() => setSent((count) => count + 1)}
+        />
+        <Announcer source={live} />
+      </main>
+      {isOpen && InspectorPanel && (
+        <Suspense fallback={<aside className="inspector-wait">Loading the inspector …</aside>}>
+          <InspectorPanel
+            live={live}
+            at={at}
+            onMoment={(to) => navigate({ page: 'task', id, at: to }, { replace: isPast })}
+            onSource={setMoment}
+            onClose={close}
+          />
+        </Suspense>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Button, IconButton } from '../../design/button.tsx';
+import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import { useDraft } from './draft.ts';
+import './composer.css';
+
+export type SendWhen = 'steer' | 'follow_up';
+
+export interface ComposerProps {
+  /** What the draft is kept under. */
+  readonly draftKey: string;
+  readonly placeholder: string;
+  readonly isRunning?: boolean;
+  /** What is said while it runs can join the next request. */
+  readonly canSteer?: boolean;
+  /** Why nothing can be said now. */
+  readonly refusal?: string | undefined;
+  readonly onSend: (text: string, when: SendWhen) => Promise<void>;
+  readonly onStop?: (() => Promise<void>) | undefined;
+  readonly children?: ReactNode;
+  /** It gets the focus whenever this becomes another. */
+  readonly focusKey?: string | undefined;
+}
+
+/** Where one says something. What could not be sent comes back into it. */
+export function Composer(props: ComposerProps) {
+  const {
+    draftKey,
+    placeholder,
+    isRunning = false,
+    canSteer = false,
+    refusal,
+    onStop,
+    focusKey,
+  } = props;
+  const [text, setText] = useDraft(draftKey);
+  const [error, setError] = useState<string>();
+  const hintId = useId();
+  const input = useRef<HTMLTextAreaElement>(null);
+  // A phone would bring up its keyboard, and hide half of what one came to see.
+  useEffect(() => {
+    if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
+  }, [focusKey]);
+  const isEmpty = text.trim() === '';
+  const guarded = (work: Promise<void>) =>
+    void work.then(
+      () => setError(undefined),
+      (reason: unknown) => setError(reason instanceof Error ? reason.message : String(reason)),
+    );
+  const send = (when: SendWhen) => {
+    if (isEmpty || refusal !== undefined) return;
+    setText('');
+    guarded(
+      props.onSend(text.trim(), when).catch((reason: unknown) => {
+        setText(text);
+        throw reason;
+      }),
+    );
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    const isNow = event.ctrlKey || event.metaKey;
+    send(isRunning && canSteer && isNow ? 'steer' : 'follow_up');
+  };
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send('follow_up');
+      }}
+    >
+      {error !== undefined && (
+        <p className="composer-error" role="alert">
+          {error}
+        </p>
+      )}
+      <div className="composer-box">
+        <textarea
+          ref={input}
+          rows={1}
+          value={text}
+          disabled={refusal !== undefined}
+          placeholder={refusal ?? placeholder}
+          aria-label="Message"
+          aria-describedby={hintId}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        <div className="composer-bar">
+          <div className="composer-more">{props.children}</div>
+          {isRunning && onStop && (
+            <Button look="danger" onClick={() => guarded(onStop())}>
+              <StopIcon /> Stop
+            </Button>
+          )}
+          {isRunning && canSteer && (
+            <Button
+              disabled={isEmpty}
+              title="Joins the next request (Ctrl+Enter)"
+              onClick={() => send('steer')}
+            >
+              Steer
+            </Button>
+          )}
+          {isRunning && canSteer ? (
+            <Button look="main" type="submit" disabled={isEmpty} title="Waits for the end (Enter)">
+              Queue
+            </Button>
+          ) : (
+            <IconButton look="main" type="submit" label="Send" disabled={isEmpty}>
+              <SendIcon />
+            </IconButton>
+          )}
+        </div>
+      </div>
+      <p className="composer-hint" id={hintId}>
+        {hintFor(isRunning, canSteer)}
+      </p>
+    </form>
+  );
+}
+
+function hintFor(isRunning: boolean, canSteer: boolean): string {
+  if (!isRunning) return 'Enter sends, Shift+Enter begins a line';
+  return canSteer
+    ? 'Enter queues it, Ctrl+Enter steers what goes on, Esc stops'
+    : 'It answers one message after the other; Esc stops it';
+}

@@ -1,0 +1,44 @@
+import { useApp } from '../../app/app-context.ts';
+import { IconButton } from '../../design/button.tsx';
+import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
+import type { ChatSource } from '../state/chat-source.ts';
+import { useRead } from '../state/use-source.ts';
+import './queue-view.css';
+
+const queuedOf = ({ facts }: ChatSource) => facts.queued;
+
+export interface QueueViewProps {
+  readonly source: ChatSource;
+  readonly canWithdraw: boolean;
+}
+
+/** What was said and is not heard yet. */
+export function QueueView({ source, canWithdraw }: QueueViewProps) {
+  const { api } = useApp();
+  const queued = useRead(source, queuedOf);
+  const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
+  if (queued.length === 0) return null;
+  return (
+    <ul className="queue" aria-label="Waiting to be heard">
+      {queued.map(({ key, when, text }) => (
+        <li key={key}>
+          <ClockIcon />
+          <span className="queue-when">{when === 'steer' ? 'steers next' : 'queued'}</span>
+          <span className="queue-text">{text}</span>
+          {canWithdraw && (
+            <IconButton
+              size="small"
+              label="Take it back"
+              onClick={() => {
+                // What was heard meanwhile is heard.
+                void api.post(path, { type: 'withdraw', key }).catch(() => {});
+              }}
+            >
+              <CrossIcon />
+            </IconButton>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

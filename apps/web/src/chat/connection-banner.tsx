@@ -1,0 +1,64 @@
+import type { Connection } from '@millrace/client';
+import { useEffect, useState } from 'react';
+import { Button } from '../design/button.tsx';
+import { AlertIcon } from '../design/icons.tsx';
+import './connection-banner.css';
+
+export interface ConnectionBannerProps {
+  readonly connection: Connection;
+  readonly onReconnect: () => void;
+}
+
+/** Says when what is shown may be old, and what is done about it. */
+export function ConnectionBanner({ connection, onReconnect }: ConnectionBannerProps) {
+  switch (connection.state) {
+    case 'live':
+      return null;
+    case 'connecting':
+      return connection.failures === 0 ? null : <Banner text="Connecting again …" />;
+    case 'retrying':
+      return <Retrying connection={connection} />;
+    case 'ended':
+      return null;
+    case 'failed':
+      return (
+        <Banner text={connection.error.message} isBad>
+          <Button size="small" onClick={onReconnect}>
+            Connect again
+          </Button>
+        </Banner>
+      );
+  }
+}
+
+function Retrying({ connection }: { connection: Extract<Connection, { state: 'retrying' }> }) {
+  const now = useNow(500);
+  const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
+  return <Banner text={`The connection was lost. Trying again in ${seconds} s …`} />;
+}
+
+/** The time, as often as that. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+interface BannerProps {
+  readonly text: string;
+  readonly isBad?: boolean;
+  readonly children?: React.ReactNode;
+}
+
+function Banner({ text, isBad = false, children }: BannerProps) {
+  return (
+    <div className="banner" data-bad={isBad || undefined} role="status">
+      <AlertIcon />
+      <span>{text}</span>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { createClient } from '@millrace/client';
+import type { DraftRecord } from '@millrace/core';
+import { expect, onTestFinished, test } from 'vitest';
+import { frame, numbered } from '../../../../../packages/client/src/testing/batches.ts';
+import { FakeServer } from '../../../../../packages/client/src/testing/fake-server.ts';
+import { settled } from '../../../../../packages/client/src/testing/settled.ts';
+import { factDraft } from '../../testing/told.ts';
+import { LiveSource } from './live-source.ts';
+
+const said = (key: string): DraftRecord => {
+  const parts = [{ kind: 'text', text: key }];
+  const command = { type: 'message', items: [{ id: key, kind: 'user', parts }] };
+  return factDraft({ type: 'command_queued', key, command });
+};
+const [first, second] = numbered([[said('one')], [said('two')]]).map(frame);
+
+function watched() {
+  const server = new FakeServer();
+  const client = createClient({ url: 'http://server.test', fetch: server.fetch });
+  onTestFinished(() => client.close());
+  let left = 0;
+  const source = new LiveSource(client.task('t'), () => {
+    left++;
+  });
+  const queued = () => source.facts.queued.map(({ text }) => text);
+  return { server, source, queued, left: () => left };
+}
+
+test('what happened is known from the start on, and listeners hear of it', async () => {
+  const { server, source, queued } = watched();
+  const heard: (readonly string[])[] = [];
+  source.subscribe(() => heard.push(queued()));
+  (await server.next()).open(first);
+  await settled();
+  expect(heard.at(-1)).toEqual(['one']);
+});
+
+test('a stream that ended and goes on is read on, nothing missing and nothing twice', async () => {
+  const { server, source, queued } = watched();
+  source.subscribe(() => {});
+  const stream = await server.next();
+  stream.open(first);
+  stream.push('event: end\ndata: {"reason":"failed"}\n\n');
+  await settled();
+  expect(source.handle.snapshot().connection.state).toBe('ended');
+  source.handle.reconnect();
+  (await server.next()).open(`${first}${second}`);
+  await settled();
+  expect(queued()).toEqual(['one', 'two']);
+});
+
+test('whoever leaves last is noticed', async () => {
+  const { server, source, left } = watched();
+  const leave = [source.subscribe(() => {}), source.subscribe(() => {})];
+  (await server.next()).open(first);
+  leave[0]?.();
+  expect([left(), source.isHeard]).toEqual([0, true]);
+  leave[1]?.();
+  expect([left(), source.isHeard]).toEqual([1, false]);
+});

@@ -1,0 +1,90 @@
+import type { LiveItem, TaskHandle } from '@millrace/client';
+import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
+import type { ChatSource } from './chat-source.ts';
+import { FactBook } from './fact-book.ts';
+
+/**
+ * A task as it is. The facts are read from the handle's events, so it has to be made before anybody
+ * else listens to the handle.
+ */
+export class LiveSource implements ChatSource {
+  readonly handle: TaskHandle;
+  readonly facts: FactBook = new FactBook();
+  readonly #listeners = new Set<() => void>();
+  #isReading = false;
+
+  readonly #onLeft: () => void;
+
+  /** `onLeft` hears when nobody listens any more. */
+  constructor(handle: TaskHandle, onLeft: () => void = () => {}) {
+    this.handle = handle;
+    this.#onLeft = onLeft;
+  }
+
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  get id(): string {
+    return this.handle.id;
+  }
+
+  get itemIds(): readonly ItemId[] {
+    return this.handle.itemIds;
+  }
+
+  get state(): FoldState {
+    return this.handle.snapshot().state;
+  }
+
+  item(id: ItemId): LiveItem | undefined {
+    return this.handle.item(id);
+  }
+
+  part(id: PartId): Part | undefined {
+    return this.handle.part(id);
+  }
+
+  blob(hash: string): Promise<Blob> {
+    return this.handle.blob(hash);
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#read();
+    const own = () => listener();
+    this.#listeners.add(own);
+    const leave = this.handle.subscribe(() => {
+      this.#read();
+      own();
+    });
+    return () => {
+      leave();
+      this.#listeners.delete(own);
+      if (!this.isHeard) this.#onLeft();
+    };
+  };
+
+  /** Reads events as long as there are any; one that was ended is read again when it goes on. */
+  #read(): void {
+    const { state } = this.handle.snapshot().connection;
+    if (this.#isReading || state === 'ended' || state === 'failed') return;
+    this.#isReading = true;
+    void this.#readEvents();
+  }
+
+  async #readEvents(): Promise<void> {
+    try {
+      for await (const event of this.handle.events()) {
+        if (this.facts.add(event)) this.#tell();
+      }
+    } catch {
+      // What it failed with is the connection's, which says so.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,77 @@
+import type { AgentEvent, ItemId, Stop } from '@millrace/core';
+
+/** Something between the items that a person should know. */
+export interface Notice {
+  /** The offset of its record. */
+  readonly id: number;
+  /** The item that it comes after; undefined at the start. */
+  readonly after: ItemId | undefined;
+  readonly time: number;
+  readonly look: 'plain' | 'warn' | 'bad';
+  readonly text: string;
+  /** More of it, for whoever unfolds it. */
+  readonly detail?: string | undefined;
+}
+
+type Words = Pick<Notice, 'look' | 'text' | 'detail'>;
+
+/** The words for an event; undefined where it needs none. */
+export function noticeOf(event: AgentEvent): Words | undefined {
+  switch (event.type) {
+    case 'error_reported':
+      return { look: 'bad', text: event.error.message, detail: event.error.code };
+    case 'retry_scheduled': {
+      const seconds = Math.max(1, Math.round(event.delayMs / 1000));
+      return {
+        look: 'warn',
+        text: `${sentence(event.error.message)} Trying again in ${seconds} s.`,
+      };
+    }
+    case 'attempt_superseded':
+      return {
+        look: 'warn',
+        text: `Attempt ${event.attempt} was replaced: what it had said is taken back.`,
+        detail: event.reason,
+      };
+    case 'aborted':
+      return { look: 'plain', text: 'Stopped. What was said until then is kept.' };
+    case 'compacted':
+      return {
+        look: 'plain',
+        text: `${event.itemIds.length} earlier items are sent to the model as a summary from here on.`,
+        detail: event.summary,
+      };
+    case 'handed_off':
+      return { look: 'plain', text: `Handed over to ${event.to}.`, detail: event.reason };
+    case 'run_finished':
+      return endOf(event.stop);
+    default:
+      return undefined;
+  }
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+/** How a run ended, where it is not as one hopes and was not said otherwise. */
+function endOf({ reason, cause }: Stop): Words | undefined {
+  switch (reason) {
+    case 'length':
+      return { look: 'warn', text: 'The answer was cut: the model may not say more at once.' };
+    case 'content_filter':
+      return { look: 'warn', text: 'The provider’s content filter ended the answer.' };
+    case 'refusal':
+      return { look: 'warn', text: 'The model refused to answer.' };
+    case 'limit':
+      return { look: 'warn', text: `A limit of the agent was reached: ${cause ?? 'unknown'}.` };
+    case 'unknown':
+      return { look: 'warn', text: 'The answer ended for a reason that is not known.' };
+    case 'aborted':
+      return cause === 'interrupted'
+        ? { look: 'warn', text: 'Interrupted: its process ended. What was said is kept.' }
+        : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import { type ToolResultPart, toolCallId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { type CallSituation, callStatus } from './call-status.ts';
+
+const nothing: CallSituation = {
+  ...{ isOpen: false, isAsked: false, isLive: true },
+  ...{ facts: undefined, result: undefined },
+};
+const result = (isError: boolean): ToolResultPart => ({
+  ...{ kind: 'tool_result', toolCallId: toolCallId('t'), name: 'run', text: '', isError },
+});
+
+test('a call goes its way from the first letter to the result', () => {
+  const started = { startedAt: 1 };
+  const finished = { ...started, finishedAt: 2 };
+  const steps: readonly Partial<CallSituation>[] = [
+    ...[{ isOpen: true }, {}, { isAsked: true }, { facts: started }],
+    { facts: started, result: result(false) },
+    ...[
+      { facts: finished, result: result(false) },
+      { facts: finished, result: result(true) },
+    ],
+    { facts: { rejected: { code: 'denied', message: '' } }, result: result(true) },
+  ];
+  expect(steps.map((step) => callStatus({ ...nothing, ...step }))).toEqual([
+    ...['writing', 'waiting', 'asking', 'running', 'running', 'done', 'failed', 'rejected'],
+  ]);
+});
+
+test('a result without word of an execution is a result', () => {
+  expect(callStatus({ ...nothing, result: result(false) })).toBe('done');
+});
+
+test('a call that nobody answered waits for nothing once the run is over', () => {
+  expect(callStatus({ ...nothing, isLive: false })).toBe('done');
+});

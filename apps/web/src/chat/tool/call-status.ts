@@ -1,0 +1,44 @@
+import type { Part } from '@millrace/core';
+import type { CallFacts } from '../state/call-facts.ts';
+
+export type CallStatus =
+  | 'writing'
+  | 'asking'
+  | 'waiting'
+  | 'running'
+  | 'done'
+  | 'failed'
+  | 'rejected';
+
+export interface CallSituation {
+  /** Its arguments still stream. */
+  readonly isOpen: boolean;
+  readonly isAsked: boolean;
+  readonly facts: CallFacts | undefined;
+  readonly result: Part | undefined;
+  /** A run goes on, or waits for somebody: what has no result yet may get one. */
+  readonly isLive: boolean;
+}
+
+/** How things stand with a call. */
+export function callStatus(situation: CallSituation): CallStatus {
+  const { isOpen, isAsked, facts, result, isLive } = situation;
+  if (isAsked) return 'asking';
+  if (facts?.rejected !== undefined) return 'rejected';
+  const isOver = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
+  if (isOver) return result?.kind === 'tool_result' && result.isError ? 'failed' : 'done';
+  // What nobody answered, as an agent that only tells of its calls leaves them, is over with the run.
+  if (!isLive) return 'done';
+  if (facts?.startedAt !== undefined) return 'running';
+  return isOpen ? 'writing' : 'waiting';
+}
+
+export const statusWords: { readonly [Status in CallStatus]: string } = {
+  writing: 'writing the call',
+  asking: 'waits for your word',
+  waiting: 'waiting',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  rejected: 'not run',
+};

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { diffLines, findDiff, inputDiff } from './diff.ts';
+
+test('lines have the numbers that the diff says', () => {
+  const lines = diffLines('@@ -3,2 +3,3 @@\n same\n-old\n+new\n+more');
+  expect(lines.map(({ kind, before, after }) => [kind, before, after])).toEqual([
+    ['hunk', undefined, undefined],
+    ['same', 3, 3],
+    ['removed', 4, undefined],
+    ['added', undefined, 4],
+    ['added', undefined, 5],
+  ]);
+});
+
+test('a removed line that looks like a header is a removed line', () => {
+  const [, line] = diffLines('@@ -1 +0,0 @@\n--- not a header');
+  expect(line).toMatchObject({ kind: 'removed', text: '-- not a header' });
+});
+
+test('a diff is found in what a tool says, and nothing else is taken for one', () => {
+  expect(findDiff('Edited a.ts\n@@ -1,1 +1,1 @@\n-a\n+b\n')).toEqual({
+    words: 'Edited a.ts',
+    diff: '@@ -1,1 +1,1 @@\n-a\n+b',
+  });
+  expect(findDiff('--- a/x\n+++ b/x\n@@ -1 +1 @@')?.words).toBe('');
+  expect(findDiff('- a list\n- of things\n--- \n@@ nothing')).toBeUndefined();
+});
+
+test('an edit says what it will change, as far as it is written', () => {
+  const edits = [{ old_text: 'a\nb', new_text: 'c\n' }, { old_text: 'half' }];
+  expect(inputDiff('edit', { path: 'x', edits })).toBe('@@ @@\n-a\n-b\n+c\n@@ @@\n-half');
+  expect(inputDiff('write', { path: 'x', content: 'a\n\nb\n' })).toBe('+a\n+\n+b');
+  expect(inputDiff('read', { content: 'a' })).toBeUndefined();
+  expect(inputDiff('edit', null)).toBeUndefined();
+});

@@ -1,0 +1,74 @@
+import type { JsonValue } from '@millrace/core';
+
+export interface DiffLine {
+  readonly kind: 'added' | 'removed' | 'same' | 'hunk' | 'file';
+  readonly text: string;
+  /** Of the line before and after the change; undefined where it is not known. */
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+}
+
+const hunkForm = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+/** The lines of a unified diff, with their numbers where the diff says them. */
+export function diffLines(diff: string): readonly DiffLine[] {
+  let before: number | undefined;
+  let after: number | undefined;
+  let isInHunk = false;
+  return diff.split('\n').map((text): DiffLine => {
+    if (text.startsWith('@@')) {
+      const [, from, to] = hunkForm.exec(text) ?? [];
+      isInHunk = true;
+      before = from === undefined ? undefined : Number(from);
+      after = to === undefined ? undefined : Number(to);
+      return { kind: 'hunk', text };
+    }
+    if (!isInHunk && /^(?:---|\+\+\+|diff |index )/.test(text)) return { kind: 'file', text };
+    isInHunk = true;
+    const line = text.slice(1);
+    if (text.startsWith('+')) return { kind: 'added', text: line, after: after && after++ };
+    if (text.startsWith('-')) return { kind: 'removed', text: line, before: before && before++ };
+    const same = text.startsWith(' ') ? line : text;
+    return { kind: 'same', text: same, before: before && before++, after: after && after++ };
+  });
+}
+
+export interface FoundDiff {
+  /** What is said before it. */
+  readonly words: string;
+  readonly diff: string;
+}
+
+/** A unified diff in a text, up to its end. */
+export function findDiff(text: string): FoundDiff | undefined {
+  const form = /^(?:@@ -\d[^\n]* @@|--- [^\n]+\n\+\+\+ |diff --git )/m;
+  const at = form.exec(text)?.index;
+  if (at === undefined) return undefined;
+  return { words: text.slice(0, at).trim(), diff: text.slice(at).replace(/\n$/, '') };
+}
+
+/** What an edit or a write is about to change, as far as its input says. */
+export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
+  const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
+  const { content, edits } = { content: fields['content'], edits: fields['edits'] };
+  if (name === 'write' && typeof content === 'string') return marked('+', content);
+  if (name === 'edit' && Array.isArray(edits)) return edits.map(editDiff).join('\n');
+  return undefined;
+}
+
+function editDiff(edit: JsonValue): string {
+  const { old_text: before, new_text: after } = (edit ?? {}) as {
+    readonly old_text?: unknown;
+    readonly new_text?: unknown;
+  };
+  const texts = [
+    typeof before === 'string' && marked('-', before),
+    typeof after === 'string' && marked('+', after),
+  ];
+  return ['@@ @@', ...texts.filter(Boolean)].join('\n');
+}
+
+function marked(mark: '+' | '-', text: string): string {
+  if (text === '') return '';
+  return text.replace(/\n$/, '').replaceAll(/^/gm, mark);
+}

@@ -1,0 +1,53 @@
+import type { ToolResultPart } from '@millrace/core';
+import { useState } from 'react';
+import { Button } from '../../design/button.tsx';
+import { MediaView } from '../media/media-view.tsx';
+import type { ChatSource } from '../state/chat-source.ts';
+import { findDiff } from './diff.ts';
+import { DiffView } from './diff-view.tsx';
+import './result-view.css';
+
+export interface ResultViewProps {
+  readonly source: ChatSource;
+  readonly part: ToolResultPart;
+  /** It is progress, and grows. */
+  readonly isOpen: boolean;
+}
+
+/** What a tool said: as a diff where it is one. */
+export function ResultView({ source, part, isOpen }: ResultViewProps) {
+  const found = isOpen || part.isError ? undefined : findDiff(part.text);
+  const words = found === undefined ? part.text : found.words;
+  return (
+    <div className="result" data-error={part.isError || undefined}>
+      {words !== '' && <ResultText text={words} isOpen={isOpen} />}
+      {found !== undefined && <DiffView diff={found.diff} />}
+      {part.attachments?.map((attachment, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an attachment is known by its place
+        <MediaView key={at} source={source} part={attachment} />
+      ))}
+    </div>
+  );
+}
+
+const maxShown = 8000;
+
+/** Of progress the end is what one wants to see, of a result its start. */
+function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
+  const [isAll, setAll] = useState(false);
+  const isLong = text.length > maxShown && !isAll;
+  const shown = !isLong ? text : isOpen ? `…${text.slice(-maxShown)}` : text.slice(0, maxShown);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      <pre className="result-text" tabIndex={0}>
+        {shown}
+      </pre>
+      {isLong && !isOpen && (
+        <Button size="small" look="quiet" onClick={() => setAll(true)}>
+          Show all {text.length.toLocaleString()} characters
+        </Button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import type { ReactNode } from 'react';
+
+/** A drawing on a grid of 16, in the colour of the text beside it, which also says what it means. */
+function icon(content: ReactNode) {
+  return function Icon() {
+    return (
+      <svg
+        width="16"
+        height="16"
+        viewBox="0 0 16 16"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.5"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+        aria-hidden="true"
+        focusable="false"
+      >
+        {content}
+      </svg>
+    );
+  };
+}
+
+export const PlusIcon = icon(<path d="M8 3v10M3 8h10" />);
+export const SendIcon = icon(<path d="M8 13V3.5M3.5 7.5 8 3l4.5 4.5" />);
+export const StopIcon = icon(
+  <rect x="4" y="4" width="8" height="8" rx="1.5" fill="currentColor" />,
+);
+export const CopyIcon = icon(
+  <>
+    <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+    <path d="M3.5 10.5A1 1 0 0 1 2.5 9.5v-6a1 1 0 0 1 1-1h6a1 1 0 0 1 1 1" />
+  </>,
+);
+export const CheckIcon = icon(<path d="m3 8.5 3.2 3.2L13 5" />);
+export const CrossIcon = icon(<path d="m4 4 8 8M12 4l-8 8" />);
+export const ChevronIcon = icon(<path d="m6 4 4 4-4 4" />);
+export const LeftIcon = icon(<path d="m10 4-4 4 4 4" />);
+export const DownIcon = icon(<path d="M8 3v10M3.5 8.5 8 13l4.5-4.5" />);
+export const MenuIcon = icon(<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />);
+export const ThoughtIcon = icon(
+  <path d="M8 2.5v2M8 11.5v2M2.5 8h2M11.5 8h2M4.1 4.1l1.4 1.4M10.5 10.5l1.4 1.4M11.9 4.1l-1.4 1.4M5.5 10.5l-1.4 1.4" />,
+);
+export const AlertIcon = icon(
+  <>
+    <path d="M8 2.5 14 13H2Z" />
+    <path d="M8 6.5v3M8 11.3v.1" />
+  </>,
+);
+export const ShieldIcon = icon(<path d="M8 2 13 4v4c0 3-2.2 5-5 6-2.8-1-5-3-5-6V4Z" />);
+export const RetryIcon = icon(
+  <>
+    <path d="M13 8a5 5 0 1 1-1.5-3.6" />
+    <path d="M13 2.5v2.7h-2.7" />
+  </>,
+);
+export const EditIcon = icon(<path d="m10.5 3 2.5 2.5-7.3 7.3-3.2.7.7-3.2Z" />);
+export const BranchIcon = icon(
+  <>
+    <circle cx="4.5" cy="3.8" r="1.5" />
+    <circle cx="4.5" cy="12.2" r="1.5" />
+    <circle cx="11.5" cy="5" r="1.5" />
+    <path d="M4.5 5.3v5.4M11.5 6.5c0 2.5-3 2.5-5.5 3" />
+  </>,
+);
+export const ClockIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="5.5" />
+    <path d="M8 5v3l2 1.5" />
+  </>,
+);
+export const SunIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="2.7" />
+    <path d="M8 1.5v1.5M8 13v1.5M1.5 8H3M13 8h1.5M3.4 3.4l1 1M11.6 11.6l1 1M12.6 3.4l-1 1M4.4 11.6l-1 1" />
+  </>,
+);
+export const MoonIcon = icon(<path d="M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5Z" />);
+export const ScreenIcon = icon(
+  <>
+    <rect x="2" y="3" width="12" height="8" rx="1.5" />
+    <path d="M6 13.5h4" />
+  </>,
+);
+export const HelpIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="5.5" />
+    <path d="M6.4 6.4a1.6 1.6 0 1 1 2.3 1.5c-.5.2-.7.5-.7 1M8 11v.1" />
+  </>,
+);
+export const TimelineIcon = icon(<path d="M2.5 4.5h5M5.5 8h6M9.5 11.5h4" />);
+export const GridIcon = icon(
+  <>
+    <rect x="2.5" y="2.5" width="4.5" height="4.5" rx="1" />
+    <rect x="9" y="2.5" width="4.5" height="4.5" rx="1" />
+    <rect x="2.5" y="9" width="4.5" height="4.5" rx="1" />
+    <rect x="9" y="9" width="4.5" height="4.5" rx="1" />
+  </>,
+);
+export const FileIcon = icon(
+  <>
+    <path d="M4 2.5h5l3 3v8H4Z" />
+    <path d="M9 2.5v3h3" />
+  </>,
+);

@@ -1,0 +1,21 @@
+/** `850 ms`, `3.2 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+
+export function clockTime(at: number): string {
+  return time.format(at);
+}
+
+/** The time of today, or the day. */
+export function dayOrTime(at: number, now: number = Date.now()): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? time.format(at) : date.format(at);
+}

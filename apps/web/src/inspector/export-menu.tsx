@@ -1,0 +1,56 @@
+import { hrefOf } from '../app/route.ts';
+import { Button } from '../design/button.tsx';
+import { CopyButton } from '../markdown/copy-button.tsx';
+import { fileName, recordLines, transcriptText } from './export.ts';
+import { SaveIcon } from './inspector-icons.tsx';
+import type { SessionModel } from './session-model.ts';
+
+export interface ExportMenuProps {
+  readonly taskId: string;
+  readonly model: SessionModel;
+  readonly at: number | undefined;
+  readonly offset: number | undefined;
+}
+
+/** What can be taken along: a link to the moment, the records, the transcript. */
+export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
+  const saveRecords = () =>
+    save(fileName(taskId, undefined, 'jsonl'), 'application/x-ndjson', recordLines(model.records));
+  const saveTranscript = () => {
+    const { checkpoints } = model;
+    const state = at === undefined ? checkpoints.head : checkpoints.stateAt(at);
+    save(fileName(taskId, at, 'transcript.json'), 'application/json', [transcriptText(state)]);
+  };
+  const link = new URL(hrefOf({ page: 'task', id: taskId, at: offset }), location.href).href;
+  return (
+    <div className="export" role="toolbar" aria-label="Take along">
+      <Button
+        size="small"
+        look="quiet"
+        title="All records, one a line (JSONL)"
+        onClick={saveRecords}
+      >
+        <SaveIcon /> Records
+      </Button>
+      <Button
+        size="small"
+        look="quiet"
+        title="The transcript at this moment (JSON)"
+        onClick={saveTranscript}
+      >
+        <SaveIcon /> Transcript
+      </Button>
+      <CopyButton text={link} label="Copy a link to this moment" />
+    </div>
+  );
+}
+
+function save(name: string, type: string, pieces: readonly string[]): void {
+  const url = URL.createObjectURL(new Blob([...pieces], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has to have begun before the bytes may go.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

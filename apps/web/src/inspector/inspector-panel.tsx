@@ -1,0 +1,63 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useApp } from '../app/app-context.ts';
+import type { InspectorProps } from '../chat/inspector-props.ts';
+import { IconButton } from '../design/button.tsx';
+import { CrossIcon } from '../design/icons.tsx';
+import { Inspector } from './inspector.tsx';
+import { PastSources } from './past-source.ts';
+import type { OnMoment } from './use-moment.ts';
+import './inspector-panel.css';
+
+/** A browser refuses to write the URL with every record that is played. */
+const urlMs = 250;
+
+/** The inspector beside the chat, which shows the moment that it is at. */
+export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorProps) {
+  const { client } = useApp();
+  const [moment, setMoment] = useState(at);
+  const written = useRef(at);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const sources = useMemo(() => new PastSources((hash) => live.blob(hash)), [live]);
+  useEffect(() => {
+    // What comes back of what was written here is no news.
+    if (at === written.current) return;
+    clearTimeout(timer.current);
+    written.current = at;
+    setMoment(at);
+  }, [at]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(returnFocus, []);
+  const write = (to: number | undefined) => {
+    clearTimeout(timer.current);
+    written.current = to;
+    onMoment(to);
+  };
+  const move: OnMoment = (to, state, facts) => {
+    setMoment(to);
+    onSource(to === undefined ? undefined : sources.at(state, facts));
+    const isCrossing = (to === undefined) !== (written.current === undefined);
+    if (isCrossing) return write(to);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => write(to), urlMs);
+  };
+  return (
+    <aside className="inspector-panel" aria-label="Inspector">
+      <header>
+        <h2>Inspector</h2>
+        <IconButton size="small" label="Close the inspector" onClick={onClose}>
+          <CrossIcon />
+        </IconButton>
+      </header>
+      <Inspector client={client} taskId={live.id} at={moment} onMoment={move} />
+    </aside>
+  );
+}
+
+/** Whoever closes it by keys is again where it was opened, and not nowhere. */
+function returnFocus(): () => void {
+  const opener = document.activeElement;
+  return () => {
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (isLost && opener instanceof HTMLElement && opener.isConnected) opener.focus();
+  };
+}

@@ -1,0 +1,55 @@
+import type { KeyboardEvent } from 'react';
+import { describe, expect, test } from 'vitest';
+import { keyAction } from './key-action.ts';
+
+type Given = Parameters<typeof keyAction>[0];
+
+/** What a key does, told as a word; `within` is what the focus is in. */
+function pressed(key: string, { within = '', ...more }: Partial<Given> & { within?: string } = {}) {
+  const done: string[] = [];
+  const note = (word: string) => () => void done.push(word);
+  const fits = (selector: string) => within !== '' && selector.split(/, ?/).includes(within);
+  const target = { closest: (selector: string) => (fits(selector) ? target : null) };
+  const keys = { shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
+  const event = { key, ...keys, target, ...more } as unknown as KeyboardEvent;
+  keyAction(event, {
+    zoom: { closer: note('closer'), farther: note('farther'), whole: note('whole') },
+    toggle: note('toggle'),
+    toNow: note('now'),
+    move: (index) => void done.push(`to ${index}`),
+    step: (by, far) => void done.push(`${far ? 'far ' : ''}${by}`),
+  })?.();
+  return done.join();
+}
+
+describe('a key in the inspector', () => {
+  test.each([
+    ['ArrowRight', '1'],
+    ['ArrowLeft', '-1'],
+    ['Home', 'to 0'],
+    ['End', 'now'],
+    [' ', 'toggle'],
+    ['+', 'closer'],
+    ['-', 'farther'],
+    ['0', 'whole'],
+    ['x', ''],
+  ])('%s does %s', (key, what) => {
+    expect(pressed(key)).toBe(what);
+  });
+
+  test('with shift goes far', () => {
+    expect(pressed('ArrowRight', { shiftKey: true })).toBe('far 1');
+  });
+
+  test('is left to fields, and Space to buttons', () => {
+    expect(pressed('ArrowLeft', { within: 'input' })).toBe('');
+    expect(pressed(' ', { within: 'button' })).toBe('');
+    expect(pressed('ArrowLeft', { within: 'button' })).toBe('-1');
+  });
+
+  test('with Ctrl, Alt or Command is the browser’s', () => {
+    expect(pressed('0', { ctrlKey: true })).toBe('');
+    expect(pressed('ArrowLeft', { altKey: true })).toBe('');
+    expect(pressed('+', { metaKey: true })).toBe('');
+  });
+});

@@ -1,0 +1,115 @@
+import { TestClock } from '@millrace/log/suite';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Playback, type Speed, speeds } from './playback.ts';
+
+function stage(positions: number[]) {
+  const clock = new TestClock(0);
+  const moves: { readonly index: number; readonly at: number }[] = [];
+  const ends: number[] = [];
+  const playback = new Playback({
+    reel: { length: () => positions.length, positionOf: (index) => positions[index] ?? 0 },
+    clock,
+    onMove: (index) => void moves.push({ index, at: clock.now() }),
+    onStop: () => void ends.push(clock.now()),
+  });
+  return { clock, moves, ends, playback };
+}
+
+describe('playing on', () => {
+  test('shows each record when its time has come, and stops at the last', async () => {
+    const { clock, moves, ends, playback } = stage([0, 100, 1100, 1500]);
+    playback.play(0, 1);
+    await clock.advance(2000);
+    expect(moves).toEqual([
+      { index: 1, at: 100 },
+      { index: 2, at: 1100 },
+      { index: 3, at: 1500 },
+    ]);
+    expect(ends).toEqual([1500]);
+    expect(playback.isPlaying).toBe(false);
+  });
+
+  test.each([
+    [0.5, 2000],
+    [4, 250],
+    [20, 50],
+  ] as const)('at %s× a second takes %s ms', async (speed, ms) => {
+    const { clock, moves, playback } = stage([0, 1000]);
+    playback.play(0, speed);
+    await clock.advance(5000);
+    expect(moves).toEqual([{ index: 1, at: ms }]);
+  });
+
+  test('at once is at the end at once', () => {
+    const { moves, ends, playback } = stage([0, 1000, 99_000]);
+    playback.play(0, 'at once');
+    expect(moves).toEqual([{ index: 2, at: 0 }]);
+    expect(ends).toEqual([0]);
+  });
+
+  test('shows records that are due together together', async () => {
+    const { clock, moves, playback } = stage([0, 3, 5, 8, 12, 400]);
+    playback.play(0, 1);
+    await clock.advance(1000);
+    expect(moves.map(({ index }) => index)).toEqual([4, 5]);
+  });
+
+  test('pauses, and goes on from where it is told', async () => {
+    const { clock, moves, playback } = stage([0, 100, 200, 300]);
+    playback.play(0, 1);
+    await clock.advance(150);
+    playback.pause();
+    await clock.advance(10_000);
+    expect(moves).toEqual([{ index: 1, at: 100 }]);
+    playback.play(2, 1);
+    await clock.advance(100);
+    expect(moves.at(-1)).toEqual({ index: 3, at: 10_250 });
+  });
+
+  test('changes its speed between two records without losing its place', async () => {
+    const { clock, moves, playback } = stage([0, 1000]);
+    playback.play(0, 1);
+    await clock.advance(500);
+    playback.setSpeed(0.5);
+    await clock.advance(999);
+    expect(moves).toEqual([]);
+    await clock.advance(1);
+    expect(moves).toEqual([{ index: 1, at: 1500 }]);
+  });
+
+  test('goes on with what comes while it plays', async () => {
+    const positions = [0, 500];
+    const { clock, moves, playback } = stage(positions);
+    playback.play(0, 1);
+    await clock.advance(100);
+    positions.push(600);
+    await clock.advance(1000);
+    expect(moves.map(({ index }) => index)).toEqual([1, 2]);
+  });
+
+  test('is in order, early for nothing, and complete, at any speed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(500), { minLength: 1, maxLength: 30 }),
+        fc.constantFrom<Speed>(...speeds),
+        async (gaps, speed) => {
+          let at = 0;
+          const positions = gaps.map((ms) => (at += ms));
+          const { clock, moves, ends, playback } = stage(positions);
+          playback.play(0, speed);
+          await clock.advance(100_000);
+          const start = positions[0] ?? 0;
+          for (const [place, move] of moves.entries()) {
+            expect(move.index).toBeGreaterThan(moves[place - 1]?.index ?? 0);
+            if (speed === 'at once') continue;
+            const due = ((positions[move.index] ?? 0) - start) / speed;
+            expect(move.at).toBeGreaterThanOrEqual(due - 0.001);
+          }
+          expect(ends).toHaveLength(1);
+          expect(moves.at(-1)?.index ?? 0).toBe(positions.length - 1);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,106 @@
+import { encodeRecord, type Fact, type LogRecord, parseJson, type Usage } from '@millrace/core';
+import { type ReactNode, useMemo } from 'react';
+import { duration } from '../design/time.ts';
+import { CodeView } from '../markdown/code-view.tsx';
+import { recordedRequest } from './recorded-request.ts';
+import { typeOf } from './search.ts';
+
+export interface RecordDetailProps {
+  readonly records: readonly LogRecord[];
+  readonly index: number;
+  readonly start: number;
+}
+
+/** One record: what it says in words, and as it stands in the log. */
+export function RecordDetail({ records, index, start }: RecordDetailProps) {
+  const record = records[index];
+  const text = useMemo(() => (record === undefined ? '' : pretty(encodeRecord(record))), [record]);
+  if (record === undefined) return <p className="inspector-empty">No record is chosen.</p>;
+  const { offset, turn, attempt, producer, time, fact } = record;
+  return (
+    <article className="record-detail" aria-label={`Record ${offset}`}>
+      <h3>
+        <span className="record-offset">{offset}</span> {typeOf(record)}
+      </h3>
+      <dl>
+        <Field name="At">
+          {duration(time - start)} <small>{new Date(time).toLocaleString()}</small>
+        </Field>
+        {turn > 0 && (
+          <Field name="Turn">{attempt > 0 ? `${turn}, attempt ${attempt}` : turn}</Field>
+        )}
+        <Field name="Producer">{producer}</Field>
+        {fact !== undefined && <FactFields fact={fact} />}
+      </dl>
+      {fact?.type === 'response_started' || fact?.type === 'response_finished' ? (
+        <Request records={records} index={index} />
+      ) : null}
+      <CodeView text={text} lang="json" isDone />
+    </article>
+  );
+}
+
+function Field({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** What one would look for first. */
+function FactFields({ fact }: { readonly fact: Fact }) {
+  return (
+    <>
+      {'stop' in fact && fact.stop !== undefined && (
+        <Field name="Stop">
+          {fact.stop.reason}
+          <small>
+            {fact.stop.raw === undefined
+              ? ' the provider did not say'
+              : ` provider: ${fact.stop.raw}`}
+            {fact.stop.cause !== undefined && `, cause: ${fact.stop.cause}`}
+          </small>
+        </Field>
+      )}
+      {'usage' in fact && <Field name="Usage">{usageText(fact.usage)}</Field>}
+      {'error' in fact && (
+        <Field name="Error">
+          {fact.error.code}: {fact.error.message}
+        </Field>
+      )}
+      {fact.type === 'tool_execution_started' && fact.child !== undefined && (
+        <Field name="Sub-agent">
+          session <code>{fact.child}</code>
+        </Field>
+      )}
+    </>
+  );
+}
+
+function usageText({ input, output, cacheRead, reasoning, costs, estimated }: Usage): string {
+  const words = [`${input.toLocaleString('en')} in`, `${output.toLocaleString('en')} out`];
+  if (cacheRead > 0) words.push(`${cacheRead.toLocaleString('en')} from cache`);
+  if (reasoning > 0) words.push(`${reasoning.toLocaleString('en')} reasoning`);
+  for (const { amount, currency } of costs) words.push(`${amount} ${currency}`);
+  return `${words.join(', ')}${estimated ? ' (estimated)' : ''}`;
+}
+
+function Request({ records, index }: Pick<RecordDetailProps, 'records' | 'index'>) {
+  const request = recordedRequest(records, index);
+  if (request === undefined) {
+    return <p className="record-note">The request itself is not in this log.</p>;
+  }
+  return (
+    <details>
+      <summary>The request as it was sent</summary>
+      <CodeView text={JSON.stringify(request, null, 2)} lang="json" isDone />
+    </details>
+  );
+}
+
+function pretty(text: string): string {
+  const parsed = parseJson(text);
+  return parsed.ok ? JSON.stringify(parsed.value, null, 2) : text;
+}

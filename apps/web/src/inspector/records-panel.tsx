@@ -1,0 +1,112 @@
+import { useDeferredValue, useId, useMemo, useState } from 'react';
+import { IconButton } from '../design/button.tsx';
+import { BackIcon, ForwardIcon } from './inspector-icons.tsx';
+import { RecordDetail } from './record-detail.tsx';
+import { RecordList } from './record-list.tsx';
+import { search } from './search.ts';
+import type { SessionModel } from './session-model.ts';
+import './records.css';
+
+export interface RecordsPanelProps {
+  readonly model: SessionModel;
+  readonly count: number;
+  readonly index: number;
+  readonly onIndex: (index: number) => void;
+}
+
+/** The log itself: found, listed, and read one by one. */
+export function RecordsPanel({ model, count, index, onIndex }: RecordsPanelProps) {
+  const [text, setText] = useState('');
+  const [isFacts, setIsFacts] = useState(false);
+  const { records, axis } = model;
+  const asked = useDeferredValue(text);
+  const places = useMemo(() => search(records.slice(0, count), asked), [records, count, asked]);
+  const found = useMemo(() => new Set(places), [places]);
+  const listed = useMemo(() => listedOf(records, count, isFacts), [records, count, isFacts]);
+  const goNext = (by: 1 | -1) => {
+    // Whoever types and presses Enter at once means what was typed.
+    const all = asked === text ? places : search(records.slice(0, count), text);
+    const next =
+      by > 0 ? all.find((place) => place > index) : all.findLast((place) => place < index);
+    const target = next ?? (by > 0 ? all[0] : all.at(-1));
+    if (target !== undefined) onIndex(target);
+  };
+  return (
+    <section className="records-panel" aria-label="Records">
+      <header className="timeline-head">
+        <h3>Records</h3>
+        <label className="transport-check">
+          <input
+            type="checkbox"
+            checked={isFacts}
+            onChange={({ target }) => setIsFacts(target.checked)}
+          />
+          Facts only
+        </label>
+        <SearchField {...{ text, setText, index, places, goNext }} />
+      </header>
+      <div className="records-body">
+        <RecordList {...{ records, listed, index, found, onIndex }} start={axis.start} />
+        <RecordDetail records={records} index={index} start={axis.start} />
+      </div>
+    </section>
+  );
+}
+
+function listedOf(
+  records: SessionModel['records'],
+  count: number,
+  isFacts: boolean,
+): readonly number[] {
+  const all = Array.from({ length: count }, (_, place) => place);
+  return isFacts ? all.filter((place) => records[place]?.fact !== undefined) : all;
+}
+
+interface SearchFieldProps {
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly index: number;
+  readonly places: readonly number[];
+  readonly goNext: (by: 1 | -1) => void;
+}
+
+function SearchField({ text, setText, index, places, goNext }: SearchFieldProps) {
+  const hint = useId();
+  const nth = places.indexOf(index) + 1;
+  const isAsked = text.trim() !== '';
+  return (
+    <search className="records-search">
+      <input
+        type="search"
+        value={text}
+        placeholder="Find: text, type:, tool:, turn:"
+        aria-label="Find records"
+        aria-describedby={hint}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') goNext(event.shiftKey ? -1 : 1);
+          if (event.key === 'Escape') setText('');
+        }}
+      />
+      <output id={hint}>
+        {isAsked ? (nth > 0 ? `${nth} of ${places.length}` : `${places.length} found`) : ''}
+      </output>
+      <IconButton
+        size="small"
+        label="The one before (Shift Enter)"
+        disabled={places.length === 0}
+        onClick={() => goNext(-1)}
+      >
+        <BackIcon />
+      </IconButton>
+      <IconButton
+        size="small"
+        label="The next one (Enter)"
+        disabled={places.length === 0}
+        onClick={() => goNext(1)}
+      >
+        <ForwardIcon />
+      </IconButton>
+    </search>
+  );
+}

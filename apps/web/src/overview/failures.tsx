@@ -1,0 +1,40 @@
+import { Link } from '../app/link.tsx';
+import { taskTitle } from '../app/task-words.ts';
+import { dayOrTime } from '../design/time.ts';
+import type { Failure } from './overview-figures.ts';
+
+/** What went wrong, with the reason that was recorded. */
+export function Failures({ failures }: { readonly failures: readonly Failure[] }) {
+  return (
+    <section className="overview-card" aria-labelledby="overview-failures">
+      <h2 id="overview-failures">
+        Failures <span className="overview-count">{failures.length}</span>
+      </h2>
+      {failures.length === 0 ? (
+        <p className="overview-none">
+          Nothing failed. A task that does is listed here with its reason, and a message to it takes
+          it up again.
+        </p>
+      ) : (
+        <ul className="overview-list">
+          {failures.map((failure) => (
+            <FailureRow key={failure.task.id} {...failure} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function FailureRow({ task, agent, reason }: Failure) {
+  const changedAt = Date.parse(task.updated_at ?? '');
+  return (
+    <li>
+      <span className="overview-dot" data-look="bad" />
+      <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
+      <span className="overview-soft">{agent}</span>
+      <span className="overview-end">{Number.isFinite(changedAt) && dayOrTime(changedAt)}</span>
+      <p className="overview-reason">{reason}</p>
+    </li>
+  );
+}

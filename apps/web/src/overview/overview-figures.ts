@@ -1,0 +1,81 @@
+import type { TaskDigest, TaskSummary } from '@millrace/client';
+import { addUsage, type Usage } from '@millrace/core';
+
+/** A task with what it came to, once that is known. */
+export interface OverviewTask {
+  readonly task: TaskSummary;
+  readonly digest: TaskDigest | undefined;
+}
+
+/** What one agent used of one model, over all tasks that were read. */
+export interface UsageRow {
+  readonly agent: string;
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+  readonly tasks: number;
+  readonly attempts: number;
+  readonly usage: Usage;
+}
+
+export interface Failure {
+  readonly task: TaskSummary;
+  readonly agent: string;
+  readonly reason: string;
+}
+
+/** Those in which a run goes on, or waits for somebody; the ones that wait first. */
+export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[] {
+  const rank = ({ digest }: OverviewTask) => (digest?.state === 'waiting' ? 0 : 1);
+  return all
+    .filter(({ digest }) => digest !== undefined && digest.state !== 'idle')
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Tasks that failed, and those whose last run ended as an error, each with the reason that is known. */
+export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
+  return all.flatMap(({ task, digest }) => {
+    const isFailed = task.status === 'FAILED' || task.status === 'TIMED_OUT';
+    const isError = digest?.state === 'idle' && digest.stop?.reason === 'error';
+    if (!isFailed && !isError) return [];
+    const said = digest?.error?.message ?? task.status_reason ?? digest?.stop?.cause;
+    return [{ task, agent: agentOf(digest), reason: said ?? 'No reason was recorded' }];
+  });
+}
+
+/** The dearest first, then the most talkative. */
+export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
+  const used = all.flatMap(({ digest }) =>
+    (digest?.usage ?? []).map((one) => ({ ...one, agent: agentOf(digest) })),
+  );
+  const groups = Map.groupBy(used, ({ agent, provider, model }) =>
+    JSON.stringify([agent, provider, model]),
+  );
+  const rows = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const usage = group.slice(1).reduce((sum, one) => addUsage(sum, one.usage), first.usage);
+    const attempts = group.reduce((sum, one) => sum + one.attempts, 0);
+    const { agent, provider, model } = first;
+    const named = { agent, provider: provider ?? undefined, model: model ?? undefined };
+    return [{ ...named, tasks: group.length, attempts, usage }];
+  });
+  return rows.toSorted((a, b) => weight(b) - weight(a));
+}
+
+/** To sort by alone: money is shown as it was added. */
+function weight({ usage }: UsageRow): number {
+  const money = Number(usage.costs[0]?.amount ?? 0);
+  return money * 1e12 + usage.input + usage.output;
+}
+
+export function totalOf(rows: readonly UsageRow[]): Usage | undefined {
+  const [first, ...others] = rows;
+  return others.reduce<Usage | undefined>(
+    (sum, { usage }) => (sum === undefined ? usage : addUsage(sum, usage)),
+    first?.usage,
+  );
+}
+
+function agentOf(digest: TaskDigest | undefined): string {
+  return digest?.agents.join(', ') || 'unknown agent';
+}

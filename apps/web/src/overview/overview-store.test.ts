@@ -1,0 +1,89 @@
+import type { Client, TaskDigest, TaskSummary } from '@millrace/client';
+import { TestClock } from '@millrace/log/suite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { settled } from '../../../../packages/client/src/testing/settled.ts';
+import { OverviewStore } from './overview-store.ts';
+
+/** A server of so many tasks that counts what it is asked. */
+function stage(ids: readonly string[], states: Readonly<Record<string, TaskDigest['state']>> = {}) {
+  const clock = new TestClock();
+  const asked: string[] = [];
+  const server = { isBroken: false, isVisible: true, most: 0, going: 0 };
+  const client = {
+    tasks: async () => {
+      asked.push('list');
+      if (server.isBroken) throw new Error('away');
+      return { data: ids.map((id) => ({ id }) as TaskSummary), next: undefined };
+    },
+    task: (id: string) => ({
+      digest: async () => {
+        asked.push(id);
+        server.going++;
+        server.most = Math.max(server.most, server.going);
+        await Promise.resolve();
+        server.going--;
+        if (id === 'gone') throw new Error('gone');
+        return { task_id: id, state: states[id] ?? 'idle' } as TaskDigest;
+      },
+    }),
+  } as unknown as Client;
+  const store = new OverviewStore({ client, clock, isVisible: () => server.isVisible });
+  const leave = store.subscribe(() => {});
+  onTestFinished(leave);
+  const take = () => asked.splice(0);
+  const pass = async (ms: number) => {
+    await clock.advance(ms);
+    await settled();
+  };
+  return { pass, server, store, leave, take };
+}
+
+const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
+
+describe('the overview', () => {
+  test('has every task with what it came to, and those that went meanwhile without', async () => {
+    const { pass, store } = stage(['a', 'gone', 'b']);
+    await pass(100);
+    const { isLoaded, tasks } = store.now();
+    expect(isLoaded).toBe(true);
+    expect(tasks.map(({ task, digest }) => [task.id, digest?.state])).toEqual([
+      ['a', 'idle'],
+      ['gone', undefined],
+      ['b', 'idle'],
+    ]);
+  });
+
+  test('asks for a few at once, and the next time only for those that may have changed', async () => {
+    const { pass, server, take } = stage(many, { t40: 'running' });
+    await pass(100);
+    expect(take()).toHaveLength(51);
+    expect(server.most).toBeLessThanOrEqual(4);
+    await pass(5000);
+    expect(take().toSorted()).toEqual(['list', ...many.slice(0, 12), 't40'].toSorted());
+  });
+
+  test('asks for nothing while nobody sees it, nor after it was left', async () => {
+    const { pass, server, take, leave } = stage(['a']);
+    await pass(100);
+    take();
+    server.isVisible = false;
+    await pass(20_000);
+    expect(take()).toEqual([]);
+    server.isVisible = true;
+    leave();
+    await pass(20_000);
+    expect(take()).toEqual([]);
+  });
+
+  test('keeps what it has when the server is away, says so, and asks again', async () => {
+    const { pass, server, store } = stage(['a']);
+    await pass(100);
+    server.isBroken = true;
+    await pass(5000);
+    expect(store.now()).toMatchObject({ isLoaded: true, error: new Error('away') });
+    expect(store.now().tasks).toHaveLength(1);
+    server.isBroken = false;
+    await pass(5000);
+    expect(store.now().error).toBeUndefined();
+  });
+});

@@ -1,0 +1,42 @@
+import { Link } from '../app/link.tsx';
+import { taskTitle } from '../app/task-words.ts';
+import { duration } from '../design/time.ts';
+import type { OverviewTask } from './overview-figures.ts';
+
+/** What goes on now; what waits for somebody comes first. */
+export function Running({ tasks }: { readonly tasks: readonly OverviewTask[] }) {
+  return (
+    <section className="overview-card" aria-labelledby="overview-running">
+      <h2 id="overview-running">
+        Running <span className="overview-count">{tasks.length}</span>
+      </h2>
+      {tasks.length === 0 ? (
+        <p className="overview-none">
+          Nothing runs. A run shows up here with its first word, and stays until it ends or waits
+          for you.
+        </p>
+      ) : (
+        <ul className="overview-list">
+          {tasks.map((one) => (
+            <RunningRow key={one.task.id} {...one} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function RunningRow({ task, digest }: OverviewTask) {
+  const since = digest?.running_since ?? null;
+  const isWaiting = digest?.state === 'waiting';
+  return (
+    <li>
+      <span className="overview-dot" data-look={isWaiting ? 'warn' : 'good'} />
+      <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
+      <span className="overview-soft">{digest?.agents.join(', ')}</span>
+      <span className="overview-end">
+        {isWaiting ? 'waits for an approval' : since !== null && duration(Date.now() - since)}
+      </span>
+    </li>
+  );
+}
