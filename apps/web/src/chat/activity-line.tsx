@@ -8,8 +8,14 @@ import './activity-line.css';
 const startedOf = ({ facts }: ChatSource) => facts.runStartedAt;
 const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
 
+export interface ActivityLineProps {
+  readonly source: ChatSource;
+  /** How long it has run by now says nothing of the moment that is looked at. */
+  readonly isPast: boolean;
+}
+
 /** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
-export function ActivityLine({ source }: { readonly source: ChatSource }) {
+export function ActivityLine({ source, isPast }: ActivityLineProps) {
   const isRunning = useRead(source, isRunningOf);
   const words = useRead(source, wordsOf);
   const startedAt = useRead(source, startedOf);
@@ -19,7 +25,7 @@ export function ActivityLine({ source }: { readonly source: ChatSource }) {
         <span className="activity-now">
           <span className="spinner" aria-hidden="true" />
           {words}
-          {startedAt !== undefined && <Since at={startedAt} />}
+          {startedAt !== undefined && !isPast && <Since at={startedAt} />}
         </span>
       ) : (
         <span>{words}</span>

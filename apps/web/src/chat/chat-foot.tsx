@@ -31,7 +31,7 @@ export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps)
       <div className="chat-foot-main">
         <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
         <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine source={source} />
+        <ActivityLine source={source} isPast={isPast} />
         {isPast ? (
           <div className="past">
             <span>This is how it was at that moment.</span>

@@ -33,7 +33,7 @@ export function Overview({ client }: { readonly client: Client }) {
       <p className="overview-note">
         {isMore
           ? `Of the ${tasks.length} sessions that changed last. What they used is read from their logs, superseded attempts included.`
-          : `Of all ${tasks.length} sessions. What they used is read from their logs, superseded attempts included.`}
+          : `Of ${tasks.length === 1 ? 'the one session' : `all ${tasks.length} sessions`}. What they used is read from their logs, superseded attempts included.`}
       </p>
     </div>
   );

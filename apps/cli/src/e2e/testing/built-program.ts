@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processFolder } from '../../../../../scripts/process-folder.ts';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
@@ -17,10 +18,7 @@ export function builtProgram(): string {
 }
 
 function build(): string {
-  const caches = join(root, 'node_modules/.cache');
-  mkdirSync(caches, { recursive: true });
-  const folder = mkdtempSync(join(caches, 'millrace-e2e-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = processFolder('millrace-program');
   // The program reads its version from the folder above.
   cpSync(join(root, 'apps/cli/package.json'), join(folder, 'package.json'));
   const script = join(root, 'scripts/bundle-cli.ts');

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { hostilePayloads } from '../testing/payloads.ts';
+import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { useStage } from './testing/stage.ts';
+
+// The model, its tools and other users are not to be trusted. The stage says all payloads in answers,
+// thoughts, progress and results, and as names of files; here they are titles and messages as well.
+
+describeInChromium()('what is not to be trusted', () => {
+  const stage = useStage();
+
+  test('runs no script, loads nothing and leads nowhere, wherever it is shown', async () => {
+    expect(hostilePayloads.length).toBeGreaterThanOrEqual(100);
+    const visitor = await stage.visitor();
+    const tab = await visitor.tab();
+    await tab.say(`hostile\n${hostilePayloads.map(({ text }) => text).join('\n\n')}`);
+    const path = await tab.taskPath();
+    await tab.untilSaid('That was all of it.');
+    await nameTasks(stage.server.url);
+
+    // Each payload is a part of one answer, and so all of them are in the page at once.
+    const parts = tab.page.locator('article[data-kind=assistant]').first().locator('.markdown');
+    expect(await parts.count()).toBeGreaterThanOrEqual(hostilePayloads.length);
+    await tab.unfold(/^Thought/);
+    await tab.unfold(/^hostile/);
+    await tab.page.getByText('an address that is not followed').waitFor();
+    // Pages and pictures that could hold scripts are files to save.
+    expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
+    expect(await leads(tab)).toEqual([]);
+
+    await tab.page.getByRole('button', { name: 'Inspector' }).click();
+    await tab.dragTo(0.5);
+    await tab.page.getByRole('searchbox').fill('onerror');
+    await tab.page.getByRole('searchbox').press('Enter');
+    expect(await leads(tab)).toEqual([]);
+
+    await tab.page.goto('/app/overview');
+    await tab.page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
+    await tab.page
+      .getByRole('link', { name: /onerror/ })
+      .first()
+      .waitFor();
+    expect(await leads(tab)).toEqual([]);
+
+    await tab.page.goto(path);
+    await tab.untilSaid('That was all of it.');
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+
+  test('would be caught if it were taken for more than text', async () => {
+    const visitor = await stage.visitor();
+    const tab = await visitor.tab();
+    const all = JSON.stringify(hostilePayloads.map(({ text }) => `<p>${text}</p>`));
+    await tab.page.evaluate(
+      `document.body.insertAdjacentHTML('beforeend', ${all}.slice(0, 20).join(''))`,
+    );
+    await expect.poll(() => leads(tab)).not.toEqual([]);
+    await expect.poll(() => visitor.allFaults()).toContainEqual(expect.stringContaining('refused'));
+    await tab.page.evaluate("fetch('https://evil.example').catch(() => {})");
+    await tab.page.evaluate('globalThis.ran = 1');
+    const faults = await visitor.allFaults();
+    expect(faults).toContainEqual(expect.stringMatching(/refused connect-src/));
+    expect(faults).toContainEqual('ran a script: 1');
+  });
+});
+
+/** Sessions that are called what could do harm. */
+async function nameTasks(url: string): Promise<void> {
+  const post = (path: string, method: string, body: object) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const name = async (text: string) => {
+    const answer = await post('/agents/name/builder/rpc', 'POST', { method: 'task/create' });
+    const { result } = (await answer.json()) as { readonly result: { readonly id: string } };
+    await post(`/tasks/${result.id}`, 'PUT', { task_metadata: { title: text } });
+  };
+  await Promise.all(hostilePayloads.map(({ text }) => name(text)));
+}
+
+/** What on the page leads or loads from where nothing should. */
+function leads({ page }: ChatOnPage): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`
+    [...document.querySelectorAll('body *')].flatMap((element) => {
+      const own = [...element.attributes];
+      const isBad = ({ name, value }) =>
+        name.startsWith('on') || ['srcdoc', 'ping', 'formaction', 'action'].includes(name) ||
+        (name === 'src' && !value.startsWith('blob:')) ||
+        (name.endsWith('href') && !/^(?:https?:|mailto:|blob:http:\\/\\/127\\.|\\/(?:$|app\\/))/.test(value)) ||
+        (name === 'style' && /url|fixed/.test(value));
+      const isOwn = !/^(?:SCRIPT|IFRAME|OBJECT|EMBED|BASE|LINK|META|STYLE|FORM|TEMPLATE|MATH)$/.test(element.tagName)
+        || element.matches('form.composer, form.approval-form');
+      return [...own.filter(isBad).map(({ name, value }) => element.tagName + ' ' + name + '=' + value),
+        ...(isOwn ? [] : [element.tagName])];
+    })`);
+}

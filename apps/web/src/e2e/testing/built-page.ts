@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { processFolder } from '../../../../../scripts/process-folder.ts';
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+
+let built: string | undefined;
+
+/**
+ * The folder of the page as it is shipped. Each process that tests builds its own, because a fresh
+ * clone has none, and one that is rebuilt while somebody else serves it breaks under them.
+ */
+export function builtPage(): string {
+  built ??= build();
+  return built;
+}
+
+function build(): string {
+  const folder = processFolder('millrace-page');
+  const vite = join(root, 'node_modules/vite/bin/vite.js');
+  const flags = ['build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'error'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [vite, ...flags], {
+    cwd: join(root, 'apps/web'),
+    encoding: 'utf8',
+    // Vite builds for whom NODE_ENV names, and tests are not whom pages are for.
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  if (status !== 0) throw new Error(`The page cannot be built:\n${stdout}${stderr}`);
+  return folder;
+}

@@ -1,0 +1,33 @@
+import { defineTool, type Tool } from '@millrace/agent';
+import type { FilePart, MediaPart } from '@millrace/core';
+import { z } from 'zod';
+import { hostilePayloads } from '../../testing/payloads.ts';
+
+const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
+const pixel = 'https://evil.example/pixel.png';
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
+
+/** Says all that could do harm, with files whose names and types could as well. */
+export const hostileTool: Tool = defineTool({
+  name: 'hostile',
+  description: 'Says what could do harm',
+  input: z.object({ path: z.string(), why: z.string() }),
+  async *execute() {
+    for (const { text } of hostilePayloads) yield `${text}\n`;
+    const bytesOf = (text: string) =>
+      ({ type: 'bytes', bytes: new TextEncoder().encode(text) }) as const;
+    const named = (name: string) =>
+      ({ kind: 'file', name, mimeType: 'text/html', source: bytesOf(page) }) as const;
+    const attachments: readonly (FilePart | MediaPart)[] = [
+      named('../../etc/passwd'),
+      named('"><img src=x onerror=globalThis.ran=1>.html'),
+      named('invoice\u202Efdp.html'),
+      { kind: 'media', mimeType: 'image/svg+xml', source: bytesOf(svg) },
+      { kind: 'media', mimeType: 'text/html', source: bytesOf(page) },
+      { kind: 'media', mimeType: 'image/png', source: { type: 'url', url: 'javascript:ran=1' } },
+      { kind: 'media', mimeType: 'image/png', source: { type: 'url', url: pixel } },
+    ];
+    const text = hostilePayloads.map((payload) => payload.text).join('\n');
+    return { output: { text, attachments } };
+  },
+});

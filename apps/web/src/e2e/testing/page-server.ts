@@ -1,0 +1,66 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { builtPage } from './built-page.ts';
+import type { Word } from './told-provider.ts';
+
+const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
+
+/** The page's server as a process of its own, which can be killed and started again where it was. */
+export class PageServer {
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+  #url = '';
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async start(): Promise<PageServer> {
+    const server = new PageServer(await mkdtemp(join(tmpdir(), 'millrace-page-')));
+    await server.restart();
+    return server;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** On the same files, and from the second time on at the same port. */
+  async restart(): Promise<void> {
+    const port = this.#url === '' ? '0' : new URL(this.#url).port;
+    const child = fork(script, [port, builtPage(), this.#folder], {
+      execArgv: ['--conditions=@millrace/source'],
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#child = child;
+    const failed = once(child, 'exit').then(() => {
+      throw new Error('The server ended before it listened');
+    });
+    const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
+    failed.catch(() => {});
+    this.#url = url;
+  }
+
+  /** Tells the model, whose counting goes on until it hears that it is enough. */
+  tell(word: Word): void {
+    this.#child?.send(word);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,42 @@
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { chromiumPath } from './needs-chromium.ts';
+import { PageServer } from './page-server.ts';
+import { WatchedBrowser } from './watched-browser.ts';
+
+export interface Stage {
+  readonly server: PageServer;
+  /** A browser of somebody who was never here, for one test. It says what it should not have done. */
+  visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
+}
+
+/** A server and a browser for the tests of a file. */
+export function useStage(): Stage {
+  let server: PageServer | undefined;
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    server = await PageServer.start();
+    browser = await chromium.launch({
+      executablePath: chromiumPath() ?? 'chromium',
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+  const there = <T>(thing: T | undefined): T => {
+    if (thing === undefined) throw new Error('There is a stage only while tests run');
+    return thing;
+  };
+  return {
+    get server() {
+      return there(server);
+    },
+    async visitor(options) {
+      const watched = await WatchedBrowser.open(there(browser), there(server).url, options);
+      onTestFinished(() => watched.close());
+      return watched;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { ChatOnPage } from './chat-on-page.ts';
+
+/** Hears what the page's policy refuses, and looks at each frame whether the counted words are in order. */
+const watcher = `
+globalThis.refused = [];
+globalThis.disorders = [];
+const wordsOf = (item) => item?.textContent.match(/w\\d+/g) ?? [];
+const answers = () => [...document.querySelectorAll('article[data-kind=assistant]')];
+globalThis.counted = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
+document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+  globalThis.refused.push([violatedDirective, blockedURI, sample].join(' ')));
+const look = () => {
+  for (const words of answers().map(wordsOf)) {
+    const odd = words.findIndex((word, at) => word !== 'w' + (at + 1));
+    if (odd >= 0) globalThis.disorders.push(words.slice(Math.max(0, odd - 3), odd + 3).join(' '));
+  }
+  requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+`;
+
+/** A browser that notes all that a page should not do. */
+export class WatchedBrowser {
+  readonly context: BrowserContext;
+  readonly faults: string[] = [];
+  readonly #url: string;
+
+  private constructor(context: BrowserContext, url: string) {
+    this.context = context;
+    this.#url = url;
+  }
+
+  static async open(
+    browser: Browser,
+    url: string,
+    options: BrowserContextOptions = {},
+  ): Promise<WatchedBrowser> {
+    const context = await browser.newContext({ baseURL: url, ...options });
+    // A guard against hangs, which names what was waited for.
+    context.setDefaultTimeout(20_000);
+    const watched = new WatchedBrowser(context, url);
+    await context.addInitScript(watcher);
+    context.on('page', (page) => watched.#watch(page));
+    await context.route(
+      (to) => to.origin !== new URL(url).origin && to.protocol !== 'blob:',
+      (route) => {
+        watched.faults.push(`asked for ${route.request().url()}`);
+        return route.abort();
+      },
+    );
+    return watched;
+  }
+
+  async tab(path = '/'): Promise<ChatOnPage> {
+    const page = await this.context.newPage();
+    await page.goto(path);
+    return new ChatOnPage(page);
+  }
+
+  /** All that pages did and should not have done. */
+  async allFaults(): Promise<readonly string[]> {
+    const told = await Promise.all(
+      this.context.pages().map((page) =>
+        page.evaluate<string[]>(
+          `[
+            ...globalThis.refused.map((one) => 'was refused ' + one),
+            ...globalThis.disorders.map((one) => 'showed ' + one),
+            ...(globalThis.ran === undefined ? [] : ['ran a script: ' + globalThis.ran]),
+          ]`,
+        ),
+      ),
+    );
+    return [...this.faults, ...told.flat()];
+  }
+
+  close(): Promise<void> {
+    return this.context.close();
+  }
+
+  #watch(page: Page): void {
+    page.on('dialog', (dialog) => {
+      this.faults.push(`opened a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('pageerror', (error) => this.faults.push(`threw ${error.message}`));
+    page.on('popup', (popup) => this.faults.push(`opened ${popup.url()}`));
+    page.on('framenavigated', (frame) => {
+      const { origin } = new URL(frame.url(), this.#url);
+      const isHere = frame.url() === 'about:blank' || origin === new URL(this.#url).origin;
+      if (!isHere) this.faults.push(`went to ${frame.url()}`);
+    });
+  }
+}
