@@ -32,7 +32,8 @@ const pids = () => pidsIn(join(root, 'pids'));
 describe('an abort', () => {
   test('ends all that the command started before the call resolves', async () => {
     const { stop, running } = await started(
-      'echo $$ > pids; (sleep 100 & echo $! >> pids; sleep 100) & echo $! >> pids; echo said; touch ready; sleep 100',
+      'echo $$ > pids; (sleep 100 & echo $! >> pids; sleep 100) & echo $! >> pids; echo said; ' +
+        'until [ "$(wc -l < pids)" -eq 3 ]; do sleep 0.01; done; touch ready; sleep 100',
     );
     expect(pids()).toHaveLength(3);
     expect(pids().every(isRunning)).toBe(true);
