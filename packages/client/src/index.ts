@@ -12,7 +12,6 @@ export type { BackOff } from './http/back-off.ts';
 export type { Connection } from './stream/connection.ts';
 export type { WakeUp, WakeUps } from './stream/wake-ups.ts';
 export type { LiveItem } from './task/live-item.ts';
-export type { PendingApproval } from './task/pending-approvals.ts';
 export type {
   ApproveOptions,
   Cancelable,

@@ -1,8 +1,7 @@
-import type { FoldState } from '@millrace/core';
+import type { AskedApproval, FoldState } from '@millrace/core';
 import type { Connection } from '../stream/connection.ts';
 import type { Task } from '../wire/task.ts';
 import type { LiveItem } from './live-item.ts';
-import type { PendingApproval } from './pending-approvals.ts';
 
 /** A task at one moment. Never changed: what is new is in the next one, which shares all else. */
 export interface TaskSnapshot {
@@ -12,7 +11,7 @@ export interface TaskSnapshot {
   /** The live transcript. Items that did not change are the same objects as before. */
   readonly items: readonly LiveItem[];
   /** Calls that wait for somebody's word. */
-  readonly approvals: readonly PendingApproval[];
+  readonly approvals: readonly AskedApproval[];
   /** A run goes on. */
   readonly isRunning: boolean;
   /** All that the log says so far, for core's functions, such as `totalUsage`. */

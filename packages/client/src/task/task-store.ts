@@ -10,7 +10,6 @@ import type { Connection } from '../stream/connection.ts';
 import type { StreamTarget } from '../stream/stream-target.ts';
 import type { Task } from '../wire/task.ts';
 import { LiveItems } from './live-items.ts';
-import { foldApprovals, type PendingApproval } from './pending-approvals.ts';
 import type { TaskSnapshot } from './task-snapshot.ts';
 
 export interface StoreListener {
@@ -30,7 +29,6 @@ export class TaskStore implements StreamTarget {
   readonly #listener: StoreListener;
   readonly #items = new LiveItems();
   #folder: Folder;
-  #approvals: readonly PendingApproval[] = [];
   #task: Task | undefined;
   #connection: Connection = { state: 'connecting', failures: 0 };
   #snapshot: TaskSnapshot | undefined;
@@ -65,7 +63,7 @@ export class TaskStore implements StreamTarget {
       connection: this.#connection,
       task: this.#task,
       items: this.items.list,
-      approvals: this.#approvals,
+      approvals: this.state.asked,
       isRunning: this.state.run !== undefined,
       state: this.state,
     };
@@ -76,7 +74,6 @@ export class TaskStore implements StreamTarget {
     const events: AgentEvent[] = [];
     const isTold = this.#listener.wantsEvents();
     const { outcome } = this.#folder.addBatch(batch, (before, record, after) => {
-      this.#approvals = foldApprovals(this.#approvals, record);
       if (isTold) events.push(...agentEvents(before, record, after));
     });
     if (outcome === 'gap') return 'gap';
@@ -87,7 +84,6 @@ export class TaskStore implements StreamTarget {
 
   reset(): void {
     this.#folder = new Folder(this.#session);
-    this.#approvals = [];
     this.#change();
   }
 
