@@ -76,6 +76,8 @@ export interface Driver {
   closeSession(): Promise<Batch>;
   /** Gives the lease back. */
   release(): Promise<void>;
+  /** Stops here and keeps the lease: whoever knows its epoch goes on with it, `open(session, { epoch })`. */
+  leave(): void;
 }
 
 export interface OpenOptions {
@@ -85,6 +87,16 @@ export interface OpenOptions {
   readonly leaseMs?: number | undefined;
   /** Takes it even from a holder that may still be alive, and fences that one. */
   readonly takeOver?: boolean | undefined;
+  /**
+   * The lease is a workflow's rather than this process's: it outlives the process and the closing of the
+   * log, until it ends by its time, is released, or is taken over.
+   */
+  readonly isDetached?: boolean | undefined;
+  /**
+   * Goes on with the lease that was taken as this epoch, in whichever process, as one that is detached.
+   * Throws `fenced` where it is not the one that drives any more.
+   */
+  readonly epoch?: number | undefined;
   /** The driver has the records up to this offset; its first batch has what follows. 0 unless told. */
   readonly from?: number | undefined;
 }

@@ -17,6 +17,7 @@ export interface LeaseTerms {
   readonly epoch: number;
   readonly leaseMs: number;
   readonly from: number;
+  readonly isDetached: boolean;
 }
 
 /** What a commit left: what is new, and what the driver has not been given yet. */
@@ -32,6 +33,8 @@ export class LocalDriver implements Driver {
   readonly #leaseMs: number;
   readonly #producer: string;
   readonly #keeper: LeaseKeeper;
+  /** The lease is another's, who is not asked whether it ends. */
+  readonly #isDetached: boolean;
   /** Up to where it was given records. */
   #given: number;
   /** Up to where it will have been, once the transaction of that number is committed. */
@@ -45,13 +48,14 @@ export class LocalDriver implements Driver {
   /** It is over because that was asked for: nothing is lost. */
   #isReleased = false;
 
-  constructor(store: Store, { session, epoch, leaseMs, from }: LeaseTerms) {
+  constructor(store: Store, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
     this.#store = store;
     this.session = session;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
     this.#producer = `driver ${epoch}`;
     this.#given = from;
+    this.#isDetached = isDetached;
     this.lost = new Promise((resolve) => {
       this.#tellLost = resolve;
     });
@@ -110,11 +114,17 @@ export class LocalDriver implements Driver {
     return this.#giveBack();
   }
 
+  leave(): void {
+    this.#isReleased = true;
+    this.#stop(left(this.session, this.epoch));
+    this.#forget();
+  }
+
   /** The log is closed. */
-  end(why: Error): Promise<void> {
+  async end(why: Error): Promise<void> {
     if (this.#end === undefined) this.#tellLost(why);
     this.#stop(why);
-    return this.#giveBack();
+    if (!this.#isDetached) await this.#giveBack();
   }
 
   /** After a failure nobody knows what a later append would follow, so there is none. */
@@ -122,8 +132,9 @@ export class LocalDriver implements Driver {
     if (this.#failure !== undefined) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
     if (!this.#isReleased) this.#tellLost(this.#failure);
-    this.#store.lostEpochs.add(this.epoch);
     this.#stop(this.#failure);
+    if (this.#isDetached) return this.#forget();
+    this.#store.lostEpochs.add(this.epoch);
     // Not now: a transaction may be under way. Where it cannot be given back, it ends by itself.
     queueMicrotask(() => this.#giveBack().catch(() => {}));
   }
@@ -132,19 +143,23 @@ export class LocalDriver implements Driver {
   #stop(why: Error): void {
     this.#end ??= why;
     this.#keeper.stop();
-    if (this.#isGivenBack) this.#store.drivers.delete(this);
+    if (this.#isGivenBack) this.#forget();
+  }
+
+  #forget(): void {
+    this.#store.drivers.delete(this);
   }
 
   async #giveBack(): Promise<void> {
     if (this.#isGivenBack) return;
-    const { commits, drivers, lostEpochs } = this.#store;
+    const { commits, lostEpochs } = this.#store;
     await commits.run((shelf) => {
       const row = shelf.session(this.session);
       if (row?.epoch === this.epoch && row.lease !== undefined)
         shelf.putSession({ ...row, lease: undefined });
     });
     this.#isGivenBack = true;
-    drivers.delete(this);
+    this.#forget();
     lostEpochs.delete(this.epoch);
   }
 
@@ -205,6 +220,11 @@ export class LocalDriver implements Driver {
     assertDrives(row, this.epoch, this.session);
     return row;
   }
+}
+
+function left(session: SessionId, epoch: number): LogError {
+  const message = `Cannot append to session ${session} as epoch ${epoch}: this driver left it. Open it with that epoch`;
+  return new LogError('fenced', message, { session, own: epoch });
 }
 
 function released(session: SessionId, epoch: number): LogError {

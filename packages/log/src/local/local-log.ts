@@ -30,13 +30,20 @@ import {
   assertRestoring,
   assertSession,
 } from '../rules/check-options.ts';
-import { deletedError, fencedError, isHeld, takeLease, unknownSession } from '../rules/lease.ts';
+import {
+  deletedError,
+  fencedError,
+  isHeld,
+  renewLease,
+  takeLease,
+  unknownSession,
+} from '../rules/lease.ts';
 import { newSession } from '../rules/new-session.ts';
 import { hasWork } from '../rules/open-work.ts';
 import { sessionInfo } from '../rules/session-info.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { ProcessMark, SessionRow } from '../shelf/rows.ts';
-import type { Shelf } from '../shelf/shelf.ts';
+import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LocalBlobs } from './local-blobs.ts';
@@ -89,19 +96,13 @@ export class LocalLog implements Log {
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
     assertOpening(session, options);
-    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, takeOver = false } = options;
-    const { process, isAlive = () => undefined } = this.#options;
-    const { commits, clock, lostEpochs } = this.#store;
+    const { leaseMs = defaultLeaseMs, from = 0 } = options;
+    const isDetached = options.isDetached === true || options.epoch !== undefined;
+    const { commits } = this.#store;
     let driver: LocalDriver | undefined;
     const row = await commits.run(
       (shelf) => {
-        const now = clock.now();
-        const known = shelf.session(session) ?? newSession(session, shelf.nextSession(), now);
-        assertOffset(known, from);
-        const nextEpoch = () => shelf.nextEpoch();
-        const isFree = takeOver || lostEpochs.has(known.epoch);
-        const ask = { takeOver: isFree, leaseMs, holder, process, now, isAlive, nextEpoch };
-        const held = takeLease(known, ask);
+        const held = this.#lease(shelf, session, options);
         shelf.putSession(held);
         return held;
       },
@@ -109,12 +110,29 @@ export class LocalLog implements Log {
         // At once, so that a log that is closed right after it knows of whom to take it back.
         tell: (held) => {
           const { epoch } = held;
-          driver = new LocalDriver(this.#store, { session, epoch, leaseMs, from });
+          driver = new LocalDriver(this.#store, { session, epoch, leaseMs, from, isDetached });
           this.#store.fence(session, (own) => fencedError(held, own), epoch);
         },
       },
     );
-    return driver ?? new LocalDriver(this.#store, { session, epoch: row.epoch, leaseMs, from });
+    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
+    return driver ?? new LocalDriver(this.#store, terms);
+  }
+
+  /** The session with the lease that is asked for. */
+  #lease(shelf: ShelfWriter, session: SessionId, options: OpenOptions): SessionRow {
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { isAlive = () => undefined } = this.#options;
+    const { clock, lostEpochs } = this.#store;
+    const now = clock.now();
+    const found = shelf.session(session);
+    assertOffset(found ?? { session, through: 0 }, from);
+    if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
+    const known = found ?? newSession(session, shelf.nextSession(), now);
+    const nextEpoch = () => shelf.nextEpoch();
+    const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
+    const process = options.isDetached ? undefined : this.#options.process;
+    return takeLease(known, { takeOver, leaseMs, holder, process, now, isAlive, nextEpoch });
   }
 
   async produce(admission: Admission): Promise<Producer> {
@@ -271,7 +289,10 @@ function closedLog(): LogError {
   return new LogError('closed', 'Cannot use a log that was closed. Open it again');
 }
 
-function assertOffset({ session, through }: SessionRow, offset: number): void {
+function assertOffset(
+  { session, through }: Pick<SessionRow, 'session' | 'through'>,
+  offset: number,
+): void {
   if (Number.isInteger(offset) && offset >= 0 && offset <= through) return;
   const message = `Cannot read session ${session} after offset ${offset}: it has 0 to ${through}`;
   throw new LogError('bad_offset', message, { session, offset, through });

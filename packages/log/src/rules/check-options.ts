@@ -34,11 +34,14 @@ export function assertOpening(session: SessionId, options: OpenOptions): void {
   assertObject(options, 'the options');
   assertSession(session);
   const { holder = '', leaseMs = shortestLeaseMs, takeOver = false } = options;
+  const { isDetached = false, epoch = 0 } = options;
   assert(isText(holder), 'holder', 'it is a text', { session });
   const isLease = typeof leaseMs === 'number' && leaseMs >= shortestLeaseMs;
   const why = `it is ${shortestLeaseMs} ms or more, or Infinity`;
   assert(isLease, `leaseMs ${leaseMs}`, why, { session });
   assert(typeof takeOver === 'boolean', 'takeOver', 'it is true or false', { session });
+  assert(typeof isDetached === 'boolean', 'isDetached', 'it is true or false', { session });
+  assert(isCount(epoch), `epoch ${epoch}`, 'it is the number of a driver', { session });
 }
 
 export function assertFollowing(session: SessionId, options: FollowOptions): void {

@@ -24,6 +24,20 @@ export function takeLease(row: SessionRow, ask: LeaseAsk): SessionRow {
   return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
 }
 
+/** The row with the lease that the epoch has already, for longer. */
+export function renewLease(
+  row: SessionRow | undefined,
+  { session, epoch, leaseMs, now }: Pick<LeaseAsk, 'leaseMs' | 'now'> & HeldEpoch,
+): SessionRow {
+  assertDrives(row, epoch, session);
+  return { ...row, lease: row.lease && { ...row.lease, expiresAt: now + leaseMs } };
+}
+
+interface HeldEpoch {
+  readonly session: string;
+  readonly epoch: number;
+}
+
 /** Is there a holder who might still write? */
 export function isHeld(
   lease: LeaseRow,

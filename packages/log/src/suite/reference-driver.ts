@@ -8,6 +8,12 @@ interface Terms {
   readonly epoch: number;
   readonly leaseMs: number;
   readonly from: number;
+  readonly isDetached: boolean;
+}
+
+interface Ending {
+  readonly isLoss?: boolean;
+  readonly isGivenBack?: boolean;
 }
 
 export class ReferenceDriver implements Driver {
@@ -16,17 +22,20 @@ export class ReferenceDriver implements Driver {
   readonly lost: Promise<Error>;
   readonly #store: ReferenceStore;
   readonly #leaseMs: number;
+  readonly #isDetached: boolean;
   readonly #tellLost: (error: Error) => void;
   #given: number;
   /** Why it drives no more. */
   #end: Error | undefined;
 
-  constructor(store: ReferenceStore, { session }: Session, { epoch, leaseMs, from }: Terms) {
+  constructor(store: ReferenceStore, { session }: Session, terms: Terms) {
+    const { epoch, leaseMs, from, isDetached } = terms;
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.#store = store;
     this.#leaseMs = leaseMs;
     this.#tellLost = resolve;
     this.#given = from;
+    this.#isDetached = isDetached;
     this.session = session;
     this.epoch = epoch;
     this.lost = promise;
@@ -75,13 +84,17 @@ export class ReferenceDriver implements Driver {
   }
 
   async release(): Promise<void> {
-    this.end(refusal('fenced', { session: this.session }), false);
+    this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: true });
   }
 
-  /** Gives back what it still holds. */
-  end(why: Error, isLoss = true): void {
+  leave(): void {
+    this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
+  }
+
+  /** Gives back what it still holds, where it is its own. */
+  end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: Ending = {}): void {
     const driven = this.#store.sessions.get(this.session);
-    if (driven?.lease?.epoch === this.epoch) driven.lease = undefined;
+    if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
     if (this.#end === undefined && isLoss) this.#tellLost(why);
     this.#end ??= why;
   }

@@ -69,14 +69,30 @@ export class ReferenceLog implements Log {
     const known = store.sessions.get(session);
     assertOffset({ session, through: known?.through ?? 0 }, from);
     if (known?.isClosed) throw refusal('session_closed', { session });
+    if (options.epoch !== undefined)
+      return this.#goOn(session, { ...options, epoch: options.epoch });
     if (known !== undefined && !takeOver && store.isHeld(known))
       throw refusal('held', { holder: known.lease?.holder, epoch: known.lease?.epoch });
     const opened = known ?? store.make(session);
     const epoch = ++store.epochs;
     const now = store.clock.now();
     Object.assign(opened, { lease: { holder, epoch, expiresAt: now + leaseMs } });
-    const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from });
+    const isDetached = options.isDetached === true;
+    const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from, isDetached });
     this.#lookAfter(session);
+    this.#drivers.push(driver);
+    return driver;
+  }
+
+  /** With a lease that somebody took before. */
+  #goOn(session: SessionId, options: OpenOptions & { readonly epoch: number }): Driver {
+    const { epoch, leaseMs = 15_000, from = 0 } = options;
+    const store = this.#open();
+    const known = store.sessions.get(session);
+    if (known === undefined) throw refusal('no_session', { session });
+    if (known.lease?.epoch !== epoch) throw refusal('fenced', { session });
+    Object.assign(known.lease, { expiresAt: store.clock.now() + leaseMs });
+    const driver = new ReferenceDriver(store, known, { epoch, leaseMs, from, isDetached: true });
     this.#drivers.push(driver);
     return driver;
   }

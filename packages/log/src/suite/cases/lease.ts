@@ -199,4 +199,56 @@ export const leaseCases: readonly CaseSpec[] = [
       assert.deepEqual(await offsets(log, session), [1]);
     },
   },
+  {
+    name: 'lease: who knows its epoch goes on with one that somebody left',
+    async run({ log }) {
+      const ada = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY, isDetached: true });
+      await ada.append([remark('one')]);
+      ada.leave();
+      await refuses('fenced', ada.append([remark('none')]));
+      await refuses('held', open(log, 'bob'));
+      const again = await log.open(session, { epoch: ada.epoch, from: 1 });
+      assert.equal(again.epoch, ada.epoch);
+      assert.equal((await again.append([remark('two')])).after, 1);
+      await again.release();
+      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+      await open(log, 'bob');
+    },
+  },
+  {
+    name: 'lease: an admission of one that was left stays good',
+    async run({ log }) {
+      const ada = await log.open(session, { isDetached: true });
+      const admission = await ada.admit({ for: 'request', turn: 1 });
+      ada.leave();
+      const producer = await log.produce(admission);
+      const said = { ...remark('said'), turn: 1, attempt: 1 };
+      assert.equal((await producer.append([said], 1)).through, 1);
+      await open(log, 'bob', true);
+      await refuses('fenced', producer.append([said], 2));
+      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+    },
+  },
+  {
+    name: 'lease: of a session that is not there, or closed, no epoch can go on',
+    async run({ log }) {
+      await refuses('no_session', log.open(session, { epoch: 1 }));
+      const ada = await open(log, 'ada');
+      await ada.closeSession();
+      await refuses('session_closed', log.open(session, { epoch: ada.epoch }));
+    },
+  },
+  {
+    name: 'lease: one that is detached outlives the log that took it',
+    needsDurable: true,
+    async run({ log, another }) {
+      const ada = await log.open(session, { isDetached: true, holder: 'a workflow' });
+      await ada.append([remark('one')]);
+      await log.close();
+      const next = await another();
+      await refuses('held', open(next, 'bob'));
+      const again = await next.open(session, { epoch: ada.epoch, from: 1 });
+      assert.equal((await again.append([remark('two')])).after, 1);
+    },
+  },
 ];
