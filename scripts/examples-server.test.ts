@@ -40,3 +40,14 @@ test('12-usechat shows the same to whoever comes in the middle', () => {
   expect(second).toBe(first.replace('first: ', 'second:'));
   expect(later).toBe('later:  null');
 });
+
+test('15-openai-agents tells the same story as a sync and as an async agent', () => {
+  expect(printed('15-openai-agents')).toEqual([
+    'Let me look. ',
+    '  weather {"town":"Bath"} → "Bath: rain"',
+    'It rains, so there is flour. ',
+    '  transfer_to_Baker {} → {"assistant":"Baker"}',
+    'The bread is in the oven.',
+    'The async one has it as: text, tool_call, tool_result, text, tool_call, tool_result, text',
+  ]);
+});

@@ -1,0 +1,210 @@
+import type { AsyncAgent } from '@millrace/server';
+import { Agent, type ModelProvider, type Runner } from '@openai/agents';
+import { describe, expect, test } from 'vitest';
+import { millraceModels } from '../model/millrace-models.ts';
+import { toInputItems } from '../request/to-input-items.ts';
+import { calls, foreignModels, says } from '../testing/foreign-model.ts';
+import { call, miller, runnerOf, saying, storyAsMessages, telling } from '../testing/mill.ts';
+import { stageOf } from '../testing/stage.ts';
+import { type RunHooks, runHooks } from './run-hooks.ts';
+
+type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<unknown>;
+
+const quietly: Run = (runner, asked, signal) => runner.run(miller, asked, { signal });
+
+function served(models: (hooks: RunHooks) => ModelProvider, run = quietly): AsyncAgent {
+  return {
+    type: 'async',
+    name: 'mill',
+    async onEvent({ content }, context) {
+      if (content?.type !== 'text') return;
+      await context.messages.create(content);
+      await using hooks = runHooks(context);
+      const runner = runnerOf(models(hooks));
+      hooks.attach(runner);
+      await run(runner, content.content, context.signal);
+    },
+  };
+}
+
+const ours = (provider = telling()) => served((stream) => millraceModels({ provider, stream }));
+
+describe('a run with a tool and a hand-off, in an async agent', () => {
+  test('writes what happens, in order', async () => {
+    const provider = telling();
+    const { tell, messages, rest } = await stageOf(ours(provider));
+    await tell();
+    await rest();
+    expect(await messages()).toEqual(storyAsMessages);
+    provider.assertUsedUp();
+  });
+
+  test('writes the same where the run itself is streamed', async () => {
+    const provider = telling();
+    const streamed: Run = async (runner, asked, signal) => {
+      const run = await runner.run(miller, asked, { stream: true, signal });
+      await run.completed;
+    };
+    const agent = served((stream) => millraceModels({ provider, stream }), streamed);
+    const { tell, messages, rest } = await stageOf(agent);
+    await tell();
+    await rest();
+    expect(await messages()).toEqual(storyAsMessages);
+  });
+
+  test('of a model that is not ours has the calls from the hooks', async () => {
+    const models = foreignModels([
+      [says('Let me look. '), calls('c1', 'weather', { town: 'Bath' })],
+      [calls('c2', 'transfer_to_Baker')],
+      [says('Bread is ready.')],
+    ]);
+    const { tell, messages, rest } = await stageOf(served(() => models));
+    await tell();
+    await rest();
+    expect(await messages()).toEqual([
+      'user: Bread?',
+      'c1: weather({"town":"Bath"})',
+      'c1: weather = {"town":"Bath","sky":"rain"}',
+      'data: {"handoff":{"from":"Miller","to":"Baker"}}',
+    ]);
+  });
+});
+
+test('calls of one answer run side by side, and each has one result', async () => {
+  const provider = telling([
+    saying(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
+    'Wet, both.',
+  ]);
+  const { tell, messages, rest } = await stageOf(ours(provider));
+  await tell();
+  await rest();
+  expect(await messages()).toEqual([
+    'user: Bread?',
+    'a: weather({"town":"Bath"})',
+    'b: weather({"town":"Wells"})',
+    'a: weather = {"town":"Bath","sky":"rain"}',
+    'b: weather = {"town":"Wells","sky":"rain"}',
+    'agent: Wet, both.',
+  ]);
+});
+
+test('of two hand-offs in one answer the first counts, and the other is answered too', async () => {
+  const provider = telling([
+    saying(call('c1', 'transfer_to_Baker'), call('c2', 'transfer_to_Baker')),
+    'Bread is ready.',
+  ]);
+  const { tell, messages, rest } = await stageOf(ours(provider));
+  await tell();
+  await rest();
+  expect((await messages()).slice(3)).toEqual([
+    'c1: transfer_to_Baker = {"assistant":"Baker"}',
+    'c2: transfer_to_Baker = "Not handed over: another hand-off of the same answer came first"',
+    'agent: Bread is ready.',
+  ]);
+});
+
+test('an interrupt stops the model, and what it said is kept', async () => {
+  const provider = telling([
+    { content: { parts: ['Once upon a time, in a mill'] }, fault: { type: 'stall', after: 3 } },
+    'Yes?',
+  ]);
+  const { tell, messages, until, rest, interrupt } = await stageOf(ours(provider));
+  await tell();
+  await until('Once upon a');
+  await interrupt();
+  await rest();
+  expect(await messages()).toEqual(['user: Bread?', 'agent: Once upon a']);
+  await tell();
+  await until('Yes?');
+  await rest();
+  expect((await messages()).slice(2)).toEqual(['user: Bread?', 'agent: Yes?']);
+});
+
+test('an error is told, and what was said before it is kept', async () => {
+  const provider = telling([
+    {
+      content: { parts: ['So far so good. ', call('c', 'weather', { town: 'Bath' })] },
+      fault: { type: 'error', after: 7, error: 'overloaded' },
+    },
+  ]);
+  const { tell, messages, rest, task } = await stageOf(ours(provider));
+  await tell();
+  await rest();
+  expect(await messages()).toEqual(['user: Bread?', 'agent: So far so good. ']);
+  expect((await task()).status_reason).toContain('overloaded');
+});
+
+test('the messages of a task are the input of the next run', async () => {
+  const provider = telling([
+    saying('Let me look. ', call('c1', 'weather', { town: 'Bath' })),
+    'Rain.',
+    (request) => `${request.items.map(({ kind }) => kind).join(', ')}`,
+  ]);
+  const { tell, messages, until, rest } = await stageOf({
+    type: 'async',
+    name: 'mill',
+    async onEvent({ content }, context) {
+      if (content === null) return;
+      await context.messages.create(content);
+      await using hooks = runHooks(context);
+      const runner = runnerOf(millraceModels({ provider, stream: hooks }));
+      hooks.attach(runner);
+      const input = toInputItems(context.toItems(await context.messages.list()));
+      await runner.run(miller, input, { signal: context.signal });
+    },
+  });
+  await tell();
+  await until('Rain.');
+  await rest();
+  await tell();
+  await until('system, ');
+  await rest();
+  expect((await messages()).at(-1)).toBe('agent: system, user, assistant, tool, assistant, user');
+  const [, , last] = provider.calls;
+  expect(last?.request.items[3]?.parts).toMatchObject([
+    { kind: 'tool_result', toolCallId: 'c1', text: '{"town":"Bath","sky":"rain"}' },
+  ]);
+});
+
+test('what an agent that is a tool says is not said by the run', async () => {
+  const provider = telling([
+    saying(call('c1', 'ask_baker', { input: 'Bread?' })),
+    'In the oven.',
+    'The baker says: in the oven.',
+  ]);
+  const baker = new Agent({ name: 'Baker' });
+  const toolDescription = 'Asks the baker';
+  const tools = [baker.asTool({ toolName: 'ask_baker', toolDescription })];
+  const asking: Run = (runner, asked, signal) =>
+    runner.run(new Agent({ name: 'Miller', tools }), asked, { signal });
+  const agent = served((stream) => millraceModels({ provider, stream }), asking);
+  const { tell, messages, rest } = await stageOf(agent);
+  await tell();
+  await rest();
+  expect(await messages()).toEqual([
+    'user: Bread?',
+    'c1: ask_baker({"input":"Bread?"})',
+    'c1: ask_baker = "In the oven."',
+    'agent: The baker says: in the oven.',
+  ]);
+  provider.assertUsedUp();
+});
+
+test('arguments are seen as the model writes them, and half a call is taken back', async () => {
+  const input = { town: 'Bath', why: 'The wheel wants water, and more of it. '.repeat(9) };
+  const provider = telling([
+    {
+      content: { parts: ['Let me look. ', call('c1', 'weather', input)] },
+      fault: { type: 'stall', after: 30 },
+    },
+  ]);
+  const { tell, messages, until, rest, interrupt } = await stageOf(ours(provider));
+  await tell();
+  const { items } = await until('The wheel');
+  const half = items.at(-1)?.parts.at(-1);
+  expect(half).toMatchObject({ kind: 'tool_call', name: 'weather' });
+  expect(half).not.toHaveProperty('input');
+  await interrupt();
+  await rest();
+  expect(await messages()).toEqual(['user: Bread?', 'agent: Let me look. ']);
+});

@@ -1,0 +1,103 @@
+import { type Ids, randomIds } from '@millrace/core';
+import type { Provider, ResponseEnd, StreamContext, StreamStep } from '@millrace/providers';
+import {
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelRetryAdvice,
+  type StreamEvent,
+  Usage,
+  type UsageInput,
+} from '@openai/agents';
+import { toModelRequest } from '../request/to-model-request.ts';
+import { toResponse } from '../response/to-response.ts';
+import { Answer } from './answer.ts';
+import { failureOf } from './model-failure.ts';
+import { retryAdvice } from './retry-advice.ts';
+import { StepRelay } from './step-relay.ts';
+import { StreamEvents } from './stream-events.ts';
+import type { TurnStream } from './turn-stream.ts';
+
+export interface MillraceModelOptions {
+  readonly stream?: TurnStream | undefined;
+  readonly ids?: Ids | undefined;
+}
+
+/** A provider of Millrace as a model of the SDK. Streaming is the only path: who does not watch gets its end. */
+export class MillraceModel implements Model {
+  readonly #provider: Pick<Provider, 'id' | 'stream'>;
+  readonly #stream: TurnStream | undefined;
+  readonly #ids: Ids;
+
+  constructor(provider: Pick<Provider, 'id' | 'stream'>, options: MillraceModelOptions = {}) {
+    const { stream, ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
+    this.#provider = provider;
+    this.#stream = stream;
+    this.#ids = ids;
+  }
+
+  async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    for await (const event of this.getStreamedResponse(request)) {
+      if (event.type !== 'response_done') continue;
+      const { id, usage, output, rawUsage, providerData } = event.response;
+      return {
+        ...{ responseId: id, output, usage: new Usage(usage as UsageInput) },
+        ...(providerData && { providerData }),
+        ...(request.modelSettings.preserveRawUsage && rawUsage && { rawUsage }),
+      };
+    }
+    throw new TypeError('Cannot find the end of a stream that ended');
+  }
+
+  async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
+    const item = { id: this.#ids.item(), turn: 1, attempt: 1 };
+    const context: StreamContext = { item, ids: this.#ids, signal: request.signal };
+    const steps = this.#provider.stream(toModelRequest(request), context);
+    const answer = new Answer(this.#provider.id, item);
+    const events = new StreamEvents(answer);
+    let end: ResponseEnd | undefined;
+    yield { type: 'response_started' };
+    for await (const step of this.#told(steps, request)) {
+      for (const delta of step.deltas) {
+        answer.add(delta);
+        yield* events.of(delta);
+      }
+      end = step.end;
+    }
+    if (end === undefined) throw answer.broken('there is no end step');
+    answer.assertClosed();
+    const failure = failureOf(end, answer.parts);
+    if (failure !== undefined) throw failure;
+    yield { type: 'response_done', response: toResponse(answer.parts, end, item.id) };
+  }
+
+  getRetryAdvice({ error }: { readonly error: unknown }): ModelRetryAdvice | undefined {
+    return retryAdvice(error);
+  }
+
+  /** The steps, each after it is told to whoever else listens. */
+  async *#told(
+    steps: AsyncIterable<StreamStep>,
+    request: ModelRequest,
+  ): AsyncGenerator<StreamStep> {
+    if (this.#stream === undefined) return yield* steps;
+    const relay = new StepRelay();
+    const handoffs = new Set(request.handoffs.map(({ toolName }) => toolName));
+    const sent = this.#stream.send(relay, handoffs);
+    sent.catch(() => {});
+    let end: ResponseEnd | undefined;
+    try {
+      for await (const step of steps) {
+        await relay.push(step);
+        end = step.end;
+        if (relay.isLeft && end === undefined) break;
+        yield step;
+      }
+    } finally {
+      relay.close(end === undefined ? new DOMException('Left', 'AbortError') : undefined);
+    }
+    // An answer that failed is no failure of those who keep it: its end says so.
+    if (end?.error === undefined) await sent;
+    else await sent.catch(() => {});
+  }
+}

@@ -1,0 +1,42 @@
+import type { ResponseEnd } from '@millrace/providers';
+import { ModelBehaviorError } from '@openai/agents';
+import type { NamedPart } from '../response/to-output-items.ts';
+
+const said = new WeakMap<object, readonly NamedPart[]>();
+
+/**
+ * What the model had said when it failed. The SDK drops events that nobody has read yet when a run
+ * fails, and so would lose the last words of it.
+ */
+export function saidBefore(error: unknown): readonly NamedPart[] {
+  return (typeof error === 'object' && error !== null && said.get(error)) || [];
+}
+
+/** What the SDK is told of a response that it cannot use: it knows an abort by its name. */
+export function failureOf(
+  { error, stop }: ResponseEnd,
+  parts: readonly NamedPart[],
+): Error | undefined {
+  const failure =
+    error?.kind === 'aborted' || stop.reason === 'aborted'
+      ? aborted(error)
+      : (error ?? cutCalls(stop.reason, parts));
+  if (failure !== undefined) said.set(failure, parts);
+  return failure;
+}
+
+function aborted(cause: Error | undefined): Error {
+  const error = new Error('The model was stopped before its answer was whole', { cause });
+  error.name = 'AbortError';
+  return error;
+}
+
+/** Calls of an answer that was cut off do not count: nobody knows what else it would have said. */
+function cutCalls(reason: string, parts: readonly NamedPart[]): ModelBehaviorError | undefined {
+  const isCut = reason === 'length' || reason === 'content_filter';
+  const calls = parts.filter(({ part }) => part.kind === 'tool_call').length;
+  if (!isCut || calls === 0) return undefined;
+  return new ModelBehaviorError(
+    `The answer was cut off (${reason}) with ${calls} tool calls in it, which are not run. Raise maxTokens, or ask for less`,
+  );
+}

@@ -1,0 +1,214 @@
+import type { Scripted } from '@millrace/providers/scripted';
+import type { SyncAgent, Update, UpdateInput } from '@millrace/server';
+import { Agent, type ModelProvider, type Runner } from '@openai/agents';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { millraceModels } from '../model/millrace-models.ts';
+import { calls, foreignModels, says, thinks } from '../testing/foreign-model.ts';
+import {
+  call,
+  miller,
+  runnerOf,
+  saying,
+  storyAsMessages,
+  telling,
+  thought,
+} from '../testing/mill.ts';
+import { inShort, stageOf } from '../testing/stage.ts';
+import { convertRunEvents, type RunEvents } from './convert-run-events.ts';
+
+type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<RunEvents>;
+
+const mill: Run = (runner, asked, signal) => runner.run(miller, asked, { stream: true, signal });
+
+function served(models: ModelProvider, run = mill): SyncAgent {
+  return {
+    type: 'sync',
+    name: 'mill',
+    async *onMessage(content, { signal }) {
+      const asked = content.type === 'text' ? content.content : '';
+      yield* convertRunEvents(await run(runnerOf(models), asked, signal));
+    },
+  };
+}
+
+const short = (update: Update) => {
+  const { type, index } = update;
+  if (type === 'delta') return `${index} + ${Object.values(update.delta ?? {}).at(-1)}`;
+  return type === 'full' ? `${index} = ${inShort(update.content)}` : `${index} ${type}`;
+};
+
+describe('a run with a tool and a hand-off, in a sync agent', () => {
+  test('streams text and reasoning, and has calls, results and hand-offs whole', async () => {
+    const provider = telling();
+    const { send, messages } = await stageOf(served(millraceModels({ provider })));
+    const updates = (await send()).map(short);
+    expect(await messages()).toEqual(storyAsMessages);
+    expect(updates.filter((update) => update.includes('='))).toEqual([
+      '2 = c1: weather({"town":"Bath"})',
+      '3 = c1: weather = {"town":"Bath","sky":"rain"}',
+      '4 = c2: transfer_to_Baker({})',
+      '5 = c2: transfer_to_Baker = {"assistant":"Baker"}',
+    ]);
+    const of = (index: number) => updates.filter((update) => update.startsWith(`${index} `));
+    for (const [index, text] of [
+      [0, 'Is it wet?'],
+      [1, 'Let me look. '],
+      [6, 'Bread is ready.'],
+    ]) {
+      const told = of(Number(index));
+      expect([told.at(0), told.at(-1)]).toEqual([`${index} start`, `${index} done`]);
+      expect(
+        told
+          .slice(1, -1)
+          .map((update) => update.slice(4))
+          .join(''),
+      ).toBe(text);
+    }
+    provider.assertUsedUp();
+  });
+
+  test('is the same where nobody streams', async () => {
+    const { messages, sendQuietly } = await stageOf(
+      served(millraceModels({ provider: telling() })),
+    );
+    await sendQuietly();
+    expect(await messages()).toEqual(storyAsMessages);
+  });
+
+  test('is the same with a model that is not ours', async () => {
+    const models = foreignModels([
+      [thinks('Is it wet?'), says('Let me look. '), calls('c1', 'weather', { town: 'Bath' })],
+      [calls('c2', 'transfer_to_Baker')],
+      [says('Bread is ready.')],
+    ]);
+    const { send, messages } = await stageOf(served(models));
+    await send();
+    // What comes whole at the end stands after what streamed.
+    const [asked, thinking, looking, ...rest] = storyAsMessages;
+    expect(await messages()).toEqual([asked, looking, thinking, ...rest]);
+  });
+});
+
+test('calls of one answer run side by side, each with its result', async () => {
+  const provider = telling([
+    saying(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
+    'Wet, both.',
+  ]);
+  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+  await send();
+  expect(await messages()).toEqual([
+    'user: Bread?',
+    'a: weather({"town":"Bath"})',
+    'b: weather({"town":"Wells"})',
+    'a: weather = {"town":"Bath","sky":"rain"}',
+    'b: weather = {"town":"Wells","sky":"rain"}',
+    'agent: Wet, both.',
+  ]);
+});
+
+test('output by a schema is data', async () => {
+  const outputType = z.object({ loaves: z.number() });
+  const agent = new Agent({ name: 'Counter', outputType });
+  const provider = telling([
+    saying({ kind: 'structured', name: 'final_output', value: { loaves: 3 } }),
+  ]);
+  const { send, messages } = await stageOf(
+    served(millraceModels({ provider }), (runner, asked, signal) =>
+      runner.run(agent, asked, { stream: true, signal }),
+    ),
+  );
+  await send();
+  expect(await messages()).toEqual(['user: Bread?', 'data: {"loaves":3}']);
+});
+
+test('what only the provider can read is shown as the data that it is', async () => {
+  const provider = telling([
+    saying({ kind: 'custom', name: 'search', value: { hits: 2 } }, 'Found it.'),
+  ]);
+  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+  await send();
+  expect(new Set(await messages())).toEqual(
+    new Set(['user: Bread?', 'data: {"name":"search","value":{"hits":2}}', 'agent: Found it.']),
+  );
+});
+
+test('an interrupt stops the model, and what it said is kept', async () => {
+  const provider = telling([
+    { content: { parts: ['Once upon a time, in a mill'] }, fault: { type: 'stall', after: 3 } },
+    'Yes?',
+  ]);
+  const { send, messages, until, interrupt } = await stageOf(served(millraceModels({ provider })));
+  const sending = send();
+  await until('Once upon a');
+  await interrupt();
+  await sending;
+  expect(await messages()).toEqual(['user: Bread?', 'agent: Once upon a']);
+  expect(provider.calls[0]?.context.signal?.aborted).toBe(true);
+  await send();
+  expect((await messages()).slice(2)).toEqual(['user: Bread?', 'agent: Yes?']);
+});
+
+test('an error is told after all that was said before it, of which half a call is no part', async () => {
+  const provider = telling([
+    {
+      content: { parts: [thought, 'So far so good. ', call('c', 'weather', { town: 'Bath' })] },
+      fault: { type: 'error', after: 11, error: 'overloaded' },
+    },
+  ]);
+  const { send, messages, task } = await stageOf(served(millraceModels({ provider })));
+  await expect(send()).rejects.toThrow('overloaded');
+  expect(await messages()).toEqual([
+    'user: Bread?',
+    'thought: Is it wet?',
+    'agent: So far so good. ',
+  ]);
+  expect((await task()).status).toBe('FAILED');
+});
+
+test('a mistake of the model is told after what it said', async () => {
+  const provider = telling([saying('I know a tool. ', call('c', 'nonsense'))]);
+  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+  await expect(send()).rejects.toThrow('nonsense');
+  expect(await messages()).toEqual(['user: Bread?', 'agent: I know a tool. ']);
+});
+
+describe('a reader that lags loses nothing', () => {
+  /** Reads one update, and the others when the run has failed. */
+  async function lagging(
+    script: readonly Scripted[],
+    why: string,
+  ): Promise<readonly UpdateInput[]> {
+    const runner = runnerOf(millraceModels({ provider: telling(script) }));
+    const run = await runner.run(miller, 'Bread?', { stream: true, maxTurns: 1 });
+    const updates = convertRunEvents(run);
+    const { value: first } = await updates.next();
+    const told: UpdateInput[] = first === undefined ? [] : [first];
+    await expect(run.completed).rejects.toThrow(why);
+    const reading = (async () => {
+      for await (const update of updates) told.push(update);
+    })();
+    await expect(reading).rejects.toThrow(why);
+    return told;
+  }
+
+  test('when the run fails between two answers', async () => {
+    const answer = saying(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
+    const told = await lagging([answer], 'Max turns');
+    const whole = told.flatMap((update) => (update.type === 'full' ? [update] : []));
+    expect(whole.map(({ index, content }) => `${index} ${content.type}`)).toEqual([
+      ...['0 reasoning', '1 text', '2 tool_request', '3 tool_response'],
+    ]);
+  });
+
+  test('when the model fails in the middle of one', async () => {
+    const cut: Scripted = {
+      content: { parts: [thought, 'So far so good. Or is it?'] },
+      fault: { type: 'error', after: 8, error: 'overloaded' },
+    };
+    const told = await lagging([cut], 'overloaded');
+    const pieces = told.map((update) => (update.type === 'delta' ? update.delta : null));
+    const texts = pieces.map((delta) => Object.values(delta ?? {}).at(-1));
+    expect(texts.join('')).toBe('Is it wet?So far so good.');
+  });
+});

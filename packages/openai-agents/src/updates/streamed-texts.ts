@@ -1,0 +1,61 @@
+import type { UpdateInput } from '@millrace/server';
+import type { Piece } from './update-pieces.ts';
+
+/** A text that streams: which message it is, and how much of it was told. */
+interface Streamed {
+  readonly index: number;
+  text: string;
+  isDone: boolean;
+}
+
+/** The texts that stream, by the ids of the SDK's items, each with an index of its own. */
+export class StreamedTexts {
+  readonly #streamed = new Map<string, Streamed>();
+  readonly #takeIndex: () => number;
+
+  constructor(takeIndex: () => number) {
+    this.#takeIndex = takeIndex;
+  }
+
+  has(id: string): boolean {
+    return this.#streamed.has(id);
+  }
+
+  textOf(id: string): string {
+    return this.#streamed.get(id)?.text ?? '';
+  }
+
+  grow(id: string, { text, delta }: Piece): readonly UpdateInput[] {
+    if (text === '') return [];
+    const known = this.#streamed.get(id);
+    const streamed = known ?? { index: this.#takeIndex(), text: '', isDone: false };
+    if (known === undefined) this.#streamed.set(id, streamed);
+    streamed.text += text;
+    return [{ type: 'delta', index: streamed.index, delta }];
+  }
+
+  close(id: string): readonly UpdateInput[] {
+    const streamed = this.#streamed.get(id);
+    if (streamed === undefined || streamed.isDone) return [];
+    streamed.isDone = true;
+    return [{ type: 'done', index: streamed.index }];
+  }
+
+  /** The same, and what comes under this id from now on is another text. */
+  finish(id: string): readonly UpdateInput[] {
+    const closed = this.close(id);
+    this.#streamed.delete(id);
+    return closed;
+  }
+
+  closeAll(): readonly UpdateInput[] {
+    return [...this.#streamed.keys()].flatMap((id) => this.close(id));
+  }
+
+  /** Its index, or a new one, for what takes its place. */
+  take(id: string): number {
+    const index = this.#streamed.get(id)?.index ?? this.#takeIndex();
+    this.#streamed.delete(id);
+    return index;
+  }
+}
