@@ -1,4 +1,11 @@
-import { type Ids, type ItemId, type LogRecord, randomIds, type SessionId } from '@millrace/core';
+import {
+  type Ids,
+  type ItemId,
+  type LogRecord,
+  randomIds,
+  type SessionId,
+  type TraceContext,
+} from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
@@ -63,12 +70,21 @@ export interface AgentRunOptions {
   readonly session?: SessionId | undefined;
   /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What the run is part of, as `traceContext(headers…)` reads it. It is on the log with the run, and
+   * goes to observers, to tools as `ctx.trace` and to providers; a run that goes on keeps its own.
+   */
+  readonly trace?: TraceContext | undefined;
+  /** Hear of this run and of its sub-agents' for it, besides those of each agent. */
+  readonly observers?: readonly Observer[] | undefined;
 }
 
 export interface ForkedRunOptions {
   /** The fork; a new one unless told. */
   readonly into?: SessionId | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly trace?: TraceContext | undefined;
+  readonly observers?: readonly Observer[] | undefined;
 }
 
 export interface Agent<Value = unknown> {
@@ -120,20 +136,22 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
   const settings = settingsFrom(options);
   const { log, ids } = settings;
   const startFork = (
-    { into = ids.session(), signal }: ForkedRunOptions,
+    { into = ids.session(), signal, trace, observers }: ForkedRunOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const prepare = () => fork(into);
-    return new LiveRun(settings, { session: into, input, signal, joins: true, prepare });
+    const own = { signal, trace, observers };
+    return new LiveRun(settings, { ...own, session: into, input, joins: true, prepare });
   };
   const agent: Agent = {
     name: settings.name,
-    run: (input, { session = ids.session(), signal } = {}) =>
-      new LiveRun(settings, { session, input, signal }),
-    resume: (session, { signal } = {}) => {
+    run: (input, { session = ids.session(), ...own } = {}) =>
+      new LiveRun(settings, { ...own, session, input, signal: own.signal }),
+    resume: (session, own = {}) => {
       const prepare = () => assertThere(log, session);
-      return new LiveRun(settings, { session, input: undefined, signal, prepare });
+      const { signal } = own;
+      return new LiveRun(settings, { ...own, session, input: undefined, signal, prepare });
     },
     regenerate: (session, own = {}) =>
       startFork(own, undefined, (into) => forkBefore(log, session, { into, item: own.item })),

@@ -22,17 +22,27 @@ export {
   channelObserver,
 } from './observers/channel-observer.ts';
 export { type JsonlOptions, jsonlObserver } from './observers/jsonl-observer.ts';
-export type { Observer } from './observers/observer.ts';
+export type { ObservedRun, Observer } from './observers/observer.ts';
 export {
   type OpenTelemetryObserver,
   type OpenTelemetryOptions,
   openTelemetryObserver,
 } from './observers/otel-observer.ts';
+export type { SpanTracer, TracedSpan } from './observers/otel-span.ts';
+export type { FinishedSpan } from './observers/otlp/finished-span.ts';
+export {
+  type OtlpExporter,
+  type OtlpOptions,
+  otlpExporter,
+  type SpanExporter,
+} from './observers/otlp/otlp-exporter.ts';
+export { RunSpanIds, type SpanName } from './observers/run-span-ids.ts';
 export { type TerminalOptions, terminalObserver } from './observers/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
 export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
 export type { Divergence } from './replay/divergence.ts';
 export type { Replayed, ReplayOptions } from './replay/replay.ts';
+export { type PastRequest, requestAt } from './run/request-at.ts';
 export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run/run.ts';
 export type {
   Approval,

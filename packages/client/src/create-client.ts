@@ -1,4 +1,4 @@
-import { type JsonObject, randomIds } from '@millrace/core';
+import { type JsonObject, randomIds, type TraceContext } from '@millrace/core';
 import { ClientError } from './client-error.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type BackOff, defaultBackOff } from './http/back-off.ts';
@@ -28,6 +28,11 @@ export interface ClientOptions {
   readonly lingerMs?: number | undefined;
   /** How long an answer may take, where asking again does no harm; 30 s unless told. */
   readonly answerTimeoutMs?: number | undefined;
+  /**
+   * What is sent is part of: asked for once for each message, command and new task, and sent as W3C's
+   * `traceparent`. Their runs, requests and tools are then in that trace.
+   */
+  readonly trace?: (() => TraceContext | undefined) | undefined;
   /** What hastens coming back: the page's own events unless told. */
   readonly wakeUps?: WakeUps | undefined;
 }
@@ -78,6 +83,7 @@ export function createClient(options: ClientOptions): Client {
     random: options.random ?? Math.random,
     backOff: { ...defaultBackOff, ...options.backOff },
     answerTimeoutMs: options.answerTimeoutMs ?? 30_000,
+    trace: options.trace,
   });
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const newKey = () => ids.session();

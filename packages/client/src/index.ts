@@ -24,6 +24,7 @@ export type {
 export type { TaskSnapshot } from './task/task-snapshot.ts';
 export type { AgentInfo } from './wire/agent-info.ts';
 export type { MessageContent } from './wire/content.ts';
+export type { PastRequest } from './wire/past-request.ts';
 export type { SpanInfo } from './wire/span-info.ts';
 export type { Task, TaskStatus, TaskSummary } from './wire/task.ts';
 export type { ModelUsage, TaskDigest } from './wire/task-digest.ts';

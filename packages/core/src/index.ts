@@ -124,6 +124,16 @@ export {
 export type { ErrorInfo, Stop, StopReason } from './protocol/stop.ts';
 export { toolCallPart } from './protocol/tool-call.ts';
 export { addUsage, type Cost, noUsage, type Usage } from './protocol/usage.ts';
+export { spanIdOf, traceIdOf } from './trace/span-ids.ts';
+export {
+  formatTraceparent,
+  isSampled,
+  parseTraceparent,
+  type TraceContext,
+  type TraceParent,
+  traceContext,
+  underSpan,
+} from './trace/trace-context.ts';
 export type {
   AgentEvent,
   ContentEvent,

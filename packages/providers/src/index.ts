@@ -2,6 +2,8 @@ export type { AnthropicOptions } from './anthropic/anthropic-options.ts';
 export { anthropic } from './anthropic/provider.ts';
 export { type CompleteOptions, type Completion, complete } from './contract/complete.ts';
 export { createProvider } from './contract/create-provider.ts';
+export { describePlainly } from './contract/describe-plainly.ts';
+export type { DescribedRequest } from './contract/described-request.ts';
 export { type ConcurrencyOptions, limitConcurrency } from './contract/limit-concurrency.ts';
 export { mapText } from './contract/map-text.ts';
 export type {

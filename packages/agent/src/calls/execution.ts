@@ -8,6 +8,7 @@ import {
 } from '@millrace/core';
 import type { RunContext } from '../run/context.ts';
 import type { PendingCall } from '../run/settings.ts';
+import { traceOfExecution } from '../run/trace-of.ts';
 import { halted, unlessAborted } from '../run/unless-aborted.ts';
 import { failure } from './failure.ts';
 import { type Performance, perform, stoppedEarly } from './perform.ts';
@@ -94,6 +95,8 @@ async function told(
       ...{ session, turn: at.turn, toolCallId, executionId },
       runId: journal.loop.run?.id ?? ('' as never),
       child: child as never,
+      trace: traceOfExecution(journal.loop, executionId),
+      observers: context.observers,
       blobs: settings.log.blobs,
       update: (text) => progress.tell(String(text)),
     },

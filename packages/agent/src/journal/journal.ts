@@ -12,13 +12,19 @@ import { AgentError } from '../errors/agent-error.ts';
 import { textOfError } from '../errors/text-of-error.ts';
 import { foldLoop } from '../loop/fold-loop.ts';
 import { emptyLoop, type LoopState } from '../loop/loop-state.ts';
-import type { Observer } from '../observers/observer.ts';
+import type { ObservedRun, Observer } from '../observers/observer.ts';
 
 export interface JournalOptions {
-  readonly driver: Driver;
+  readonly driver: Pick<Driver, 'session' | 'append'>;
+  /** What the session came to so far, where that is known: then the driver gives what follows. */
+  readonly from?: { readonly state: FoldState; readonly loop: LoopState } | undefined;
   readonly observe: Observer | undefined;
+  /** Whose runs these are, for observers. */
+  readonly agent?: string | undefined;
   /** Hears of each record that was committed, after all observers: the loop's own ear. */
   readonly onRecord: (record: LogRecord) => void;
+  /** Hears of each record that is folded, also of those from before. */
+  readonly onStep?: OnStep | undefined;
 }
 
 /** How much may be under way to the log before its writer waits. */
@@ -31,7 +37,9 @@ const maxInFlight = 1024;
 export class Journal {
   readonly #options: JournalOptions;
   readonly #folder: Folder;
-  #loop: LoopState = emptyLoop;
+  #loop: LoopState;
+  /** As observers are told: the loop is ahead of them by up to a batch. */
+  #run: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
   /** Why nothing more can be written. */
@@ -39,7 +47,8 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    this.#folder = new Folder(options.driver.session);
+    this.#folder = new Folder(options.from?.state ?? options.driver.session);
+    this.#loop = options.from?.loop ?? emptyLoop;
   }
 
   get state(): FoldState {
@@ -57,7 +66,11 @@ export class Journal {
   /** What the session was before: folded, and told to nobody. */
   async open(): Promise<void> {
     const batch = await this.#options.driver.append([]);
-    this.#fold(batch, () => {});
+    const { onStep } = this.#options;
+    this.#fold(batch, (...step) => onStep?.(...step));
+    const { run, trace } = this.#loop;
+    const { agent } = this.#options;
+    this.#run = run && { id: run.id, trace, agent };
   }
 
   /** Resolves when it is committed and told. Rejects where it could not be stored. */
@@ -106,10 +119,14 @@ export class Journal {
 
   #tell(batch: Batch): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const { observe, onRecord } = this.#options;
+    const { observe, onRecord, onStep, agent } = this.#options;
     this.#fold(batch, (before, record, after) => {
-      observe?.(record, [...agentEvents(before, record, after)]);
+      onStep?.(before, record, after);
+      const { fact } = record;
+      if (fact?.type === 'run_started') this.#run = { id: fact.runId, trace: fact.trace, agent };
+      observe?.(record, [...agentEvents(before, record, after)], this.#run);
       onRecord(record);
+      if (fact?.type === 'run_finished') this.#run = undefined;
     });
   }
 

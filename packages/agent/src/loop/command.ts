@@ -6,6 +6,8 @@ import {
   type JsonObject,
   type JsonValue,
   type ToolCallId,
+  type TraceContext,
+  traceContext,
   transcriptVersion,
 } from '@millrace/core';
 
@@ -16,6 +18,8 @@ export type Command =
       readonly type: 'message';
       readonly when: 'steer' | 'follow_up';
       readonly items: readonly Item[];
+      /** What a run that is begun for it is part of. */
+      readonly trace?: TraceContext | undefined;
     }
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** What was said long ago is summarised, however long it is. */
@@ -96,13 +100,23 @@ export function commandOf(json: JsonObject): QueuedCommand['command'] | undefine
 }
 
 /** A message that says nothing else waits for its turn. */
-function messageOf({ items, when }: JsonObject): QueuedCommand['command'] {
+function messageOf({ items, when, trace }: JsonObject): QueuedCommand['command'] {
   try {
     const steers = when === 'steer';
-    return { type: 'message', when: steers ? 'steer' : 'follow_up', items: itemsOf(items) };
+    return {
+      ...{ type: 'message', when: steers ? 'steer' : 'follow_up', items: itemsOf(items) },
+      ...traceOf(trace),
+    };
   } catch {
     return { type: 'unreadable' };
   }
+}
+
+/** A bad one is none: what was said is heard all the same. */
+function traceOf(json: JsonValue | undefined): { readonly trace?: TraceContext } {
+  const { traceparent, tracestate } = (json ?? {}) as JsonObject;
+  const trace = traceContext(traceparent, tracestate);
+  return trace === undefined ? {} : { trace };
 }
 
 function itemsOf(items: JsonValue | undefined): readonly Item[] {

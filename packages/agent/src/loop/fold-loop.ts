@@ -9,7 +9,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
   switch (fact.type) {
     case 'run_started': {
       const run = { id: fact.runId, turns: 0, finishedTurns: 0, aborted: undefined };
-      return { ...state, run, lastError: undefined };
+      return { ...state, run, trace: fact.trace, lastError: undefined };
     }
     case 'error_reported':
       return { ...state, lastError: fact.error };

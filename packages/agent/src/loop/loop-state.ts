@@ -6,6 +6,7 @@ import type {
   RunId,
   Stop,
   ToolCallId,
+  TraceContext,
 } from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
 
@@ -14,6 +15,8 @@ export interface LoopState {
   readonly run: RunState | undefined;
   /** The one that was started and is not finished. */
   readonly turn: TurnState | undefined;
+  /** Of the run that goes on, or of the last one: what a turn that waits goes on in. */
+  readonly trace: TraceContext | undefined;
   /** The number of the last one there was. */
   readonly lastTurn: number;
   /** How the last finished one ended. */
@@ -111,6 +114,7 @@ export const noCall: CallState = {
 export const emptyLoop: LoopState = {
   run: undefined,
   turn: undefined,
+  trace: undefined,
   lastTurn: 0,
   lastStop: undefined,
   lastError: undefined,

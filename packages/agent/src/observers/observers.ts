@@ -2,7 +2,7 @@ import type { AgentEvent, LogRecord } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
 import { AgentError } from '../errors/agent-error.ts';
 import { deepFreeze } from './deep-freeze.ts';
-import type { Observer } from './observer.ts';
+import type { ObservedRun, Observer } from './observer.ts';
 
 export interface ObserversOptions {
   /** Hears of an observer that throws, once for each message, and of one that is slow. */
@@ -37,7 +37,7 @@ export class Observers {
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
   /** What came while observers were being told: one of them made it happen. */
-  readonly #next: { readonly record: LogRecord; readonly events: readonly AgentEvent[] }[] = [];
+  readonly #next: Parameters<Observer>[] = [];
   #isTelling = false;
 
   constructor(observers: readonly Observer[], options: ObserversOptions = {}) {
@@ -54,34 +54,36 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
-  tell(record: LogRecord, events: readonly AgentEvent[]): void {
+  tell(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
     if (this.#listeners.length === 0) return;
-    this.#next.push({ record, events });
+    this.#next.push([record, events, run]);
     if (this.#isTelling) return;
     this.#isTelling = true;
     try {
       for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) {
-        this.#tellAll(next.record, next.events);
+        this.#tellAll(next);
       }
     } finally {
       this.#isTelling = false;
     }
   }
 
-  #tellAll(record: LogRecord, events: readonly AgentEvent[]): void {
-    if (this.#freezes) deepFreeze([record, events]);
+  #tellAll(told: Parameters<Observer>): void {
+    const [record] = told;
+    if (this.#freezes) deepFreeze(told);
     let since = this.#clock.now();
     for (const listener of this.#listeners) {
-      this.#tellOne(listener, record, events);
+      this.#tellOne(listener, told);
       const now = this.#clock.now();
       this.#checkPace(listener, now - since, record);
       since = now;
     }
   }
 
-  #tellOne(listener: Listener, record: LogRecord, events: readonly AgentEvent[]): void {
+  #tellOne(listener: Listener, told: Parameters<Observer>): void {
+    const [record] = told;
     try {
-      const returned: unknown = listener.observer(record, events);
+      const returned: unknown = listener.observer(...told);
       // An async function passes for an observer; nobody else would hear that it failed.
       if (returned instanceof Promise)
         returned.catch((error: unknown) => this.#reportThrow(listener, error, record));

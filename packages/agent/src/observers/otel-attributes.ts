@@ -41,6 +41,10 @@ export function ofExecution({ name, toolCallId, executionId, child }: Execution)
   };
 }
 
+export function ofCall({ toolCallId }: { readonly toolCallId: string }): Attributes {
+  return { 'gen_ai.tool.call.id': toolCallId };
+}
+
 export function ofUsage(usage: Usage): Attributes {
   const { input, output, cacheRead, cacheWrite, reasoning, estimated } = usage;
   return {

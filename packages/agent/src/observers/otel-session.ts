@@ -1,16 +1,22 @@
-import type {
-  AgentEvent,
-  ErrorInfo,
-  ExecutionId,
-  Fact,
-  FactRecord,
-  LogRecord,
-  SessionId,
-  Stop,
+import {
+  type AgentEvent,
+  type ErrorInfo,
+  type ExecutionId,
+  type Fact,
+  type FactRecord,
+  type LogRecord,
+  parseTraceparent,
+  type RunId,
+  type SessionId,
+  type Stop,
+  spanIdOf,
+  traceIdOf,
 } from '@millrace/core';
 import type { Attributes } from '@opentelemetry/api';
+import type { ObservedRun } from './observer.ts';
 import {
   ofAgent,
+  ofCall,
   ofExecution,
   ofRequest,
   ofResponse,
@@ -20,6 +26,7 @@ import {
 } from './otel-attributes.ts';
 import { TracedContent } from './otel-content.ts';
 import { type SpanMaker, type SpanStart, TimedSpan } from './otel-span.ts';
+import { type AttemptSpan, aboutRun, type ExecutionSpan } from './otel-under-way.ts';
 
 export interface TraceOptions extends SpanMaker {
   readonly agentName: string | undefined;
@@ -28,23 +35,8 @@ export interface TraceOptions extends SpanMaker {
   readonly parent: TimedSpan | undefined;
 }
 
+type SpanIdOf = (run: RunId) => string;
 type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
-
-interface AttemptSpan {
-  readonly turn: number;
-  readonly attempt: number;
-  readonly span: TimedSpan;
-  readonly startMs: number;
-  hasBegun: boolean;
-  /** When it failed, if somebody else has yet to say what becomes of it. */
-  failedMs: number | undefined;
-}
-
-interface ExecutionSpan {
-  readonly turn: number;
-  readonly span: TimedSpan;
-  readonly child: SessionId | undefined;
-}
 
 /** The spans of one session that are under way: run > turn > attempts and executions. */
 export class SessionTrace {
@@ -53,6 +45,9 @@ export class SessionTrace {
   readonly #content: TracedContent | undefined;
   readonly #executions = new Map<ExecutionId, ExecutionSpan>();
   #run: TimedSpan | undefined;
+  /** What the ids of its spans follow from. */
+  #about: ObservedRun | undefined;
+  #lastTurn = 0;
   #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
   #attempt: AttemptSpan | undefined;
   #lastError: ErrorInfo | undefined;
@@ -73,10 +68,14 @@ export class SessionTrace {
     return this.#executions.values().find(({ child }) => child === session)?.span;
   }
 
-  hear(record: LogRecord, events: readonly AgentEvent[]): void {
+  hear(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
     this.#lastMs = record.time;
+    this.#about = run ?? aboutRun(record) ?? this.#about;
     if (record.fact === undefined) this.#noteChunk(record);
-    else this.#hearFact(record, record.fact);
+    else {
+      if (run?.trace !== undefined) this.#takeUp(record, run);
+      this.#hearFact(record, record.fact);
+    }
     if (this.#content !== undefined) for (const event of events) this.#content.hear(event);
   }
 
@@ -97,7 +96,7 @@ export class SessionTrace {
   #hearFact(record: FactRecord, fact: Fact): void {
     switch (fact.type) {
       case 'run_started':
-        return this.#startRun(record, fact);
+        return this.#startRun(record, fact.runId);
       case 'run_finished':
         return this.#finishRun(record, fact.stop);
       case 'turn_started':
@@ -120,11 +119,11 @@ export class SessionTrace {
       case 'tool_execution_finished':
         return this.#finishExecution(record, fact);
       case 'tool_call_rejected':
-        return this.#note(record, { ...callOf(fact), 'millrace.code': fact.code });
+        return this.#note(record, { ...ofCall(fact), 'millrace.code': fact.code });
       case 'approval_asked':
-        return this.#note(record, callOf(fact));
+        return this.#note(record, ofCall(fact));
       case 'approval_answered':
-        return this.#note(record, { ...callOf(fact), 'millrace.decision': fact.decision });
+        return this.#note(record, { ...ofCall(fact), 'millrace.decision': fact.decision });
       case 'aborted':
       case 'compacted':
       case 'handed_off':
@@ -133,22 +132,40 @@ export class SessionTrace {
     }
   }
 
-  #start(start: Omit<SpanStart, 'attributes'>, attributes: Attributes): TimedSpan {
+  /** What begun in a process that died is called the same here, and comes to its end here. */
+  #takeUp(record: FactRecord, run: ObservedRun): void {
+    const { fact, turn } = record;
+    if (fact.type === 'run_started') return;
+    if (this.#run === undefined) this.#startRun(record, run.id, { 'millrace.resumed': true });
+    const isOpen = this.#turn === undefined && turn > this.#lastTurn;
+    if (isOpen && fact.type !== 'turn_started') this.#startTurn(record);
+  }
+
+  #start(
+    { name, ...start }: Omit<SpanStart, 'attributes'> & { readonly id: SpanIdOf },
+    attributes: Attributes,
+  ): TimedSpan {
     const all = { ...ofSession(this.#session), ...attributes };
-    return new TimedSpan(this.#options, { ...start, attributes: all });
+    const { id: run } = this.#about ?? {};
+    const called = run && { traceId: traceIdOf(run), spanId: start.id(run) };
+    return new TimedSpan(this.#options, { name, ...start, called, attributes: all });
   }
 
   #note({ fact, time }: FactRecord, attributes: Attributes): void {
     (this.#turn?.span ?? this.#run)?.note(fact.type, attributes, time);
   }
 
-  #startRun({ time: timeMs }: FactRecord, { runId }: FactOf<'run_started'>): void {
+  #startRun({ time: timeMs }: FactRecord, runId: RunId, more: Attributes = {}): void {
     // Whoever drove the session before did not come to its end.
     this.end(timeMs, 'interrupted');
-    const { agentName, parent } = this.#options;
+    const { parent } = this.#options;
+    // The name that was given is that of who was asked, not of who helps.
+    const agentName = parent ? this.#about?.agent : this.#options.agentName;
     const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
-    const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId };
-    this.#run = this.#start({ name, timeMs, parent }, attributes);
+    const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId, ...more };
+    const { trace } = this.#about ?? {};
+    const remote = trace && parseTraceparent(trace.traceparent);
+    this.#run = this.#start({ name, timeMs, parent, remote, id: spanIdOf.run }, attributes);
     this.#lastError = undefined;
   }
 
@@ -161,10 +178,12 @@ export class SessionTrace {
 
   #startTurn({ time: timeMs, turn }: FactRecord): void {
     const parent = this.#run ?? this.#options.parent;
-    const span = this.#start({ name: 'turn', timeMs, parent }, { 'millrace.turn': turn });
+    const id = (run: RunId) => spanIdOf.turn(run, turn);
+    const span = this.#start({ name: 'turn', timeMs, parent, id }, { 'millrace.turn': turn });
     this.#turn?.span.set({ 'millrace.unfinished': true });
     this.#turn?.span.end(timeMs);
     this.#turn = { turn, span };
+    this.#lastTurn = turn;
   }
 
   #finishTurn({ time, turn }: FactRecord, stop: Stop): void {
@@ -205,7 +224,8 @@ export class SessionTrace {
     const { turn, attempt, time: timeMs } = record;
     this.#attempt?.span.end(this.#attempt.failedMs ?? timeMs);
     const attributes = { ...ofRequest(fact), 'millrace.turn': turn, 'millrace.attempt': attempt };
-    const start = { name: `chat ${fact.model}`, kind: 'client', timeMs } as const;
+    const id = (run: RunId) => spanIdOf.attempt(run, { turn, attempt });
+    const start = { name: `chat ${fact.model}`, kind: 'client', timeMs, id } as const;
     const span = this.#start({ ...start, parent: this.#parentIn(turn) }, attributes);
     const state = { startMs: timeMs, hasBegun: false, failedMs: undefined };
     // What went wrong before is being made good.
@@ -260,7 +280,8 @@ export class SessionTrace {
       'millrace.tool.summary': summary,
       ...this.#content.ofInput(toolCallId),
     };
-    const start = { name: `execute_tool ${name}`, timeMs, parent: this.#parentIn(turn) };
+    const id = (run: RunId) => spanIdOf.execution(run, executionId);
+    const start = { name: `execute_tool ${name}`, timeMs, parent: this.#parentIn(turn), id };
     const span = this.#start(start, { ...ofExecution(fact), ...content });
     this.#executions.set(executionId, { turn, span, child });
   }
@@ -275,8 +296,4 @@ export class SessionTrace {
     span.end(time);
     this.#executions.delete(executionId);
   }
-}
-
-function callOf({ toolCallId }: { readonly toolCallId: string }): Attributes {
-  return { 'gen_ai.tool.call.id': toolCallId };
 }

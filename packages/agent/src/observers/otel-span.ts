@@ -1,13 +1,16 @@
+import type { TraceParent } from '@millrace/core';
 import type {
   Attributes,
   Context,
   HrTime,
-  Span,
+  SpanContext,
   SpanKind,
+  SpanOptions,
+  SpanStatus,
   SpanStatusCode,
-  Tracer,
 } from '@opentelemetry/api';
-import { contextOf } from './otel-context.ts';
+import { contextOf, remoteContext } from './otel-context.ts';
+import type { RunSpanIds, SpanName } from './run-span-ids.ts';
 
 // By their numbers: the API that names them need not be installed.
 const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
@@ -17,34 +20,58 @@ const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
 const failed: SpanStatusCode = 2;
 const noTrace = /^0*$/;
 
+/** What is needed of a span: every one of OpenTelemetry is such a one. */
+export interface TracedSpan {
+  spanContext(): SpanContext;
+  setAttribute(key: string, value: string): unknown;
+  setAttributes(attributes: Attributes): unknown;
+  addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
+  setStatus(status: SpanStatus): unknown;
+  end(time: HrTime): void;
+}
+
+/** What is needed of a tracer. */
+export interface SpanTracer {
+  startSpan(name: string, options: SpanOptions, context?: Context): TracedSpan;
+}
+
 export interface SpanStart {
   readonly name: string;
   readonly kind?: 'internal' | 'client';
   readonly attributes: Attributes;
   readonly timeMs: number;
   readonly parent: TimedSpan | undefined;
+  /** What it is under where it has no parent here. */
+  readonly remote?: TraceParent | undefined;
+  /** Its ids, where they follow from the run's. */
+  readonly called?: SpanName | undefined;
 }
 
 /** What all spans of an observer are made with. */
 export interface SpanMaker {
-  readonly tracer: Tracer;
+  readonly tracer: SpanTracer;
   /** What spans without a parent are under; absent: whatever is active when they start. */
   readonly context?: Context | undefined;
+  /** What the tracer takes ids from, where they are to be those that went out in headers. */
+  readonly ids?: RunSpanIds | undefined;
 }
 
 /** A span whose times are those of records. */
 export class TimedSpan {
-  readonly #span: Span;
+  readonly #span: TracedSpan;
   readonly #startMs: number;
 
-  constructor({ tracer, context }: SpanMaker, start: SpanStart) {
-    const { name, kind = 'internal', attributes, timeMs, parent } = start;
+  constructor({ tracer, context, ids }: SpanMaker, start: SpanStart) {
+    const { name, kind = 'internal', attributes, timeMs, parent, remote, called } = start;
     this.#startMs = timeMs;
     const options = { kind: kinds[kind], attributes, startTime: toHrTime(timeMs) };
-    if (parent === undefined) this.#span = tracer.startSpan(name, options, context);
+    const startIn = (under: Context | undefined) => tracer.startSpan(name, options, under);
+    const begin = (under: Context | undefined) =>
+      ids && called ? ids.naming(called, () => startIn(under)) : startIn(under);
+    if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
     // Of what is not traced the parts are not either; under such a parent they would begin traces.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
-    else this.#span = tracer.startSpan(name, options, contextOf(parent.#span, context));
+    else this.#span = begin(contextOf(parent.#span, context));
   }
 
   set(attributes: Attributes): void {

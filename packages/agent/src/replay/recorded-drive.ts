@@ -5,6 +5,7 @@ import {
   type ItemId,
   type LogRecord,
   sessionId,
+  type TraceContext,
   toItem,
 } from '@millrace/core';
 import { byTheLoop } from '../output/check-answer.ts';
@@ -18,6 +19,8 @@ export interface RecordedDrive {
   readonly end: number;
   /** What the run was given, as it was. */
   readonly given: readonly Item[];
+  /** What the first run of it was part of. */
+  readonly trace: TraceContext | undefined;
   /** How it took over from a driver that died. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
@@ -42,8 +45,13 @@ export function recordedDrives(records: readonly LogRecord[]): readonly Recorded
     const own = records.slice(first, end).filter((record) => record.producer === producer);
     const given = givenIds(own, messages).flatMap((id) => items.get(id) ?? []);
     const ownEnd = 1 + records.findLastIndex((record) => record.producer === producer);
-    return { producer, first, ownEnd, end, given, ...manners(own) };
+    return { producer, first, ownEnd, end, given, trace: traceIn(own), ...manners(own) };
   });
+}
+
+function traceIn(own: readonly LogRecord[]): TraceContext | undefined {
+  for (const { fact } of own) if (fact?.type === 'run_started') return fact.trace;
+  return undefined;
 }
 
 function manners(own: readonly LogRecord[]): Pick<RecordedDrive, 'onInterrupted' | 'whileAsking'> {

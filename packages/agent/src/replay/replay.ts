@@ -59,7 +59,7 @@ async function playDrive(
   const scene = { recording, drive, stage, log, root: settings.name };
   const played = replayedSettings(settings, scene, observers);
   const input = drive.given.length === 0 ? undefined : drive.given;
-  const run = new LiveRun(played, { session, input, signal: undefined });
+  const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
   // A run whose driver died is left where that happened.
   const divergence = await log.over;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;

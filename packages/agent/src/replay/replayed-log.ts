@@ -52,6 +52,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       admit: () => Promise.reject(onlyPlayed()),
       closeSession: () => Promise.reject(onlyPlayed()),
       release: async () => {},
+      leave: () => {},
     };
   }
 

@@ -1,5 +1,6 @@
 import type { FoldState, SessionId } from '@millrace/core';
 import type { Journal } from '../journal/journal.ts';
+import type { Observer } from '../observers/observer.ts';
 import type { Settings } from './settings.ts';
 import type { UniqueCalls } from './unique-calls.ts';
 
@@ -16,6 +17,8 @@ export interface RunContext {
   /** Aborts when the run is to stop. */
   readonly signal: AbortSignal;
   readonly standing: Standing;
+  /** Of this run alone, and of what its sub-agents do for it. */
+  readonly observers?: readonly Observer[] | undefined;
 }
 
 /** Where a run stands, before it is on the log. */

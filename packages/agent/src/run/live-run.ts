@@ -8,6 +8,7 @@ import type {
   SessionId,
   Stop,
   ToolCallId,
+  TraceContext,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { textOfError } from '../errors/text-of-error.ts';
@@ -20,6 +21,7 @@ import {
   toJson,
 } from '../loop/command.ts';
 import type { LoopState } from '../loop/loop-state.ts';
+import type { Observer } from '../observers/observer.ts';
 import { Observers } from '../observers/observers.ts';
 import { callsOf } from './calls-of-turn.ts';
 import { abortedBy, consumed } from './command-ear.ts';
@@ -34,6 +36,7 @@ import { RunDriver } from './run-driver.ts';
 import { idUsed, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
 import { runEvents } from './run-events.ts';
 import { failedResult, resultOf } from './run-result.ts';
+import { runStarted, traceFor } from './run-started.ts';
 import type { Settings } from './settings.ts';
 import { UniqueCalls } from './unique-calls.ts';
 
@@ -41,6 +44,10 @@ export interface RunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
+  /** What the run is part of, where it begins one. */
+  readonly trace?: TraceContext | undefined;
+  /** Besides the agent's. */
+  readonly observers?: readonly Observer[] | undefined;
   /** What is said goes into the run that is found open, where it stands between turns. */
   readonly joins?: boolean | undefined;
   /** Makes the session, or looks for it, before it is opened. */
@@ -99,12 +106,12 @@ export class LiveRun implements Run {
 
   steer(input: RunInput): Promise<void> {
     const items = inputItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'steer', items });
+    return this.#submit({ type: 'message', when: 'steer', items, trace: this.#options.trace });
   }
 
   followUp(input: RunInput): Promise<void> {
     const items = inputItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'follow_up', items });
+    return this.#submit({ type: 'message', when: 'follow_up', items, trace: this.#options.trace });
   }
 
   compact(): Promise<void> {
@@ -205,8 +212,10 @@ export class LiveRun implements Run {
     const { state: before } = journal;
     const calls = new UniqueCalls(settings.ids, before);
     const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    const { observers } = this.#options;
     return {
       ...{ journal, calls, standing, session: this.session, before, signal: this.#stop.signal },
+      observers,
       get settings() {
         return inCharge(roster, settings, journal.loop.agent);
       },
@@ -214,7 +223,8 @@ export class LiveRun implements Run {
   }
 
   #journalOf(driver: Driver): Journal {
-    const { observers, onDiagnostic, clock } = this.#settings;
+    const { onDiagnostic, clock } = this.#settings;
+    const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
     const watching = new Observers(observers, { clock, onDiagnostic });
     const observe =
       observers.length === 0
@@ -224,7 +234,7 @@ export class LiveRun implements Run {
       this.#through = record.offset;
       this.#hear(record);
     };
-    return new Journal({ driver, observe, onRecord });
+    return new Journal({ driver, observe, onRecord, agent: this.#settings.name });
   }
 
   /**
@@ -237,7 +247,7 @@ export class LiveRun implements Run {
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
-    const { input, joins = false } = this.#options;
+    const { input, joins = false, trace } = this.#options;
     const given = input === undefined ? [] : inputItems(input, ids);
     const used = usedId(given, journal.state);
     if (used !== undefined) throw idUsed(this.session, used);
@@ -256,9 +266,9 @@ export class LiveRun implements Run {
     if (run !== undefined) this.#id = run.id;
     // What is said while a call waits for somebody is answered after it.
     if (turn !== undefined && given.length > 0)
-      await this.#submit({ type: 'message', when: 'follow_up', items: given });
+      await this.#submit({ type: 'message', when: 'follow_up', items: given, trace });
     const items = turn === undefined ? itemDrafts(given, ids) : [];
-    const started = run === undefined ? [runStarted(this.id)] : [];
+    const started = run === undefined ? [runStarted(this.id, trace ?? traceFor(journal.loop))] : [];
     // Somebody stopped it while the run before it came to its end.
     const stopped = run === undefined && standing.isAborting ? [aborted] : [];
     await journal.write([...started, ...items, ...stopped]);
@@ -278,7 +288,7 @@ export class LiveRun implements Run {
         return stop;
       }
       this.#id = this.#settings.ids.run();
-      await journal.write([runStarted(this.id)]);
+      await journal.write([runStarted(this.id, traceFor(journal.loop))]);
     }
   }
 
@@ -328,10 +338,6 @@ function unheard(
 }
 
 const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
-
-function runStarted(runId: RunId): DraftRecord {
-  return { turn: 0, attempt: 0, fact: { type: 'run_started', runId } };
-}
 
 /** After any other, somebody has to look before anything is begun. */
 function isOpenEnd({ reason }: Stop): boolean {

@@ -40,7 +40,7 @@ export function recover(
 }
 
 /** Its response has begun and not ended. */
-function isCut({ stop, itemId }: TurnState): boolean {
+export function isCut({ stop, itemId }: TurnState): boolean {
   return stop === undefined && itemId !== undefined;
 }
 
@@ -76,7 +76,7 @@ function unfinished({ items }: FoldState): readonly DraftRecord[] {
     }));
 }
 
-function lostExecutions({ turn, attempt, calls }: TurnState): readonly DraftRecord[] {
+export function lostExecutions({ turn, attempt, calls }: TurnState): readonly DraftRecord[] {
   return [...calls].flatMap(([toolCallId, { execution }]): readonly DraftRecord[] => {
     if (!execution?.isRunning) return [];
     const { id: executionId, name } = execution;

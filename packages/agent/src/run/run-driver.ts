@@ -52,18 +52,25 @@ export class RunDriver {
   }
 
   async drive(): Promise<Stop> {
+    const driven = await this.driveTo(() => false);
+    if ('do' in driven) throw stuck(this.#context.session);
+    return driven;
+  }
+
+  /** To the run's end, or to a step that is somebody else's to do. */
+  async driveTo(isOthers: (step: Step) => boolean, repairs = 0): Promise<Stop | Step> {
     this.#context.standing.isRunEnding = false;
     this.#isDriving = true;
-    this.#repairs = 0;
+    this.#repairs = repairs;
     await this.#ear.hear();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, standing } = this.#context;
         if (standing.isAborting) await journal.settled();
         const { through } = journal.state;
-        const stop = await this.#do(decide(this.#situation())).catch((error: unknown) =>
-          this.#breakOff(error),
-        );
+        const step = decide(this.#situation());
+        if (isOthers(step)) return step;
+        const stop = await this.#do(step).catch((error: unknown) => this.#breakOff(error));
         if (stop !== undefined) return stop;
         idle = journal.state.through === through ? idle + 1 : 0;
       }

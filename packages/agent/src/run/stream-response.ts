@@ -11,6 +11,7 @@ import { DeltaCheck } from './check-deltas.ts';
 import type { RunContext } from './context.ts';
 import { closedParts } from './recover.ts';
 import { responseFinished } from './response-finished.ts';
+import { traceOfAttempt } from './trace-of.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export interface Try {
@@ -29,11 +30,12 @@ export async function streamResponse(
   itemId: ItemId,
   left: AbortController,
 ): Promise<ResponseEnd | undefined> {
-  const { settings, signal } = context;
+  const { settings, signal, journal } = context;
   const { provider, request, turn, attempt } = tried;
   const item = { id: itemId, turn, attempt };
   try {
-    const stream = provider.stream(request, { item, ids: settings.ids, signal });
+    const trace = traceOfAttempt(journal.loop, item);
+    const stream = provider.stream(request, { item, ids: settings.ids, signal, trace });
     const steps = stream[Symbol.asyncIterator]();
     try {
       return await written(context, tried, { steps, itemId, left });

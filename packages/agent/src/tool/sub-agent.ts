@@ -31,8 +31,8 @@ export function subAgent<const Name extends string>({
     startsSession: true,
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
-    async *execute({ task }, { child, signal }) {
-      const run = agent.run(task, { session: child, signal });
+    async *execute({ task }, { child, signal, trace, observers }) {
+      const run = agent.run(task, { session: child, signal, trace, observers });
       for await (const event of run.events)
         if (event.type === 'assistant_text_delta') yield event.text;
       const { text, stop, error } = await run.result;

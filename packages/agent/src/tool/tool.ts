@@ -8,9 +8,11 @@ import type {
   RunId,
   SessionId,
   ToolCallId,
+  TraceContext,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { Agent } from '../create-agent.ts';
+import type { Observer } from '../observers/observer.ts';
 
 /** Something that a model can have done. Make one with `defineTool`, which fills in what is not said. */
 export interface Tool {
@@ -81,6 +83,10 @@ export interface ToolContext {
   /** The session for a sub-agent, for tools that start one. */
   readonly child: SessionId | undefined;
   readonly blobs: BlobStore;
+  /** Under the span of this execution, where the run is part of a trace: for what the tool calls. */
+  readonly trace?: TraceContext | undefined;
+  /** Those of the run, for what it does by other agents; the agent's own are not among them. */
+  readonly observers?: readonly Observer[] | undefined;
   /** Tells what it does, while it does it. Shown to people; the model gets the result alone. */
   update(text: string): void;
 }

@@ -42,6 +42,45 @@ describe('a command', () => {
     expect(keys[0]).toMatch(/^\w{20,}$/);
   });
 
+  test('says which trace it is part of, the same each time that it is sent; reads say none', async () => {
+    const { server, clock } = stage();
+    let count = 0;
+    const client = createClient({
+      ...{ url: 'http://server.test', fetch: server.fetch, clock, random: () => 1 },
+      trace: () => ({ traceparent: `00-${'ab'.repeat(16)}-${'0'.repeat(15)}${++count}-01` }),
+    });
+    const sent = async () => (await server.next()).headers.get('traceparent');
+    const denied = client.task('t').deny('c1');
+    const first = await server.next();
+    first.break();
+    await settled();
+    await clock.advance(4000);
+    const second = await server.next();
+    expect(second.headers.get('traceparent')).toBe(first.headers.get('traceparent'));
+    second.json({ offset: 7, is_repeat: false }, 202);
+    await denied;
+    void client
+      .task('t')
+      .deny('c2')
+      .catch(() => {});
+    expect(await sent()).not.toBe(first.headers.get('traceparent'));
+    void client.agents().catch(() => {});
+    expect(await sent()).toBeNull();
+  });
+
+  test('is sent all the same where its trace is none', async () => {
+    const { server, clock } = stage();
+    const client = createClient({
+      ...{ url: 'http://server.test', fetch: server.fetch, clock },
+      trace: () => ({ traceparent: 'nonsense' }),
+    });
+    const denied = client.task('t').deny('c1');
+    const request = await server.next();
+    expect(request.headers.get('traceparent')).toBeNull();
+    request.json({ offset: 7, is_repeat: false }, 202);
+    await denied;
+  });
+
   test('that is refused is not sent again', async () => {
     const { server, clock, client } = stage();
     const denied = client.task('t').deny('c1');

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { type JsonObject, type JsonValue, type TraceContext, traceContext } from '@millrace/core';
 import { ClientError } from '../client-error.ts';
 import type { Clock } from '../clock.ts';
 import { type BackOff, backOffMs } from './back-off.ts';
@@ -17,6 +17,8 @@ export interface HttpOptions {
   readonly backOff: BackOff;
   /** How long an answer may take, where asking again does no harm. */
   readonly answerTimeoutMs: number;
+  /** What requests that begin work are part of. */
+  readonly trace?: (() => TraceContext | undefined) | undefined;
 }
 
 export interface Call {
@@ -33,6 +35,8 @@ export interface Call {
   readonly isSafe: boolean;
   /** Its answer begins when what is before it is done, however long that takes. */
   readonly isPatient?: boolean;
+  /** What it is part of, however often it is sent. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface Answer {
@@ -65,10 +69,20 @@ export class Http {
   }
 
   /** One try, whose answer is whatever came. Throws `unreachable`, or what the signal says. */
-  async send({ what, method = 'GET', path, query, body, key, signal }: Call): Promise<Response> {
+  async send({
+    what,
+    method = 'GET',
+    path,
+    query,
+    body,
+    key,
+    signal,
+    trace,
+  }: Call): Promise<Response> {
     const headers = new Headers({ accept: '*/*' });
     if (body !== undefined) headers.set('content-type', 'application/json');
     if (key !== undefined) headers.set('idempotency-key', key);
+    for (const [name, value] of Object.entries(trace ?? {})) headers.set(name, value);
     const init: RequestInit = {
       ...{ method, headers, cache: 'no-store' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -89,7 +103,8 @@ export class Http {
   }
 
   /** What is safe is tried again for a while. */
-  async tried<T>(call: Call, ask: (call: Call) => Promise<T>): Promise<T> {
+  async tried<T>(given: Call, ask: (call: Call) => Promise<T>): Promise<T> {
+    const call = given.method === 'POST' ? { ...given, trace: this.#trace() } : given;
     const { clock, random, backOff } = this.options;
     const { signal } = call;
     for (let failures = 1; ; failures++) {
@@ -104,6 +119,12 @@ export class Http {
         await wait(clock, ms, { signal });
       }
     }
+  }
+
+  /** Of the application's making: a bad one is not sent, and no reason not to send. */
+  #trace(): TraceContext | undefined {
+    const { traceparent, tracestate } = this.options.trace?.() ?? {};
+    return traceContext(traceparent, tracestate);
   }
 
   async #token(): Promise<string> {

@@ -6,6 +6,8 @@ import type { Connection } from './connection.ts';
 export interface StreamTarget {
   /** All up to here is known; 0: nothing. */
   readonly through: number;
+  /** What is there already ends at that offset: until then it only catches up. */
+  expect(through: number): void;
   /** Takes a batch, or says that it does not fit. */
   add(batch: Batch): 'taken' | 'gap';
   /** What it has does not fit what the server has: it begins anew. */

@@ -78,6 +78,7 @@ export class StreamTry {
       throw noStream(taskId);
     }
     this.#silence.heard();
+    target.expect(Number(response.headers.get('millrace-through') ?? 0));
     onLive();
     return response.body;
   }

@@ -67,6 +67,46 @@ describe('a stream', () => {
     expect(task.transcript).toEqual(whole);
   });
 
+  describe('that says where what is there ends', () => {
+    const end = String(batches.at(-1)?.through);
+    const open = async (server: FakeServer) => {
+      const one = await server.next();
+      one.open('', 'text/event-stream', { 'millrace-through': end });
+      await settled();
+      return one;
+    };
+
+    test('is heard of once, when all of it came', async () => {
+      const { server, task } = stage({ isWatched: false });
+      const heard: number[] = [];
+      task.subscribe(() => heard.push(task.snapshot().state.through));
+      const one = await open(server);
+      for (const batch of batches) {
+        one.push(frame(batch));
+        await settled();
+      }
+      expect(heard.filter((through) => through > 0)).toEqual([Number(end)]);
+      expect([task.snapshot().isCatchingUp, task.transcript]).toEqual([false, whole]);
+    });
+
+    test('is heard of on the way where that takes long, or where it breaks', async () => {
+      const { server, clock, task } = stage();
+      const one = await open(server);
+      const heard: number[] = [];
+      task.subscribe(() => heard.push(task.snapshot().state.through));
+      await clock.advance(300);
+      one.push(frame(first));
+      await settled();
+      expect([heard.at(-1), task.snapshot().isCatchingUp]).toEqual([first.through, true]);
+      one.push(frame(second));
+      await settled();
+      expect(heard.at(-1)).toBe(first.through);
+      one.break();
+      await settled();
+      expect([heard.at(-1), task.snapshot().isCatchingUp]).toEqual([second.through, false]);
+    });
+  });
+
   test('takes nothing of an event that was cut in the middle', async () => {
     const { server, clock, task } = stage();
     const one = await server.next();

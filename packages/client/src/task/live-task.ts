@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type Attempt,
   type Batch,
   type Item,
   type ItemId,
@@ -14,6 +15,7 @@ import type { Connection } from '../stream/connection.ts';
 import { TaskStream } from '../stream/task-stream.ts';
 import type { WakeUps } from '../stream/wake-ups.ts';
 import type { MessageContent } from '../wire/content.ts';
+import type { PastRequest } from '../wire/past-request.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
 import type { Task } from '../wire/task.ts';
 import type { TaskDigest } from '../wire/task-digest.ts';
@@ -29,7 +31,7 @@ import type {
   Sent,
   TaskHandle,
 } from './task-handle.ts';
-import { readDigest, readRecords, readSpans } from './task-reads.ts';
+import { readDigest, readRecords, readRequest, readSpans } from './task-reads.ts';
 import type { TaskSnapshot } from './task-snapshot.ts';
 import { TaskStore } from './task-store.ts';
 
@@ -72,6 +74,7 @@ export class LiveTask implements TaskHandle {
       onConnection: (connection) => this.#onConnection(connection),
       onChange: () => this.#tell(),
       beforeMore: () => this.#beforeMore(),
+      now: () => options.http.options.clock.now(),
     });
   }
 
@@ -194,6 +197,10 @@ export class LiveTask implements TaskHandle {
 
   spans(options: Cancelable = {}): Promise<readonly SpanInfo[]> {
     return readSpans(this.#options.http, this.id, options);
+  }
+
+  request(at: Attempt, options: Cancelable = {}): Promise<PastRequest> {
+    return readRequest(this.#options.http, this.id, at, options);
   }
 
   reconnect(): void {

@@ -1,5 +1,15 @@
-import type { AgentEvent, Batch, Item, ItemId, JsonValue, Part, PartId } from '@millrace/core';
+import type {
+  AgentEvent,
+  Attempt,
+  Batch,
+  Item,
+  ItemId,
+  JsonValue,
+  Part,
+  PartId,
+} from '@millrace/core';
 import type { MessageContent } from '../wire/content.ts';
+import type { PastRequest } from '../wire/past-request.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
 import type { Task } from '../wire/task.ts';
 import type { TaskDigest } from '../wire/task-digest.ts';
@@ -82,6 +92,8 @@ export interface TaskHandle {
   /** What it came to so far: whether it runs, why it stopped, what it used of which model. */
   digest(options?: Cancelable): Promise<TaskDigest>;
   spans(options?: Cancelable): Promise<readonly SpanInfo[]>;
+  /** What an agent loop asked its model in an attempt of a turn, made again from the log. */
+  request(at: Attempt, options?: Cancelable): Promise<PastRequest>;
 
   /** Opens the stream again where it had ended or failed. */
   reconnect(): void;

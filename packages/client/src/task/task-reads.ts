@@ -1,7 +1,8 @@
-import { type Batch, DecodeError, decodeBatch } from '@millrace/core';
+import { type Attempt, type Batch, DecodeError, decodeBatch } from '@millrace/core';
 import { ClientError } from '../client-error.ts';
 import type { Http } from '../http/http.ts';
 import { refusalOf } from '../http/refusal.ts';
+import type { PastRequest } from '../wire/past-request.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
 import type { TaskDigest } from '../wire/task-digest.ts';
 import type { Cancelable } from './task-handle.ts';
@@ -39,6 +40,18 @@ export async function readDigest(http: Http, id: string, options: Cancelable): P
   const { signal } = options;
   const { value } = await http.json({ what, path: `${pathOf(id)}/digest`, signal, isSafe: true });
   return value as unknown as TaskDigest;
+}
+
+export async function readRequest(
+  http: Http,
+  id: string,
+  { turn, attempt }: Attempt,
+  { signal }: Cancelable,
+): Promise<PastRequest> {
+  const what = `read the request of turn ${turn}, attempt ${attempt} of task ${id}`;
+  const path = `${pathOf(id)}/request`;
+  const { value } = await http.json({ what, path, query: { turn, attempt }, signal, isSafe: true });
+  return value as unknown as PastRequest;
 }
 
 /** The earliest first. */

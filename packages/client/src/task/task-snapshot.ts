@@ -12,6 +12,8 @@ export interface TaskSnapshot {
   readonly items: readonly LiveItem[];
   /** Calls that wait for somebody's word. */
   readonly approvals: readonly AskedApproval[];
+  /** What was there before is still being read: more of it comes at once. */
+  readonly isCatchingUp: boolean;
   /** A run goes on. */
   readonly isRunning: boolean;
   /** All that the log says so far, for core's functions, such as `totalUsage`. */

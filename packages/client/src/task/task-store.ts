@@ -21,7 +21,12 @@ export interface StoreListener {
   readonly onChange: () => void;
   /** Before more is read. */
   readonly beforeMore: () => void | Promise<void>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
+
+/** Who catches up is told of it so often, so that opening something long is not to render it many times. */
+const catchUpMs = 250;
 
 /** What is known of a task, and its snapshot at any time. */
 export class TaskStore implements StreamTarget {
@@ -33,6 +38,8 @@ export class TaskStore implements StreamTarget {
   #connection: Connection = { state: 'connecting', failures: 0 };
   #snapshot: TaskSnapshot | undefined;
   #isChanged = false;
+  #expected = 0;
+  #toldAt = 0;
 
   constructor(session: SessionId, listener: StoreListener) {
     this.#session = session;
@@ -64,6 +71,7 @@ export class TaskStore implements StreamTarget {
       task: this.#task,
       items: this.items.list,
       approvals: this.state.asked,
+      isCatchingUp: this.#isCatchingUp,
       isRunning: this.state.run !== undefined,
       state: this.state,
     };
@@ -87,6 +95,11 @@ export class TaskStore implements StreamTarget {
     this.#change();
   }
 
+  expect(through: number): void {
+    this.#expected = through;
+    this.#toldAt = this.#listener.now();
+  }
+
   setTask(task: Task): void {
     this.#task = task;
     this.#change();
@@ -99,11 +112,21 @@ export class TaskStore implements StreamTarget {
   }
 
   flush(): void | Promise<void> {
-    if (this.#isChanged) {
+    if (this.#isChanged && !this.#isEarly()) {
       this.#isChanged = false;
+      this.#toldAt = this.#listener.now();
       this.#listener.onChange();
     }
     return this.#listener.beforeMore();
+  }
+
+  get #isCatchingUp(): boolean {
+    return this.#connection.state === 'live' && this.through < this.#expected;
+  }
+
+  /** More is on its way, and it was told a moment ago. */
+  #isEarly(): boolean {
+    return this.#isCatchingUp && Math.abs(this.#listener.now() - this.#toldAt) < catchUpMs;
   }
 
   #change(): void {

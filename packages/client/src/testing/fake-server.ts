@@ -26,13 +26,17 @@ export class FakeRequest {
   }
 
   /** As a stream of events, which goes on until the test ends it. */
-  open(text = '', type = 'text/event-stream; charset=utf-8'): void {
+  open(
+    text = '',
+    type = 'text/event-stream; charset=utf-8',
+    headers: Readonly<Record<string, string>> = {},
+  ): void {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#stream = controller;
       },
     });
-    this.#answer.resolve(new Response(body, { headers: { 'content-type': type } }));
+    this.#answer.resolve(new Response(body, { headers: { 'content-type': type, ...headers } }));
     if (text !== '') this.push(text);
   }
 

@@ -1,18 +1,21 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import type { AgentInfo as ServedInfo } from '../../../server/src/wire/agent-info.ts';
 import { contentSchema } from '../../../server/src/wire/content.ts';
+import type { PastRequestInfo } from '../../../server/src/wire/past-request.ts';
 import type {
   TaskSummary as ServedSummary,
   Task as ServedTask,
 } from '../../../server/src/wire/task.ts';
 import { type AgentInfo, kindOf } from './agent-info.ts';
 import { userContent } from './content.ts';
+import type { PastRequest } from './past-request.ts';
 import type { Task, TaskStatus, TaskSummary } from './task.ts';
 
 test('what a server sends has the types that are named here', () => {
   expectTypeOf<ServedTask>().toExtend<Task>();
   expectTypeOf<ServedSummary>().toExtend<TaskSummary>();
   expectTypeOf<ServedInfo>().toExtend<AgentInfo>();
+  expectTypeOf<PastRequestInfo>().toExtend<PastRequest>();
   expectTypeOf<ServedTask['status']>().toEqualTypeOf<TaskStatus | null>();
 });
 

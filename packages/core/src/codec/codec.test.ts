@@ -220,7 +220,11 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   usage_reported: { type: 'usage_reported', usage },
   attempt_superseded: { type: 'attempt_superseded', reason: 'truncated_stream' },
   retry_scheduled: { type: 'retry_scheduled', error, delayMs: 500 },
-  run_started: { type: 'run_started', runId: runId('r1') },
+  run_started: {
+    type: 'run_started',
+    runId: runId('r1'),
+    trace: { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`, tracestate: 'a=1' },
+  },
   run_finished: { type: 'run_finished', runId: runId('r1'), stop },
   turn_started: { type: 'turn_started' },
   turn_finished: { type: 'turn_finished', itemId: item, stop },

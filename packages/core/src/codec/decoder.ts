@@ -69,9 +69,9 @@ export const offset: Decoder<number> = (value, limits) => {
 };
 
 export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
+  const known: ReadonlySet<unknown> = new Set(texts);
   return (value) => {
-    const found = texts.find((text) => text === value);
-    if (found !== undefined) return found;
+    if (known.has(value)) return value as T;
     throw new Misfit(`expected one of ${texts.join(', ')}`);
   };
 }
@@ -113,16 +113,28 @@ function under<T>(step: string | number, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    if (error instanceof Misfit) error.path.unshift(step);
-    throw error;
+    throw at(step, error);
   }
+}
+
+/** The same error, one step deeper. */
+function at(step: string | number, error: unknown): unknown {
+  if (error instanceof Misfit) error.path.unshift(step);
+  return error;
 }
 
 export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return (value, limits) => {
     if (!Array.isArray(value)) throw misfit('an array', value);
-    // Array.from, because map leaves the holes of a sparse array as they are.
-    return Array.from(value, (entry, index) => under(index, () => decode(entry, limits)));
+    const entries: T[] = [];
+    // By index, because map leaves the holes of a sparse array as they are. One try for all of them, as
+    // for the fields of an object: this runs for each of thousands when a long session is opened.
+    try {
+      for (let index = 0; index < value.length; index++) entries.push(decode(value[index], limits));
+    } catch (error) {
+      throw at(entries.length, error);
+    }
+    return entries;
   };
 }
 
@@ -144,9 +156,15 @@ export function object<T extends object>(fields: Fields<T>): Decoder<T> {
   return (value, limits) => {
     isObject(value);
     const result: Record<string, unknown> = {};
-    for (const [key, decode] of entries) {
-      const field = under(key, () => decode(value[key], limits));
-      if (field !== undefined) result[key] = field;
+    let name = '';
+    try {
+      for (const [key, decode] of entries) {
+        name = key;
+        const field = decode(value[key], limits);
+        if (field !== undefined) result[key] = field;
+      }
+    } catch (error) {
+      throw at(name, error);
     }
     return result as T;
   };

@@ -3,6 +3,8 @@ import { isDecimal } from '../protocol/decimal.ts';
 import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
 import type { ErrorInfo } from '../protocol/stop.ts';
 import type { Cost, Usage } from '../protocol/usage.ts';
+import { parseTraceparent, type TraceContext } from '../trace/trace-context.ts';
+import { isTracestate } from '../trace/tracestate.ts';
 import { author, id, itemId, itemKind, part, partId, stop, toolCallId } from './content.ts';
 import { Misfit } from './decode-error.ts';
 import {
@@ -60,6 +62,13 @@ export const settledItem: Decoder<SettledItem> = object<SettledItem>({
 
 const executionId: Decoder<ExecutionId> = id();
 const runId: Decoder<RunId> = id();
+
+const isTraceparent = (text: string) => parseTraceparent(text) !== undefined;
+const trace: Decoder<TraceContext> = object<TraceContext>({
+  traceparent: stringThat(isTraceparent, 'a traceparent of W3C Trace Context'),
+  tracestate: optional(stringThat(isTracestate, 'a tracestate of W3C Trace Context')),
+});
+
 const called = { toolCallId, name: string };
 
 const until: Decoder<number | 'session'> = (value, limits) =>
@@ -86,7 +95,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     usage_reported: { usage },
     attempt_superseded: { reason: string },
     retry_scheduled: { error: errorInfo, delayMs: count },
-    run_started: { runId },
+    run_started: { runId, trace: optional(trace) },
     run_finished: { runId, stop },
     turn_started: {},
     turn_finished: { itemId: optional(itemId), stop },

@@ -7,7 +7,7 @@ import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { AskedApproval, FoldState, ItemState } from './fold-state.ts';
 import { findItem } from './lookup.ts';
-import { changeAll, push, replace, toArray } from './sequence.ts';
+import { changeAll, findLast, push, replace, toArray } from './sequence.ts';
 
 /** A draft that is only judged has no time yet. */
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
@@ -170,7 +170,7 @@ function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
 
 /** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */
 function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldState | Refusal {
-  if (items.some(({ itemId }) => findItem(state, itemId)?.turn !== turn)) return 'unknown_item';
+  if (!hasAllOf(state, turn, items)) return 'unknown_item';
   const settled = new Map(items.map(({ itemId, parts }) => [itemId, parts]));
   return {
     ...state,
@@ -183,6 +183,17 @@ function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldS
     })),
     open: state.open.filter((part) => attemptOf(part.id).turn !== turn),
   };
+}
+
+/** In one walk from the end: a turn may have thousands of items, and to look for each is quadratic. */
+function hasAllOf(state: FoldState, turn: number, items: Snapshot['items']): boolean {
+  const missing = new Set(items.map(({ itemId }) => itemId));
+  if (missing.size === 0) return true;
+  findLast(state.items, (item) => {
+    if (item.turn === turn) missing.delete(item.id);
+    return missing.size === 0;
+  });
+  return missing.size === 0;
 }
 
 function noteUnknown(state: FoldState, raw: Readonly<Record<string, unknown>>): FoldState {

@@ -1,5 +1,6 @@
 import type { ExecutionId, ItemId, PartId, RunId, SessionId, ToolCallId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
+import type { TraceContext } from '../trace/trace-context.ts';
 import type { Author, ItemKind } from './item.ts';
 import type { Metadata } from './metadata.ts';
 import type { Part } from './part.ts';
@@ -45,7 +46,12 @@ export type ResponseFact =
   | { readonly type: 'retry_scheduled'; readonly error: ErrorInfo; readonly delayMs: number };
 
 export type RunFact =
-  | { readonly type: 'run_started'; readonly runId: RunId }
+  | {
+      readonly type: 'run_started';
+      readonly runId: RunId;
+      /** What the run is part of: its spans are under this, in whichever process they are made. */
+      readonly trace?: TraceContext;
+    }
   | { readonly type: 'run_finished'; readonly runId: RunId; readonly stop: Stop }
   | { readonly type: 'turn_started' }
   | { readonly type: 'turn_finished'; readonly itemId?: ItemId; readonly stop: Stop }

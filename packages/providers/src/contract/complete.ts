@@ -6,6 +6,7 @@ import {
   type Part,
   type Refusal,
   randomIds,
+  type TraceContext,
 } from '@millrace/core';
 import { ProviderError } from '../errors/provider-error.ts';
 import { FoldedAnswer } from './folded-answer.ts';
@@ -15,6 +16,8 @@ import type { Provider, ResponseEnd, StreamStep } from './provider.ts';
 export interface CompleteOptions {
   readonly signal?: AbortSignal | undefined;
   readonly ids?: Ids | undefined;
+  /** What the request is part of. */
+  readonly trace?: TraceContext | undefined;
   /**
    * Hears of each step when it is folded, and is waited for. Where it throws or rejects, so does
    * `complete`, and the stream is left.
@@ -43,12 +46,13 @@ export async function complete(
   request: ModelRequest,
   options: CompleteOptions = {},
 ): Promise<Completion> {
-  const { signal, ids = randomIds((bytes) => crypto.getRandomValues(bytes)), onStep } = options;
+  const { signal, trace, onStep } = options;
+  const { ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
   const item = { id: ids.item(), turn: 1, attempt: 1 };
   const answer = new FoldedAnswer(ids, item);
   let end: ResponseEnd | undefined;
   let problem: string | undefined;
-  for await (const step of provider.stream(request, { item, ids, signal })) {
+  for await (const step of provider.stream(request, { item, ids, signal, trace })) {
     problem = problemWith(answer.add(step.deltas), end);
     end ??= step.end;
     if (problem !== undefined) break;

@@ -22,7 +22,10 @@ export interface ConcurrencyOptions {
  * const answers = await Promise.all(requests.map((request) => polite.complete(request)));
  */
 export function limitConcurrency(provider: Provider, options: ConcurrencyOptions): Provider {
-  return wrapProvider(provider, admitted(provider.id, gateOf(provider.id, options)));
+  const { describe } = provider;
+  const polite = wrapProvider(provider, admitted(provider.id, gateOf(provider.id, options)));
+  // Only when it is sent changes, not what.
+  return { ...polite, ...(describe && { describe }) };
 }
 
 function gateOf(provider: string, { maxConcurrent }: ConcurrencyOptions): Gate {

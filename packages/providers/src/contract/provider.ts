@@ -1,6 +1,7 @@
-import type { Attempt, Delta, Ids, ItemId, Stop, Usage } from '@millrace/core';
+import type { Attempt, Delta, Ids, ItemId, Stop, TraceContext, Usage } from '@millrace/core';
 import type { ProviderError } from '../errors/provider-error.ts';
 import type { CompleteOptions, Completion } from './complete.ts';
+import type { DescribedRequest } from './described-request.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** Turns a request into a stream of deltas. */
@@ -15,6 +16,11 @@ export interface Provider {
   readonly stream: Stream;
   /** The same, folded: for whoever does not want to watch. */
   complete(request: ModelRequest, options?: CompleteOptions): Promise<Completion>;
+  /**
+   * What it would send for a request, for people to look at: pure, and without secrets. Throws for what
+   * it cannot say. Absent where somebody else makes the request.
+   */
+  describe?(request: ModelRequest): DescribedRequest;
 }
 
 export type Stream = (request: ModelRequest, context: StreamContext) => AsyncIterable<StreamStep>;
@@ -24,6 +30,8 @@ export interface StreamContext {
   readonly item: StreamItem;
   readonly ids: Ids;
   readonly signal?: AbortSignal | undefined;
+  /** What the request is part of: providers that speak HTTP send it as W3C has it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface StreamItem extends Attempt {

@@ -1,4 +1,5 @@
 import { createProvider } from '../contract/create-provider.ts';
+import { describePlainly } from '../contract/describe-plainly.ts';
 import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext } from '../contract/provider.ts';
@@ -53,7 +54,7 @@ export function scriptedProvider(
       return perform(scripted, request, context, { ...options, id, clock, left });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
-  return { ...createProvider(id, model, stream), calls, assertUsedUp };
+  return { ...createProvider(id, model, stream, describePlainly), calls, assertUsedUp };
 }
 
 function assertCount(scripted: number, asked: number): void {

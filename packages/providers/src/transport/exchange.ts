@@ -1,3 +1,4 @@
+import type { TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { checkAddress } from './check-address.ts';
 import { checkResponse } from './check-response.ts';
@@ -13,6 +14,8 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
+  /** Sent as headers, and no part of the request that a wire makes: no secret, and nothing of the model's. */
+  readonly trace?: TraceContext | undefined;
   /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
   readonly onInterrupted?: (() => void) | undefined;
 }
@@ -46,7 +49,7 @@ export class Exchange {
   async open(request: HttpRequest): Promise<Response> {
     this.#assertGoing();
     checkAddress(request.url);
-    const init = requestInit(request, this.#controller.signal);
+    const init = requestInit(request, this.#controller.signal, this.#options.trace);
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);

@@ -15,6 +15,11 @@ export interface TransportOptions {
   /** Of the data of one event, in UTF-16 units. Pictures come as one event. */
   readonly maxEventLength?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Whether requests say which trace they are part of, where they are part of one (`traceparent`,
+   * `tracestate`): they do unless told. A header of that name among the provider's own goes first.
+   */
+  readonly sendsTrace?: boolean | undefined;
 }
 
 /** The same, complete, and shared by all requests of one provider. */
@@ -25,6 +30,7 @@ export interface Transport {
   readonly gate: Gate;
   readonly maxEventLength: number;
   readonly limits: Partial<Limits>;
+  readonly sendsTrace: boolean;
 }
 
 const defaultMaxConcurrentRequests = 64;
@@ -43,6 +49,7 @@ export function createTransport(options: TransportOptions): Transport {
     gate: new Gate(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
     maxEventLength,
     limits: { ...limits },
+    sendsTrace: options.sendsTrace ?? true,
   };
 }
 

@@ -10,14 +10,19 @@ import {
   type Transport,
   type TransportOptions,
 } from '../transport/transport-options.ts';
+import { describeRequest } from './describe-request.ts';
 import { ResponseReading } from './response-reading.ts';
 import type { Wire } from './wire.ts';
 
 /** A provider that speaks a wire over HTTP: the only place where wires meet the network. */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
-  return createProvider(wire.provider, wire.model, (request, context) =>
-    leavable((left) => streamWire(wire, transport, request, { ...context, left })),
+  return createProvider(
+    wire.provider,
+    wire.model,
+    (request, context) =>
+      leavable((left) => streamWire(wire, transport, request, { ...context, left })),
+    (request) => describeRequest(wire.http(request)),
   );
 }
 
@@ -48,7 +53,8 @@ async function* streamWire(
     leave = await transport.gate.enter(signal);
     // It may have been stopped in the moment in which its turn came.
     signal.throwIfAborted();
-    exchange = new Exchange({ ...transport, signal, onInterrupted: leave });
+    const trace = transport.sendsTrace ? context.trace : undefined;
+    exchange = new Exchange({ ...transport, signal, trace, onInterrupted: leave });
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
     for (;;) {

@@ -71,6 +71,7 @@ async function attempt(
         timeout: settings.timeoutMs,
         resetTimeoutOnProgress: true,
         onprogress: progressTeller(call.context.update),
+        trace: call.context.trace,
       });
     } catch (error) {
       const failure = callFailure(error);

@@ -54,6 +54,13 @@ describe('tools', () => {
     });
   });
 
+  test('are told which trace a call is part of, where it is part of one', async () => {
+    const server = await plain();
+    const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`, tracestate: 'a=1' };
+    expect(JSON.parse((await call(server, 'meta', {}, { trace })).text)).toMatchObject(trace);
+    expect((await call(server, 'meta')).text).not.toContain('trace');
+  });
+
   test('are listed over as many pages as there are', async () => {
     const server = await connect(['--page=5']);
     expect(server.tools).toHaveLength(Object.keys(testTools).length);

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { JsonObject, TraceContext } from '@millrace/core';
 import {
   type CallToolResult,
   Client,
@@ -16,6 +16,11 @@ import type { McpSettings } from './mcp-options.ts';
 import type { McpServer } from './mcp-server.ts';
 import { type Wire, wireTo } from './wire.ts';
 
+interface CallOptions extends RequestOptions {
+  /** What the call is part of: it goes with the request's `_meta`, as MCP has it. */
+  readonly trace?: TraceContext | undefined;
+}
+
 /** A server that was found and greeted. */
 export interface Connection {
   readonly instructions: string | undefined;
@@ -25,7 +30,7 @@ export interface Connection {
   isOver(): boolean;
   lastWords(): string;
   listTools(signal: AbortSignal, report: Report): Promise<readonly RemoteTool[]>;
-  callTool(tool: RemoteTool, input: JsonObject, options: RequestOptions): Promise<CallResult>;
+  callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
   /** It takes no more calls, and is closed when those that run are over. */
   retire(): void;
   close(): Promise<void>;
@@ -138,9 +143,9 @@ async function call(
   client: Client,
   { name, inputSchema }: RemoteTool,
   input: JsonObject,
-  options: RequestOptions,
+  { trace, ...options }: CallOptions,
 ): Promise<CallResult> {
-  const params = { name, arguments: input };
+  const params = { name, arguments: input, ...(trace && { _meta: { ...trace } }) };
   if (client.getProtocolEra() !== 'modern') {
     return client.request({ method: 'tools/call', params }, callResult, options);
   }

@@ -43,6 +43,17 @@ describe('a command', () => {
     expect(readdirSync(root)).toEqual(['made']);
   });
 
+  test('finds the trace that it is part of in its environment, and none of the process that runs it', async () => {
+    const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+    const command = 'echo "$TRACEPARENT|$TRACESTATE"';
+    const ran = await runTool(tool(), { command }, { trace: { traceparent, tracestate: 'a=1' } });
+    expect(ran.text).toBe(`${traceparent}|a=1`);
+    const set = { TRACEPARENT: 'of somebody else', TRACESTATE: 'b=2' };
+    const other = await runTool(tool({ env: { set } }), { command }, { trace: { traceparent } });
+    expect(other.text).toBe(`${traceparent}|`);
+    expect((await bash(command, { env: { set } })).text).toBe('of somebody else|b=2');
+  });
+
   test('that fails is an error, with its exit code', async () => {
     const ran = await bash('echo why; exit 3');
     expect(ran).toMatchObject({

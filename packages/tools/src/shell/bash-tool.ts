@@ -11,6 +11,7 @@ import { commandOutput } from './command-output.ts';
 import { describeCommand } from './describe-command.ts';
 import { runCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv } from './safe-env.ts';
+import { traceEnv } from './trace-env.ts';
 
 export interface BashToolOptions {
   /** Where commands start. They may go anywhere from there: what they may do is for a permission policy to say. */
@@ -65,7 +66,7 @@ const roomForNotes = 1000;
 
 async function execute(
   { command, timeout_ms: timeoutMs }: BashInput,
-  { signal, update, blobs }: ToolContext,
+  { signal, update, blobs, trace }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, shell, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
@@ -74,7 +75,7 @@ async function execute(
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
   try {
     const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
-    const env = safeEnv(process.env, settings.env);
+    const env = traceEnv(safeEnv(process.env, settings.env), trace);
     const end = await runCommand(command, { ...run, env, onOutput: output.add });
     const printed = await output.end();
     const { whole } = printed;

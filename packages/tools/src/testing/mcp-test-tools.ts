@@ -46,6 +46,7 @@ export const testTools: Readonly<Record<string, TestTool>> = {
     definition: { outputSchema: { type: 'object', properties: { sum: { type: 'string' } } } },
     run: ({ a, b }) => ({ content: [], structuredContent: { sum: Number(a) + Number(b) } }),
   },
+  meta: { run: (_given, { call }) => said(JSON.stringify(call.mcpReq._meta)) },
   fail: { run: () => ({ ...said('no such row'), isError: true }) },
   fail_mutely: { run: () => ({ content: [], isError: true }) },
   throw: {

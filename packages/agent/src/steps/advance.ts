@@ -1,0 +1,81 @@
+import { type RunId, type SessionId, type TraceContext, toArray } from '@millrace/core';
+import type { Agent } from '../create-agent.ts';
+import { consumed } from '../run/command-ear.ts';
+import { RunDriver } from '../run/run-driver.ts';
+import { runStarted, traceFor } from '../run/run-started.ts';
+import { type Claim, claimSession } from './claim.ts';
+import { mendingDrafts } from './mending-drafts.ts';
+import { OpenStep, type StepSignals } from './open-step.ts';
+import type { Advanced, Plan } from './plan.ts';
+import { isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
+import { settledFrom } from './settled-item.ts';
+
+export interface AdvanceOptions extends StepSignals {
+  readonly session: SessionId;
+  readonly claim: Claim;
+  /** The run that is to be driven to its end. It begins when no other one goes on. */
+  readonly runId: RunId;
+  readonly trace?: TraceContext | undefined;
+  /** Nobody will ask again for the answer that was cut off: what came of it is kept. */
+  readonly keepsCut?: boolean | undefined;
+  /** The run begins with a turn, also where nothing was said: the answer is the caller's own. */
+  readonly startsTurn?: boolean | undefined;
+  /** How many items the caller has; those since the run began, unless told. */
+  readonly items?: number | undefined;
+}
+
+/**
+ * Drives a run to the next thing that is to be done elsewhere, a request or calls, or to its end. Done
+ * again it finds what it did, and goes on; what is left of an earlier try is fenced.
+ */
+export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
+  const { session, claim, signal, leave } = options;
+  const step = await OpenStep.open({
+    ...{ agent, session, signal, leave },
+    open: (log, from) => claimSession(log, session, claim, from),
+  });
+  let isDone = false;
+  try {
+    const plan = await driven(step, options);
+    isDone = plan.do === 'done';
+    const { state } = step.journal;
+    const first = options.items ?? toArray(step.marks.before.items).length;
+    const settled = settledFrom(state, first);
+    const { epoch } = step.driver;
+    return { epoch, plan, settled, items: first + settled.length };
+  } finally {
+    // Between runs the session is anybody's.
+    await step.close(isDone ? 'releases' : 'keeps');
+  }
+}
+
+async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
+  const { runId } = options;
+  const { journal, context, marks } = step;
+  const mended = mendingDrafts(step, options);
+  if (mended.length > 0) await journal.write(mended);
+  const loop = new RunDriver(context, () => step.abort());
+  step.hear = (record) => loop.hear(record);
+  for (;;) {
+    if (journal.loop.run === undefined) {
+      const isOver = marks.ended?.id === runId;
+      if (isOver) return { do: 'done', ...(await runEnd(step, marks.ended)) };
+      await begin(step, options);
+    }
+    const next = await loop.driveTo(isOthers, repairsIn(step));
+    if ('do' in next) return planOf(step, next);
+  }
+}
+
+async function begin({ journal, context }: OpenStep, options: AdvanceOptions): Promise<void> {
+  const { runId, trace, startsTurn = false } = options;
+  // They meant a run that is over.
+  const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
+  const started = runStarted(runId, trace ?? traceFor(journal.loop));
+  context.standing.isAborting = false;
+  const turn = journal.loop.lastTurn + 1;
+  const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
+  const isNew = startsTurn && journal.loop.turn === undefined;
+  const begun = isNew ? [started, turned] : [started];
+  await journal.write([...stale.map(({ key }) => consumed(key)), ...begun]);
+}

@@ -1,0 +1,76 @@
+import type { ToolCallId, ToolCallPart } from '@millrace/core';
+import { CallRunner } from '../calls/call-runner.ts';
+import type { Agent } from '../create-agent.ts';
+import type { TurnState } from '../loop/loop-state.ts';
+import { unansweredCalls } from '../run/calls-of-turn.ts';
+import { lostExecutions } from '../run/recover.ts';
+import { type HeldSession, openHeld } from './held-session.ts';
+import { OpenStep, type StepSignals } from './open-step.ts';
+
+export interface CallStepOptions extends HeldSession, StepSignals {
+  readonly turn: number;
+  readonly attempt: number;
+  readonly toolCallId: ToolCallId;
+}
+
+export interface Called {
+  readonly toolCallId: ToolCallId;
+  /** It has its result; it waits for somebody; or it was left, because all is to stop. */
+  readonly outcome: 'answered' | 'asked' | 'left';
+}
+
+/**
+ * Gives one call its result, as the producer of that call. Done again it fences an earlier try; what
+ * that one had begun is lost, and only tools that are safe to run again do.
+ */
+export async function callStep(agent: Agent, options: CallStepOptions): Promise<Called> {
+  const { session, signal, leave, turn, attempt, toolCallId } = options;
+  const open = openHeld(options);
+  const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
+  try {
+    const { journal, driver, writer } = step;
+    if (callIn(step, options) === undefined) return { toolCallId, outcome: 'answered' };
+    await writer.become(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
+    // Up to here an earlier try may have written; from here on none does.
+    await journal.write([]);
+    const found = callIn(step, options);
+    if (found === undefined) return { toolCallId, outcome: 'answered' };
+    const lost = lostExecutions(found.turn).filter(({ fact }) => isOf(fact, toolCallId));
+    if (lost.length > 0) await journal.write(lost);
+    return { toolCallId, outcome: await answered(step, found) };
+  } finally {
+    await step.close();
+  }
+}
+
+interface Found {
+  readonly turn: TurnState;
+  readonly call: ToolCallPart;
+}
+
+/** The call, while it waits for its result. */
+function callIn({ journal }: OpenStep, at: CallStepOptions): Found | undefined {
+  const { turn } = journal.loop;
+  if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;
+  const waiting = unansweredCalls(journal.state, turn);
+  const call = waiting.find(({ toolCallId }) => toolCallId === at.toolCallId);
+  return call && { turn, call };
+}
+
+function isOf(fact: object | undefined, id: ToolCallId): boolean {
+  return fact !== undefined && 'toolCallId' in fact && fact.toolCallId === id;
+}
+
+async function answered(step: OpenStep, { turn, call }: Found): Promise<Called['outcome']> {
+  const { context } = step;
+  if (context.standing.isAborting) return 'left';
+  const runner = new CallRunner(context, turn);
+  const fate = await runner.answer([call]);
+  await runner.halt();
+  if (fate === 'parked') return 'asked';
+  const { state, loop } = context.journal;
+  const isOpen = unansweredCalls(state, loop.turn).some(
+    ({ toolCallId }) => toolCallId === call.toolCallId,
+  );
+  return isOpen ? 'left' : 'answered';
+}

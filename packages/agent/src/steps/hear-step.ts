@@ -1,0 +1,32 @@
+import type { ToolCallId } from '@millrace/core';
+import type { Agent } from '../create-agent.ts';
+import { CommandEar } from '../run/command-ear.ts';
+import { type HeldSession, openHeld } from './held-session.ts';
+import { OpenStep } from './open-step.ts';
+
+export interface Heard {
+  /** The run is to stop. */
+  readonly isAborted: boolean;
+  /** The calls that somebody still has to decide on. */
+  readonly asked: readonly ToolCallId[];
+}
+
+/**
+ * Hears the commands that cannot wait for the next step: aborts, and decisions on calls. Those who
+ * stream or run tools for the session find what was heard on the log. Never while it is advanced.
+ */
+export async function hearStep(agent: Agent, held: HeldSession): Promise<Heard> {
+  const step = await OpenStep.open({ agent, session: held.session, open: openHeld(held) });
+  try {
+    const { journal, context } = step;
+    if (journal.loop.run !== undefined) await new CommandEar(context, () => step.abort()).hear();
+    const { run, turn } = journal.loop;
+    const asked = [...(turn?.calls ?? [])].filter(
+      ([, { isAsked, answer, isRejected }]) => isAsked && answer === undefined && !isRejected,
+    );
+    const isAborted = run?.aborted !== undefined;
+    return { isAborted, asked: asked.map(([toolCallId]) => toolCallId) };
+  } finally {
+    await step.close();
+  }
+}

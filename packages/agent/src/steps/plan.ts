@@ -1,0 +1,46 @@
+import type { ErrorInfo, JsonValue, RunId, Stop, ToolCallId, Usage } from '@millrace/core';
+import type { Settled } from './settled-item.ts';
+
+/** What comes next in a run, as plain data: for whoever has it done elsewhere. */
+export type Plan =
+  | { readonly do: 'request'; readonly turn: number }
+  | {
+      readonly do: 'calls';
+      readonly turn: number;
+      readonly attempt: number;
+      readonly calls: readonly PlannedCall[];
+      /** So many may run at once. */
+      readonly maxParallel: number;
+    }
+  | ({ readonly do: 'done' } & RunEnd);
+
+export interface PlannedCall {
+  readonly toolCallId: ToolCallId;
+  readonly name: string;
+  /** Somebody has to decide on it first. */
+  readonly isAsked: boolean;
+}
+
+/** What a run came to. */
+export interface RunEnd {
+  readonly runId: RunId;
+  readonly stop: Stop;
+  /** What the assistant said last, where it is not too long. */
+  readonly text: string;
+  readonly isClipped: boolean;
+  /** The answer as it was asked for by `output`. */
+  readonly value?: JsonValue | undefined;
+  readonly usage: Usage;
+  readonly error?: ErrorInfo | undefined;
+  /** Somebody said something that another run has to answer. */
+  readonly isAsked: boolean;
+}
+
+export interface Advanced {
+  /** Of the lease: requests and calls of the plan go on with it. */
+  readonly epoch: number;
+  readonly plan: Plan;
+  /** What is done since the items that the caller knew, and how many he knows now. */
+  readonly settled: readonly Settled[];
+  readonly items: number;
+}

@@ -1,0 +1,98 @@
+import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import type { Admission, Driver, Log, Producer } from '@millrace/log';
+
+interface Waiting {
+  readonly drafts: readonly DraftRecord[];
+  readonly stored: PromiseWithResolvers<Batch>;
+}
+
+/**
+ * A producer, as a journal wants its driver to be: what it appends comes back with whatever others wrote
+ * meanwhile. What is not the producer's to say, its driver says.
+ */
+export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
+  readonly session: SessionId;
+  readonly #log: Log;
+  readonly #driver: Driver;
+  #producer: Producer | undefined;
+  #name: string | undefined;
+  #sequence = 0;
+  /** Up to where records were given. */
+  #given: number;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(log: Log, driver: Driver, from: number) {
+    this.#log = log;
+    this.#driver = driver;
+    this.session = driver.session;
+    this.#given = from;
+  }
+
+  /** As whom it writes. */
+  get name(): string | undefined {
+    return this.#name;
+  }
+
+  /** From now on it writes by this admission: whoever opened it before is fenced. */
+  async become(admission: Admission): Promise<Producer> {
+    const producer = await this.#log.produce(admission);
+    this.#producer = producer;
+    this.#name = admission.producer;
+    this.#sequence = 0;
+    return producer;
+  }
+
+  append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    const stored = Promise.withResolvers<Batch>();
+    this.#waiting.push({ drafts, stored });
+    if (!this.#isWriting) void this.#writeAll();
+    return stored.promise;
+  }
+
+  /** What comes while something is written goes together, next. */
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) {
+      const taken = this.#waiting;
+      this.#waiting = [];
+      try {
+        const through = await this.#store(taken.flatMap(({ drafts }) => drafts));
+        const batch = await this.#readOn(through);
+        const { through: at } = batch;
+        const nothing = { after: at, through: at, records: [] };
+        for (const [index, { stored }] of taken.entries())
+          stored.resolve(index === 0 ? batch : nothing);
+      } catch (error) {
+        for (const { stored } of taken) stored.reject(error);
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  async #store(drafts: readonly DraftRecord[]): Promise<number> {
+    const producer = this.#producer;
+    if (drafts.length === 0) return 0;
+    const isOwn = ({ turn, attempt }: DraftRecord) =>
+      turn === producer?.turn && attempt === producer.attempt;
+    if (producer === undefined || !drafts.every(isOwn))
+      return (await this.#driver.append(drafts)).through;
+    const { through } = await producer.append(drafts, this.#sequence + 1);
+    this.#sequence += 1;
+    return through;
+  }
+
+  /** All that there is, and at least up to there. */
+  async #readOn(through: number): Promise<Batch> {
+    const after = this.#given;
+    const records: LogRecord[] = [];
+    for (;;) {
+      const page = await this.#log.read(this.session, { from: this.#given });
+      for (const record of page.records) records.push(record);
+      const isAll = page.through <= this.#given;
+      this.#given = Math.max(this.#given, page.through);
+      if (isAll || (through > 0 && this.#given >= through)) break;
+    }
+    return { after, through: this.#given, records };
+  }
+}

@@ -1,0 +1,23 @@
+// Serves an agent loop on the files of a folder, with its spans sent to a collector, and says where:
+// serve-traced.ts <folder> <url of the model> <url of the collector>. It is killed in the middle of a turn.
+import { join } from 'node:path';
+import { createAgent, otlpExporter } from '@millrace/agent';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { openaiChat } from '@millrace/providers';
+import { createServer } from '@millrace/server';
+import { sqliteRows } from '@millrace/server/sqlite';
+import { tell } from '../../../log/src/testing/parent-pipe.ts';
+
+const [folder = '', model = '', collector = ''] = process.argv.slice(2);
+
+const log = sqliteLog({ path: join(folder, 'log.db') });
+const agent = createAgent({
+  ...{ name: 'miller', log, onInterrupted: 'retry' },
+  provider: openaiChat({ model: 'gpt', apiKey: 'none', baseUrl: `${model}/v1` }),
+});
+const server = createServer({
+  ...{ agents: [{ type: 'loop', name: 'miller', agent }], log },
+  rows: sqliteRows({ path: join(folder, 'rows.db') }),
+  exporter: otlpExporter({ url: collector, everyMs: 10 }),
+});
+tell(await server.listen({ port: 0 }));

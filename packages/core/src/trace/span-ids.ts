@@ -1,0 +1,34 @@
+import type { Attempt, ExecutionId, RunId } from '../ids.ts';
+
+/**
+ * The ids of a run's spans follow from its own ids, so that every process which works on it names the
+ * same ones: what goes out in a header is the span that an observer writes, and a run that is resumed
+ * elsewhere goes on under the span that it began under.
+ */
+export const spanIdOf = {
+  run: (run: RunId): string => digits64(`run ${run}`),
+  turn: (run: RunId, turn: number): string => digits64(`turn ${turn} ${run}`),
+  attempt: (run: RunId, { turn, attempt }: Attempt): string =>
+    digits64(`attempt ${turn}.${attempt} ${run}`),
+  execution: (run: RunId, execution: ExecutionId): string =>
+    digits64(`execution ${execution} ${run}`),
+} as const;
+
+/** Of a run that was begun under no trace, for whoever makes spans of it all the same. */
+export function traceIdOf(run: RunId): string {
+  return digits64(`trace ${run}`) + digits64(`trace, continued ${run}`);
+}
+
+const basis = 0xcbf2_9ce4_8422_2325n;
+const prime = 0x100_0000_01b3n;
+const mixer = 0x9e37_79b9_7f4a_7c15n;
+
+/** FNV-1a over UTF-16 units, its bits mixed once more so that neighbours look different. Never zero. */
+function digits64(text: string): string {
+  let hash = basis;
+  for (let at = 0; at < text.length; at++)
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(at))) * prime);
+  hash = BigInt.asUintN(64, (hash ^ (hash >> 32n)) * mixer);
+  hash ^= hash >> 29n;
+  return (hash === 0n ? 1n : hash).toString(16).padStart(16, '0');
+}
