@@ -1,6 +1,7 @@
 export { type Retained, type Retention, retain } from './any-store/retain.ts';
 export { type SnapshotOptions, snapshot } from './any-store/snapshot.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
+export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
 export type {
   DeleteOptions,
   Driver,

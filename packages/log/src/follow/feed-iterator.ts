@@ -3,12 +3,14 @@ import type { FollowOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Clock } from '../local/clock.ts';
 import { isIdle } from '../rules/open-work.ts';
-import type { Feed } from './feed.ts';
+import type { SessionRow } from '../shelf/rows.ts';
+import { Feed } from './feed.ts';
+import type { Awaitable } from './log-reader.ts';
 
 /** Where a feed comes from, for a reader who gives it back. */
 export interface FeedSource {
   /** Calls `wake` at each change. Throws where there is nothing to follow. */
-  readonly join: (wake: () => void) => Feed;
+  readonly join: (wake: () => void) => Awaitable<Feed>;
   readonly leave: (feed: Feed, wake: () => void) => void;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
@@ -37,7 +39,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   /** How many batches were asked for and not given: each waits for the one before. */
   #asked = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends what is waited for; a pause is not ended by a change. */
+  /** Ends what is waited for; a pause, or what a store is asked for, is not ended by a change. */
   #resume: (() => void) | undefined;
   #isPausing = false;
 
@@ -72,7 +74,11 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     try {
       if (this.#atOnce === batchesAtOnce) await this.#pause();
       while (!this.#isOver) {
-        const batch = this.#find(this.#feed ?? this.#join());
+        const feed = this.#feed ?? this.#join();
+        // Of a store on this machine both are there at once, and nothing is waited for.
+        const found = feed instanceof Promise ? this.#unlessLeft(feed) : this.#find(feed);
+        const batch = found instanceof Promise ? await found : found;
+        if (batch instanceof Feed) continue;
         if (batch !== undefined) return { done: false, value: batch };
         if (this.#isOver) break;
         await new Promise<void>(this.#hold);
@@ -105,31 +111,63 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     this.#resume?.();
   };
 
-  #join(): Feed {
+  #join(): Awaitable<Feed> {
     const feed = this.#source.join(this.#wake);
-    this.#feed = feed;
     this.#options.signal?.addEventListener('abort', this.#finish);
+    if (feed instanceof Promise) return feed.then((joined) => this.#keep(joined));
+    return this.#keep(feed);
+  }
+
+  #keep(feed: Feed): Feed {
+    if (this.#isOver) this.#source.leave(feed, this.#wake);
+    else this.#feed = feed;
     return feed;
   }
 
   /** What comes next, if it is there. */
-  #find(feed: Feed): Batch | undefined {
-    const { signal, until, maxLag = Number.POSITIVE_INFINITY } = this.#options;
+  #find(feed: Feed): Awaitable<Batch | undefined> {
+    const { signal, maxLag = Number.POSITIVE_INFINITY } = this.#options;
     if (signal?.aborted || this.#source.isClosed()) return this.#finish();
     const cursor = this.#cursor;
     const batch = feed.after(cursor);
     const { row } = feed;
     const isLate = this.#hadCaughtUp && !this.#wasWaiting && row.through - cursor > maxLag;
-    if (isLate) throw lagged(row.session, cursor, row.through - cursor);
-    this.#wasWaiting = false;
-    if (batch !== undefined) {
-      this.#cursor = batch.through;
-      this.#atOnce++;
-      return batch;
+    if (isLate) {
+      if (batch instanceof Promise) batch.catch(() => {});
+      throw lagged(row.session, cursor, row.through - cursor);
     }
+    this.#wasWaiting = false;
+    if (batch instanceof Promise)
+      return this.#unlessLeft(batch).then((loaded) => loaded && this.#take(loaded));
+    return batch === undefined ? this.#atEnd(row) : this.#take(batch);
+  }
+
+  #take(batch: Batch): Batch {
+    this.#cursor = batch.through;
+    this.#atOnce++;
+    return batch;
+  }
+
+  #atEnd(row: SessionRow): undefined {
+    const { until } = this.#options;
     this.#hadCaughtUp = true;
     const isEnd = row.isClosed || (until === 'idle' && isIdle(row));
     return until !== undefined && isEnd ? this.#finish() : undefined;
+  }
+
+  /** What a store elsewhere answers; undefined where the reader leaves before it does. */
+  async #unlessLeft<T>(coming: Promise<T>): Promise<T | undefined> {
+    this.#isPausing = true;
+    try {
+      const answer = await Promise.race([coming, new Promise<void>(this.#hold)]);
+      return answer === undefined || this.#isOver ? undefined : answer;
+    } catch (error) {
+      // A store that is closed meanwhile has no answer: that is an end, and no failure.
+      if (this.#source.isClosed()) return this.#finish();
+      throw error;
+    } finally {
+      this.#isPausing = false;
+    }
   }
 
   /** For a moment, or until the reader leaves. */

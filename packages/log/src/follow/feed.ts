@@ -1,9 +1,10 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
+import type { BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
 import { firstAfter } from '../shelf/first-after.ts';
 import type { SessionRow } from '../shelf/rows.ts';
-import type { ShelfReader } from '../shelf/shelf.ts';
 import { weightOf } from '../shelf/weight-of.ts';
+import { type Awaitable, andThen, type LogReader, type Page } from './log-reader.ts';
 
 /** How much of the live end is kept for followers; who is further behind reads the store. */
 const windowLength = 4096;
@@ -11,13 +12,25 @@ const windowBytes: number = 2 ** 20;
 /** Of one batch. */
 export const batchBytes: number = 2 ** 20;
 
+interface Seen {
+  readonly row: SessionRow | undefined;
+}
+
+/** What the store has after an offset, and how often all was thrown away when it was asked. */
+interface Found {
+  readonly offset: number;
+  readonly through: number;
+  readonly records: readonly LogRecord[];
+  readonly resets: number;
+}
+
 /**
  * The live end of one session in this process, however many follow it. Followers hold a cursor and
  * nothing else: what they have not read yet is here for all of them, or in the store.
  */
 export class Feed {
   readonly #session: SessionId;
-  readonly #shelf: ShelfReader;
+  readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
   /** The session was deleted; one of the same name is another. */
   #isGone = false;
@@ -31,10 +44,17 @@ export class Feed {
   readonly #followers = new Set<() => void>();
   /** What followers at the same place get, so that it is put together once. */
   #shared: Batch | undefined;
+  /** The same while a store elsewhere is asked for it. */
+  readonly #loading = new Map<number, Promise<Batch>>();
+  /** How often what is kept here was thrown away: what was asked for before is not kept after it. */
+  #resets = 0;
+  /** A look at a store elsewhere that goes on, and whether another is due after it. */
+  #looking: Promise<void> | undefined;
+  #isLookDue = false;
 
-  constructor(row: SessionRow, shelf: ShelfReader) {
+  constructor(row: SessionRow, reader: Pick<LogReader, 'session' | 'records' | 'page'>) {
     this.#session = row.session;
-    this.#shelf = shelf;
+    this.#reader = reader;
     this.#row = row;
     this.#windowAfter = row.through;
   }
@@ -72,7 +92,7 @@ export class Feed {
     const { made, rewrites, through } = this.#row;
     const isNext = row.through === through + records.length;
     // Others may have written in between, before an append of nothing too.
-    if (!isNext || row.made !== made || row.rewrites !== rewrites) return this.refresh();
+    if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) {
@@ -83,23 +103,75 @@ export class Feed {
     this.#wake();
   }
 
-  /** Another process may have written, or something was rewritten. */
-  refresh(): void {
+  /** What was committed elsewhere, as a copy that may come late, twice or never. */
+  notice(notice: BusNotice): void {
     if (this.isOver) return;
-    let row: SessionRow | undefined;
+    const { made, rewrites, through } = this.#row;
+    if (isKnown(notice, this.#row)) return;
+    const isSame = notice.made === made && notice.rewrites === rewrites;
+    const fresh = notice.records.slice(firstAfter(notice.records, through));
+    const fits = fresh.length === notice.through - through && isDense(fresh, through + 1);
+    if (!isSame || !fits) return void this.refresh();
+    const { changedAt, openWork, queuedCommands } = notice;
+    const said = { through: notice.through, isClosed: notice.isClosed };
+    this.push({ ...this.#row, ...said, changedAt, openWork, queuedCommands }, fresh);
+  }
+
+  /** Another process may have written, or something was rewritten. It does not fail: followers do. */
+  refresh(): Awaitable<void> {
+    if (this.isOver) return;
+    // What is read already may have been read too early.
+    if (this.#looking !== undefined) {
+      this.#isLookDue = true;
+      return this.#looking;
+    }
+    const row = this.#look();
+    if (!(row instanceof Promise)) return row === undefined ? undefined : this.#see(row.row);
+    this.#looking = this.#seeLater(row).finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  /** Undefined where it failed. */
+  #look(): Awaitable<Seen | undefined> {
     try {
-      row = this.#shelf.session(this.#session);
+      const row = this.#reader.session(this.#session);
+      if (!(row instanceof Promise)) return { row };
+      return row.then(
+        (found) => ({ row: found }),
+        (error: unknown) => this.#fail(error),
+      );
     } catch (error) {
       // This is called by a timer, or after somebody's commit, where nobody could catch it.
-      this.#failure = error;
-      return this.#wake();
+      return this.#fail(error);
     }
+  }
+
+  async #seeLater(first: Promise<Seen | undefined>): Promise<void> {
+    let coming: Awaitable<Seen | undefined> = first;
+    do {
+      this.#isLookDue = false;
+      const seen = await coming;
+      if (seen !== undefined && !this.isOver) this.#see(seen.row);
+      if (this.#isLookDue && !this.isOver) coming = this.#look();
+    } while (this.#isLookDue && !this.isOver);
+  }
+
+  #fail(error: unknown): undefined {
+    this.#failure = error;
+    this.#wake();
+  }
+
+  #see(row: SessionRow | undefined): void {
     const before = this.#row;
     if (row?.made !== before.made) return this.forget();
-    this.#row = row;
+    // It was read before something that was told here was committed.
+    if (row.through < before.through || row.rewrites < before.rewrites) return;
+    this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
     if (hasChanged) this.reset();
-    if (hasChanged || row.isClosed !== before.isClosed) this.#wake();
+    if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
   }
 
   /** What is kept here is not what the store has any more. */
@@ -108,6 +180,8 @@ export class Feed {
     this.#bytes = 0;
     this.#windowAfter = this.#row.through;
     this.#shared = undefined;
+    this.#loading.clear();
+    this.#resets++;
   }
 
   /** The session is gone. */
@@ -118,12 +192,25 @@ export class Feed {
   }
 
   /** What comes after an offset, or undefined where nothing does yet. */
-  after(offset: number): Batch | undefined {
-    if (this.#isGone) throw deleted(this.#session, offset);
-    if (this.#failure !== undefined) throw this.#failure;
+  after(offset: number): Awaitable<Batch | undefined> {
+    this.#assertThere(offset);
     if (offset >= this.#row.through) return undefined;
     if (this.#shared?.after === offset) return this.#shared;
-    const batch = offset < this.#windowAfter ? this.#stored(offset) : this.#live(offset);
+    if (offset >= this.#windowAfter) return this.#share(this.#live(offset));
+    const loading = this.#loading.get(offset);
+    if (loading !== undefined) return loading;
+    const batch = this.#stored(offset);
+    if (batch instanceof Promise) this.#load(offset, batch);
+    return batch;
+  }
+
+  #assertThere(offset: number): void {
+    if (this.#isGone) throw deleted(this.#session, offset);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Merged once for all who are there. */
+  #share(batch: Batch): Batch {
     this.#shared = batch.records.length < 2 ? batch : mergeBatch(batch);
     return this.#shared;
   }
@@ -133,14 +220,40 @@ export class Feed {
     return { after: offset, through: this.#row.through, records: this.#window.slice(start) };
   }
 
-  #stored(offset: number): Batch {
-    const records = this.#shelf.records(this.#session, offset, batchBytes);
-    // Another process may have deleted it before that, or in between: then this says nothing.
-    this.refresh();
-    if (this.#isGone) throw deleted(this.#session, offset);
-    if (this.#failure !== undefined) throw this.#failure;
+  #stored(offset: number): Awaitable<Batch> {
+    const { through } = this.#row;
+    const resets = this.#resets;
+    const page = this.#reader.page?.(this.#session, offset, batchBytes);
+    if (page !== undefined) return page.then((found) => this.#turn(offset, found, resets));
+    return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
+      // Another process may have deleted it before that, or in between: then this says nothing.
+      andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
+    );
+  }
+
+  /** A page is of one moment: what it says of the session is as new as its records. */
+  #turn(offset: number, { row, records }: Page, resets: number): Batch {
+    // What was thrown away since may be in it; what is thrown away because of it is not.
+    const isLate = resets !== this.#resets;
+    if (!this.isOver) this.#see(row);
+    const through = row?.through ?? offset;
+    return this.#batch({ offset, through, records, resets: isLate ? resets : this.#resets });
+  }
+
+  #batch({ offset, through, records, resets }: Found): Batch {
+    this.#assertThere(offset);
     // What came last may have been taken out: then there is nothing after it, and that was all.
-    return { after: offset, through: records.at(-1)?.offset ?? this.#row.through, records };
+    const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
+    if (resets === this.#resets) return this.#share(batch);
+    return records.length < 2 ? batch : mergeBatch(batch);
+  }
+
+  #load(offset: number, batch: Promise<Batch>): void {
+    this.#loading.set(offset, batch);
+    const forget = () => {
+      if (this.#loading.get(offset) === batch) this.#loading.delete(offset);
+    };
+    batch.then(forget, forget);
   }
 
   #shorten(): void {
@@ -160,6 +273,19 @@ export class Feed {
     this.#shared = undefined;
     for (const wake of this.#followers) wake();
   }
+}
+
+/** Does it say nothing new? */
+function isKnown(notice: BusNotice, row: SessionRow): boolean {
+  if (notice.made !== row.made) return notice.made < row.made;
+  if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;
+  if (notice.through !== row.through) return notice.through < row.through;
+  return row.isClosed || !notice.isClosed;
+}
+
+/** Are they all there, from an offset on? */
+function isDense(records: readonly LogRecord[], first: number): boolean {
+  return records.every(({ offset }, index) => offset === first + index);
 }
 
 function deleted(session: SessionId, offset: number): LogError {

@@ -1,29 +1,13 @@
-import { isMillraceError } from '@millrace/core';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { Shelf, ShelfWriter } from '../shelf/shelf.ts';
 import type { Clock } from './clock.ts';
-
-/** Who hears what became of a piece of work, at once, before anybody who waits for it. */
-interface Ears<T> {
-  /** After the commit. It must not throw. */
-  readonly tell?: (value: T) => void;
-  /** It was refused or could not be stored. May be called twice. */
-  readonly fail?: (error: unknown) => void;
-}
-
-interface Job extends Ears<unknown> {
-  readonly work: (shelf: ShelfWriter) => unknown;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-type Outcome = { readonly value: unknown } | { readonly error: unknown };
+import { type Commits, type Ears, type Job, type Outcome, outcomeOf, refuse } from './commits.ts';
 
 /**
  * Puts what comes at once into one transaction. The first is committed before `run` returns; under a
  * flood there is one transaction in each interval for the whole store.
  */
-export class GroupCommit {
+export class GroupCommit implements Commits {
   readonly #shelf: Shelf;
   readonly #clock: Clock;
   readonly #intervalMs: number;
@@ -44,10 +28,10 @@ export class GroupCommit {
     this.#onPoint = onPoint;
   }
 
-  /**
-   * Resolves when it is committed. Work that throws an error of ours must not have written anything
-   * before; the others are committed all the same. It may be done again from the start.
-   */
+  get round(): number {
+    return this.transactions;
+  }
+
   run<T>(work: (shelf: ShelfWriter) => T, ears: Ears<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
@@ -57,7 +41,6 @@ export class GroupCommit {
     });
   }
 
-  /** Commits what waits, and nothing more. */
   close(why: Error): void {
     this.flush();
     this.#closed = why;
@@ -67,7 +50,6 @@ export class GroupCommit {
     if (this.#closed !== undefined) throw this.#closed;
   }
 
-  /** Commits what waits, now. */
   flush(): void {
     this.#cancel();
     this.#isScheduled = false;
@@ -112,26 +94,4 @@ export class GroupCommit {
     this.#onPoint?.('after-tell');
     job.resolve(outcome.value);
   }
-}
-
-function refuse({ fail, reject }: Job, error: unknown): void {
-  fail?.(error);
-  reject(error);
-}
-
-/** A refusal concerns its own job; anything else is the store's, and concerns all. */
-function outcomeOf({ work, fail }: Job, shelf: ShelfWriter): Outcome {
-  try {
-    return { value: work(shelf) };
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    // Now, so that work of the same writer that comes after it in the same transaction knows.
-    fail?.(error);
-    return { error };
-  }
-}
-
-/** Is it about what was asked for, and not about the store? */
-export function isRefusal(error: unknown): boolean {
-  return isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
 }

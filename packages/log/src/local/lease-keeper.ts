@@ -1,5 +1,5 @@
 import type { ShelfWriter } from '../shelf/shelf.ts';
-import { isRefusal } from './group-commit.ts';
+import { isRefusal } from './commits.ts';
 import type { Store } from './store.ts';
 
 export interface KeptLease {
@@ -7,7 +7,7 @@ export interface KeptLease {
   /** Throws where it is not to be had any more. */
   readonly renew: (shelf: ShelfWriter) => void;
   /** The same without writing, for a lease that does not end. */
-  readonly look: () => void;
+  readonly look: () => void | Promise<void>;
   readonly onLost: (error: unknown) => void;
 }
 
@@ -63,6 +63,6 @@ export class LeaseKeeper {
   }
 
   async #look(): Promise<void> {
-    this.#lease.look();
+    await this.#lease.look();
   }
 }

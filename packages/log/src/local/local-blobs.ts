@@ -22,7 +22,7 @@ export class LocalBlobs implements BlobStore {
   async get(hash: string): Promise<Uint8Array | undefined> {
     this.#store.commits.assertOpen();
     assertHash(hash);
-    const bytes = this.#store.shelf.blob(hash);
+    const bytes = await this.#store.reader.blob(hash);
     return bytes && new Uint8Array(bytes);
   }
 
@@ -30,6 +30,6 @@ export class LocalBlobs implements BlobStore {
     this.#store.commits.assertOpen();
     assertHash(hash);
     assertSlice(start, end);
-    return this.#store.shelf.blobSlice(hash, start, end);
+    return this.#store.reader.blobSlice(hash, start, end);
   }
 }

@@ -2,6 +2,7 @@ import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import { andThen } from '../follow/log-reader.ts';
 import { assertAdmitting } from '../rules/check-options.ts';
 import { assertDrives, closedError } from '../rules/lease.ts';
 import { admitted } from '../rules/produce.ts';
@@ -37,8 +38,8 @@ export class LocalDriver implements Driver {
   readonly #isDetached: boolean;
   /** Up to where it was given records. */
   #given: number;
-  /** Up to where it will have been, once the transaction of that number is committed. */
-  #due: { readonly transaction: number; readonly through: number } | undefined;
+  /** Up to where it will have been, once what is done in that round is committed. */
+  #due: { readonly round: number; readonly through: number } | undefined;
   #tellLost: (error: Error) => void = () => {};
   /** Why nothing is taken from it any more. */
   #end: Error | undefined;
@@ -61,7 +62,8 @@ export class LocalDriver implements Driver {
     });
     store.drivers.add(this);
     const renew = (shelf: ShelfWriter) => shelf.putSession(this.#renewed(this.#driven(shelf)));
-    const look = () => assertDrives(store.shelf.session(session), epoch, session);
+    const look = () =>
+      andThen(store.reader.session(session), (row) => assertDrives(row, epoch, session));
     const onLost = (error: unknown) => this.lose(error);
     this.#keeper = new LeaseKeeper(store, { leaseMs, renew, look, onLost });
   }
@@ -199,12 +201,12 @@ export class LocalDriver implements Driver {
 
   #insert(shelf: ShelfWriter, row: SessionRow, drafts: readonly DraftRecord[]): Stored {
     const { commits, clock } = this.#store;
-    const { transactions: transaction } = commits;
-    const after = this.#due?.transaction === transaction ? this.#due.through : this.#given;
+    const { round } = commits;
+    const after = this.#due?.round === round ? this.#due.through : this.#given;
     const others = this.#store.recordsBetween(shelf, this.session, after, row.through);
     const added = addRecords(shelf, this.#renewed(row), drafts, this.#producer, clock.now());
     const { through } = added.row;
-    this.#due = { transaction, through };
+    this.#due = { round, through };
     const records = others.length === 0 ? added.records : [...others, ...added.records];
     return { ...added, batch: { after, through, records } };
   }

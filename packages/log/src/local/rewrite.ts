@@ -16,28 +16,25 @@ import type { Store } from './store.ts';
 
 /** What changes records that are there already, each in one transaction. */
 export const rewrite = {
-  settle(store: Store, { session }: SessionRow, turn: number): Promise<boolean> {
-    return store.commits.run(
+  async settle(store: Store, session: SessionId, turn: number): Promise<boolean> {
+    const told = await store.commits.run(
       (shelf) => {
         const row = known(shelf, session);
         const found = settled(session, turn, allOf(store, shelf, row));
-        if (found === undefined) return false;
+        if (found === undefined) return undefined;
         const blobs = shelf.blobsOf(session);
+        const settledRow = { ...row, rewrites: row.rewrites + 1 };
         shelf.replace(session, found.first, found.last, found.records);
-        shelf.putSession({ ...row, rewrites: row.rewrites + 1 });
+        shelf.putSession(settledRow);
         shelf.deleteUnusedBlobs(blobs);
-        return true;
+        return settledRow;
       },
-      { tell: (hasChanged) => hasChanged && store.feeds.reset(session) },
+      { tell: (changed) => changed && store.feeds.rewritten(changed) },
     );
+    return told !== undefined;
   },
 
-  async redact(
-    store: Store,
-    { session }: SessionRow,
-    item: ItemId,
-    reason?: string,
-  ): Promise<void> {
+  async redact(store: Store, session: SessionId, item: ItemId, reason?: string): Promise<void> {
     const fact = {
       type: 'item_redacted',
       itemId: item,
@@ -56,14 +53,15 @@ export const rewrite = {
         // Nobody has what left with its attempt, and the fold would not know of what this speaks.
         const told = standing === 'superseded' ? [] : drafts;
         const rewritten = { ...row, rewrites: row.rewrites + 1 };
-        addRecords(shelf, rewritten, told, 'store', store.clock.now());
+        const added = addRecords(shelf, rewritten, told, 'store', store.clock.now());
         shelf.deleteUnusedBlobs(blobs);
+        return added.row;
       },
-      { tell: () => store.feeds.reset(session) },
+      { tell: (row) => store.feeds.rewritten(row) },
     );
   },
 
-  fork(store: Store, { session }: SessionRow, options: ForkOptions): Promise<SessionRow> {
+  fork(store: Store, session: SessionId, options: ForkOptions): Promise<SessionRow> {
     const { into, through: at } = options;
     return store.commits.run((shelf) => {
       const row = known(shelf, session);

@@ -1,9 +1,10 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import { batchBytes } from '../follow/feed.ts';
 import type { Feeds } from '../follow/feeds.ts';
-import type { Shelf, ShelfReader } from '../shelf/shelf.ts';
+import type { LogReader } from '../follow/log-reader.ts';
+import type { ShelfReader } from '../shelf/shelf.ts';
 import type { Clock } from './clock.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Commits } from './commits.ts';
 
 /** Whoever has a lease here. */
 interface Holder {
@@ -15,18 +16,18 @@ interface Holder {
   lose(why: Error): void;
 }
 
-/** What the parts of a local log share. */
+/** What the parts of a log share, wherever its rows lie. */
 export class Store {
-  readonly shelf: Shelf;
-  readonly commits: GroupCommit;
+  readonly reader: LogReader;
+  readonly commits: Commits;
   readonly feeds: Feeds;
   readonly clock: Clock;
   readonly drivers: Set<Holder> = new Set();
   /** Those whose driver failed here while it had the lease: nobody has to wait for that to end. */
   readonly lostEpochs: Set<number> = new Set();
 
-  constructor(shelf: Shelf, commits: GroupCommit, feeds: Feeds, clock: Clock) {
-    this.shelf = shelf;
+  constructor(reader: LogReader, commits: Commits, feeds: Feeds, clock: Clock) {
+    this.reader = reader;
     this.commits = commits;
     this.feeds = feeds;
     this.clock = clock;

@@ -1,14 +1,11 @@
 import type { Log } from '../contract/log.ts';
-import type { Clock } from '../local/clock.ts';
-import { LocalLog } from '../local/local-log.ts';
+import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
 import { MemoryShelf } from './memory-shelf.ts';
 
-export interface MemoryLogOptions {
-  readonly clock?: Clock | undefined;
-}
+export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
 /** A log that ends with its process: for tests, for scripts, and for sessions nobody comes back to. */
-export function memoryLog({ clock }: MemoryLogOptions = {}): Log {
+export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
   // There is nothing to be won by waiting.
-  return new LocalLog(new MemoryShelf(), { clock, commitIntervalMs: 0 });
+  return new LocalLog(new MemoryShelf(), { clock, bus, commitIntervalMs: 0 });
 }

@@ -10,7 +10,7 @@ import { isAlive, thisProcess } from './process-mark.ts';
 import { SqliteShelf } from './sqlite-shelf.ts';
 
 export interface SqliteLogOptions
-  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'onPoint'> {
+  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {
   /** The file. It is made if there is none; its folder has to be there. */
   readonly path: string;
   /**

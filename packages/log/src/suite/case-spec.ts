@@ -24,6 +24,7 @@ export function toCase({ name, run }: CaseSpec, subject: LogSubject): LogCase {
 async function onBench(subject: LogSubject, run: CaseSpec['run']): Promise<void> {
   const clock = new TestClock();
   const store = await subject.create(clock);
+  if (store.quiet !== undefined) clock.quiet = () => store.quiet?.();
   const logs: Log[] = [];
   const another = async () => {
     const log = await store.open();

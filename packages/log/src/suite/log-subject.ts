@@ -14,6 +14,8 @@ export interface LogStore {
   open(): Promise<Log>;
   /** Called once, when its logs are closed. */
   remove(): Promise<void>;
+  /** Where its logs wait for another process: resolves when they do not. Time stands still meanwhile. */
+  quiet?(): Promise<void>;
 }
 
 /** One claim; `run` rejects where it does not hold. */

@@ -12,6 +12,8 @@ const soonMs = 10;
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
+  /** Waits until what a timer set off has been answered, where that takes real time. */
+  quiet: () => Promise<void> | undefined = () => undefined;
 
   constructor(now = 1_763_200_000_000) {
     this.#now = now;
@@ -39,6 +41,7 @@ export class TestClock implements Clock {
       this.#timers.delete(next);
       next.run();
       await settled();
+      await this.quiet();
     }
     this.#now = end;
   }

@@ -1,0 +1,132 @@
+import { type LogRecord, sessionId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { newSession } from '../rules/new-session.ts';
+import { numberRecords } from '../rules/number-records.ts';
+import type { SessionRow } from '../shelf/rows.ts';
+import { remarks } from '../suite/drafts.ts';
+import { settled, TestClock } from '../suite/test-clock.ts';
+import { Feed } from './feed.ts';
+import { FeedIterator } from './feed-iterator.ts';
+import { Feeds } from './feeds.ts';
+import type { LogReader } from './log-reader.ts';
+
+const session = sessionId('s');
+const rowAt = (through: number): SessionRow => ({ ...newSession(session, 1, 0), through });
+const recordsAfter = (after: number, count: number): readonly LogRecord[] =>
+  numberRecords({ through: after }, remarks(count), 'somebody', 0);
+
+/** A store elsewhere that answers when a test says so. */
+class SlowReader implements LogReader {
+  readonly rows: PromiseWithResolvers<SessionRow | undefined>[] = [];
+  readonly pages: PromiseWithResolvers<readonly LogRecord[]>[] = [];
+
+  session(): Promise<SessionRow | undefined> {
+    const answer = Promise.withResolvers<SessionRow | undefined>();
+    this.rows.push(answer);
+    return answer.promise;
+  }
+
+  records(): Promise<readonly LogRecord[]> {
+    const answer = Promise.withResolvers<readonly LogRecord[]>();
+    this.pages.push(answer);
+    return answer.promise;
+  }
+
+  sessions = () => [];
+  blob = () => undefined;
+  blobSlice = () => undefined;
+  watch = () => () => {};
+  close(): void {}
+}
+
+test('what was committed here is not undone by an answer that is older', async () => {
+  const reader = new SlowReader();
+  const feed = new Feed(rowAt(1), reader);
+  const looked = feed.refresh();
+  feed.push(rowAt(3), recordsAfter(1, 2));
+  reader.rows[0]?.resolve(rowAt(1));
+  await looked;
+  expect(feed.row.through).toBe(3);
+  expect(feed.after(1)).toMatchObject({ after: 1, through: 3 });
+});
+
+test('a look that is asked for while one goes on is taken after it, once for all who ask', async () => {
+  const reader = new SlowReader();
+  const feed = new Feed(rowAt(1), reader);
+  const first = feed.refresh();
+  const others = [feed.refresh(), feed.refresh()];
+  reader.rows[0]?.resolve(rowAt(2));
+  await settled();
+  expect(reader.rows).toHaveLength(2);
+  reader.rows[1]?.resolve(rowAt(5));
+  await Promise.all([first, ...others]);
+  expect(feed.row.through).toBe(5);
+  expect(reader.rows).toHaveLength(2);
+});
+
+test('many who are at the same place cause one question, and get one answer', async () => {
+  const reader = new SlowReader();
+  const feed = new Feed(rowAt(4), reader);
+  const asked = [feed.after(0), feed.after(0), feed.after(0)];
+  expect(reader.pages).toHaveLength(1);
+  reader.pages[0]?.resolve(recordsAfter(0, 4));
+  await settled();
+  reader.rows[0]?.resolve(rowAt(4));
+  const [one, ...others] = await Promise.all(asked);
+  expect(one).toMatchObject({ after: 0, through: 4 });
+  for (const other of others) expect(other).toBe(one);
+});
+
+test('what came last and was taken out leaves nobody behind, nor does it skip what came meanwhile', async () => {
+  const reader = new SlowReader();
+  const feed = new Feed(rowAt(4), reader);
+  const asked = feed.after(2);
+  feed.push(rowAt(6), recordsAfter(4, 2));
+  reader.pages[0]?.resolve([]);
+  await settled();
+  reader.rows[0]?.resolve(rowAt(6));
+  expect(await asked).toEqual({ after: 2, through: 4, records: [] });
+});
+
+function follow(reader: LogReader) {
+  const feeds = new Feeds(reader);
+  let isClosed = false;
+  const source = {
+    join: (wake: () => void) => feeds.join(rowAt(3), wake),
+    leave: (feed: Feed, wake: () => void) => feeds.leave(feed, wake),
+    isClosed: () => isClosed,
+    clock: new TestClock(),
+  };
+  const close = () => {
+    isClosed = true;
+  };
+  return { batches: new FeedIterator({}, source), feeds, close };
+}
+
+test('who leaves while the store is asked is let go at once, and its feed is given back', async () => {
+  const reader = new SlowReader();
+  const { batches, feeds } = follow(reader);
+  const joining = batches.next();
+  await batches.return();
+  expect(await joining).toEqual({ done: true, value: undefined });
+  reader.rows[0]?.resolve(rowAt(3));
+  await settled();
+  // One that nobody follows hears of nothing.
+  feeds.push(rowAt(4), recordsAfter(3, 1));
+  expect(feeds.bytes).toBe(0);
+});
+
+test('a store that is closed while it is asked is an end, any other failure is told', async () => {
+  for (const isClosing of [true, false]) {
+    const reader = new SlowReader();
+    const { batches, close } = follow(reader);
+    const next = batches.next();
+    reader.rows[0]?.resolve(rowAt(3));
+    await settled();
+    if (isClosing) close();
+    reader.pages[0]?.reject(new RangeError('no answer'));
+    if (isClosing) expect(await next).toEqual({ done: true, value: undefined });
+    else await expect(next).rejects.toThrow('no answer');
+    expect(await batches.next()).toEqual({ done: true, value: undefined });
+  }
+});

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClientBase, Pool } from 'pg';
+import { LogError } from '../contract/log-error.ts';
+import type { Ask } from './ask.ts';
+import { type Connection, clientConfig, connect } from './connect.ts';
+import { migrate } from './migrate.ts';
+import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
+import type { Target } from './target.ts';
+
+export interface DatabaseOptions {
+  readonly target: Target;
+  /** Each brings the tables of the version before to the next one. */
+  readonly migrations: readonly string[];
+  /** How long a server that is gone is waited for. */
+  readonly retryMs: number;
+  /** For reading; one more writes, and one listens. */
+  readonly maxReaders: number;
+}
+
+const pausesMs = { first: 20, longest: 1000 };
+
+/** The way to Postgres: connections for reading, and what makes up for a server that is gone for a while. */
+export class Database {
+  readonly target: Target;
+  readonly #options: DatabaseOptions;
+  readonly #pool: Pool;
+  readonly #closed = new AbortController();
+  #ready: Promise<void> | undefined;
+  /** Who was never there is not waited for: the url may be wrong. */
+  #hasAnswered = false;
+  /** How much is asked and not answered. */
+  #asked = 0;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.target = options.target;
+    const max = options.maxReaders;
+    this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
+    // One that breaks while nobody uses it is taken out; the next question takes another.
+    this.#pool.on('error', () => {});
+  }
+
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  /** Resolves when the tables are there. */
+  ready(): Promise<void> {
+    this.#ready ??= this.#setUp().catch((error: unknown) => {
+      // Whoever comes next tries again.
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  /**
+   * Asks in a connection of the pool, and again where that was lost. Only for what changes nothing. What
+   * is asked often has a name, by which the server keeps what it made of it.
+   */
+  read<Row>(text: string, values: readonly unknown[], name?: string): Promise<readonly Row[]> {
+    const named = name === undefined ? {} : { name };
+    return this.retrying(async () => {
+      await this.ready();
+      const { rows } = await this.#pool.query({ text, values: [...values], ...named });
+      return rows as readonly Row[];
+    });
+  }
+
+  /**
+   * A short transaction in a connection of the pool. It is done again where the connection was lost,
+   * unless that was at the commit: then nobody knows, and that is what is told.
+   */
+  transact<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    return this.retrying(async () => {
+      await this.ready();
+      const client = await this.#pool.connect();
+      const ask: Ask = async (sql, values) => (await client.query(sql, [...values])).rows;
+      try {
+        await client.query('BEGIN');
+        const value = await work(ask);
+        await this.#commit(client);
+        client.release();
+        return value;
+      } catch (error) {
+        // Where it cannot even be rolled back, it is of no more use.
+        const isLeft = await client.query('ROLLBACK').then(
+          () => false,
+          () => true,
+        );
+        client.release(isLeft);
+        throw error;
+      }
+    });
+  }
+
+  async #commit(client: ClientBase): Promise<void> {
+    try {
+      await client.query('COMMIT');
+    } catch (error) {
+      throw isConnectionLoss(error) ? unknownOutcome(error, this.target) : error;
+    }
+  }
+
+  /** A connection of one's own, to be ended by whoever asked for it. */
+  async connect(config: { readonly pipeline?: boolean } = {}): Promise<Connection> {
+    await this.ready();
+    return connect(this.target, config);
+  }
+
+  get isQuiet(): boolean {
+    return this.#asked === 0;
+  }
+
+  /** Does it until it is done, for a while, where nothing but the way there fails. */
+  async retrying<T>(work: () => Promise<T>): Promise<T> {
+    this.#asked++;
+    try {
+      return await this.#retry(work);
+    } finally {
+      this.#asked--;
+    }
+  }
+
+  async #retry<T>(work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#options.retryMs;
+    for (let pauseMs = pausesMs.first; ; pauseMs = Math.min(2 * pauseMs, pausesMs.longest)) {
+      if (this.isClosed) throw closedDatabase(this.target);
+      try {
+        return await work();
+      } catch (error) {
+        const isTooLate = performance.now() + pauseMs > deadline;
+        if (this.isClosed) throw closedDatabase(this.target, error);
+        if (!isConnectionLoss(error) || !this.#hasAnswered || isTooLate)
+          throw storageError(error, this.target);
+      }
+      await this.pause(pauseMs);
+    }
+  }
+
+  /** Ends early when it is closed. */
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#closed.signal }).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.#closed.abort();
+    await this.#pool.end();
+  }
+
+  async #setUp(): Promise<void> {
+    const client = await connect(this.target);
+    try {
+      this.#hasAnswered = true;
+      await migrate(client, this.target, this.#options.migrations);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+function closedDatabase({ what }: Target, cause?: unknown): LogError {
+  const message = `Cannot use ${what} that was closed. Open it again`;
+  return new LogError('closed', message, {}, cause === undefined ? undefined : { cause });
+}

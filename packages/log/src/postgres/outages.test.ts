@@ -1,0 +1,142 @@
+import { sessionId } from '@millrace/core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Log } from '../contract/log.ts';
+import { remark, remarks } from '../suite/drafts.ts';
+import { offsets } from '../suite/fold-log.ts';
+import { Follower } from '../suite/follower.ts';
+import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
+import {
+  describeOnPostgres,
+  hasPostgres,
+  startPostgres,
+  type TestPostgres,
+} from '../testing/start-postgres.ts';
+import { type PostgresLogOptions, postgresLog } from './postgres-log.ts';
+
+const describe = describeOnPostgres();
+const session = sessionId('s');
+
+let server: TestPostgres;
+let proxy: CuttingProxy;
+beforeAll(async () => {
+  if (!hasPostgres) return;
+  server = await startPostgres();
+  proxy = await cuttingProxy(server.port);
+}, 120_000);
+afterAll(async () => {
+  await proxy?.close();
+  await server?.remove();
+});
+
+let count = 0;
+const newSchema = () => `outage_${count++}`;
+
+function throughProxy(schema: string, options: Partial<PostgresLogOptions> = {}): Log {
+  const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+  return postgresLog({ url, schema, commitIntervalMs: 0, ...options });
+}
+
+describe('a way to Postgres that breaks', () => {
+  test.each([
+    ['before the commit arrives', 'before'],
+    ['after the commit, before its answer', 'after'],
+  ] as const)('%s leaves each append stored once, and the driver drives on', async (_, when) => {
+    const schema = newSchema();
+    const log = throughProxy(schema);
+    const driver = await log.open(session);
+    await driver.append([remark('first')]);
+    const cuts = proxy.cuts;
+    proxy.cutAt('COMMIT', when);
+    expect(await driver.append(remarks(3))).toMatchObject({ after: 1, through: 4 });
+    expect(proxy.cuts).toBe(cuts + 1);
+    expect(await driver.append([remark('last')])).toMatchObject({ after: 4, through: 5 });
+    expect(await offsets(log, session)).toEqual([1, 2, 3, 4, 5]);
+    await log.close();
+  });
+
+  test('in the middle of a transaction leaves each append stored once', async () => {
+    const log = throughProxy(newSchema());
+    const driver = await log.open(session);
+    proxy.cutAt('put_sessions', 'after');
+    expect(await driver.append(remarks(2))).toMatchObject({ after: 0, through: 2 });
+    proxy.cutAt('pg_advisory_xact_lock', 'after');
+    expect(await driver.append(remarks(2))).toMatchObject({ after: 2, through: 4 });
+    expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
+    await log.close();
+  });
+
+  test('for readers is found again by them', async () => {
+    const log = throughProxy(newSchema());
+    const driver = await log.open(session);
+    await driver.append(remarks(2));
+    proxy.cutAt('LEFT JOIN LATERAL', 'after');
+    expect((await log.read(session)).through).toBe(2);
+    await log.close();
+  });
+
+  test('for longer than is waited for loses the driver, which says that nobody knows', async () => {
+    const schema = newSchema();
+    const log = throughProxy(schema, { retryMs: 100 });
+    const driver = await log.open(session);
+    proxy.breakForGood();
+    proxy.cutAt('COMMIT', 'after');
+    await expect(driver.append([remark('maybe')])).rejects.toMatchObject({
+      code: 'storage',
+      message: expect.stringContaining('Look at what is there before you write it again'),
+    });
+    expect(await driver.lost).toMatchObject({ code: 'storage' });
+    await expect(driver.append([remark('later')])).rejects.toMatchObject({ code: 'storage' });
+    proxy.mend();
+    // Whoever comes next sees what became of it, and the lease that could not be given back is free here.
+    const next = await log.open(session);
+    expect(await next.append([remark('on')])).toMatchObject({ after: 0, through: 2 });
+    await log.close();
+  });
+});
+
+describe('a Postgres that is started again', () => {
+  test.each([
+    ['stopped', 'stop'],
+    ['cut off from its power', 'crash'],
+  ] as const)(
+    'after it was %s has all that was told, and drivers and followers go on',
+    async (_, how) => {
+      const schema = newSchema();
+      const options = { url: server.url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
+      const [log, elsewhere] = [postgresLog(options), postgresLog(options)];
+      const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
+      await driver.append(remarks(3));
+      const follower = await new Follower(elsewhere, session).reach(3);
+      const waiting = follower.ask();
+      await server[how]();
+      const append = driver.append(remarks(2));
+      await server.start();
+      expect(await append).toMatchObject({ after: 3, through: 5 });
+      await waiting;
+      await follower.reach(5);
+      for (let through = 6; through < 10; through++) {
+        expect(await driver.append(remarks(1))).toMatchObject({ through });
+        await follower.reach(through);
+      }
+      expect(await offsets(elsewhere, session)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      await follower.leave();
+      await Promise.all([log.close(), elsewhere.close()]);
+    },
+  );
+});
+
+describe('an error', () => {
+  test('says what to do, and not with which password it was tried', async () => {
+    const log = postgresLog({ url: 'postgres://me:very-secret@127.0.0.1:1/db' });
+    const error = await log.info(session).catch((reason: unknown) => reason as Error);
+    expect(error).toMatchObject({ code: 'storage' });
+    const { message, stack, cause } = error as Error;
+    expect(message).toContain('127.0.0.1:1/db');
+    expect(message).toContain('start Postgres');
+    expect(`${message}${stack}${cause}${JSON.stringify(error)}`).not.toContain('very-secret');
+    await expect(log.open(session)).rejects.toMatchObject({ code: 'storage' });
+    await log.close();
+    expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
+    expect(() => postgresLog({ url: server.url, schema: 'a; DROP' })).toThrow(/schema/);
+  });
+});

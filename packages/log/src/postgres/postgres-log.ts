@@ -1,0 +1,97 @@
+import type { Bus } from '../contract/bus.ts';
+import type { Log } from '../contract/log.ts';
+import { Feeds } from '../follow/feeds.ts';
+import { type Clock, systemClock } from '../local/clock.ts';
+import { Store } from '../local/store.ts';
+import { StoreLog } from '../local/store-log.ts';
+import type { OnPoint } from '../shelf/commit-point.ts';
+import { dropForgottenBlobs } from './forgotten-blobs.ts';
+import { holderProcess, isHolderAlive } from './holder-process.ts';
+import { Listener } from './listener.ts';
+import { LogDatabase } from './log-database.ts';
+import { PostgresCommits } from './postgres-commits.ts';
+import { PostgresReader } from './postgres-reader.ts';
+import { targetOf } from './target.ts';
+import { Writer } from './writer.ts';
+
+export interface PostgresLogOptions {
+  /** Like `postgres://user:password@host:5432/database`. Its password is never shown. */
+  readonly url: string;
+  /** Where the tables are, and made if they are not. `millrace` unless told. */
+  readonly schema?: string | undefined;
+  readonly clock?: Clock | undefined;
+  /** At most one transaction in this time for all sessions of the process, the first at once: 20. */
+  readonly commitIntervalMs?: number | undefined;
+  /** Carries copies of what is committed to the followers in other processes. It is not closed here. */
+  readonly bus?: Bus | undefined;
+  /** How long a server that was there and is gone is waited for, before an error is told: 15,000. */
+  readonly retryMs?: number | undefined;
+  /** Connections for reading; one more writes, and one listens while somebody follows: 4. */
+  readonly maxReaders?: number | undefined;
+  /** How often followers look at the store though nobody told of anything: 1,000. */
+  readonly pollIntervalMs?: number | undefined;
+  /** For tests, which end their process at such a moment. */
+  readonly onPoint?: OnPoint | undefined;
+}
+
+export interface PostgresLog extends Log {
+  /** Transactions so far, for those who measure. */
+  readonly transactions: number;
+  /** Resolves when the server answers and has the tables; it would be asked at the first use anyway. */
+  ready(): Promise<void>;
+  /**
+   * Deletes blobs that were stored a day ago and that no record ever named, and gives their number. To be
+   * called now and then, by one process or by several; the rest of the upkeep is Postgres' own.
+   */
+  vacuum(): Promise<number>;
+}
+
+/** Whoever stored a blob so long ago and named it nowhere is gone. */
+const forgottenMs = 24 * 3_600_000;
+
+/** A log in Postgres, for any number of processes on any number of machines. */
+export function postgresLog(options: PostgresLogOptions): PostgresLog {
+  return new ServerLog(options);
+}
+
+/** What `postgresLog` makes. */
+export class ServerLog extends StoreLog implements PostgresLog {
+  readonly #database: LogDatabase;
+  readonly #commits: PostgresCommits;
+  readonly #clock: Clock;
+
+  constructor(options: PostgresLogOptions) {
+    const { clock = systemClock, commitIntervalMs: intervalMs = 20, onPoint, bus } = options;
+    const { retryMs = 15_000, maxReaders = 4, pollIntervalMs = 1000 } = options;
+    const target = targetOf('a log', options.url, options.schema ?? 'millrace');
+    const database = new LogDatabase({ target, retryMs, maxReaders });
+    const writer = new Writer(database, onPoint);
+    const commits = new PostgresCommits({ writer, clock, intervalMs, onPoint });
+    const listener = new Listener(database, writer.id, pollIntervalMs);
+    const reader = new PostgresReader(database, listener);
+    super(new Store(reader, commits, new Feeds(reader, bus), clock), {
+      process: holderProcess,
+      isAlive: isHolderAlive,
+    });
+    this.#database = database;
+    this.#commits = commits;
+    this.#clock = clock;
+  }
+
+  async vacuum(): Promise<number> {
+    this.#commits.assertOpen();
+    return dropForgottenBlobs(this.#database, this.#clock.now() - forgottenMs);
+  }
+
+  /** Resolves when nothing is asked of the server that it has not answered: for tests with a clock of their own. */
+  async quiet(): Promise<void> {
+    do {
+      await this.#commits.flush();
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (!this.#database.isQuiet || !this.#commits.isQuiet);
+  }
+
+  ready(): Promise<void> {
+    return this.#database.retrying(() => this.#database.ready());
+  }
+}

@@ -1,0 +1,153 @@
+import { hash as digest } from 'node:crypto';
+import type { LogRecord, SessionId } from '@millrace/core';
+import { LogError } from '../contract/log-error.ts';
+import type { LogReader, Page } from '../follow/log-reader.ts';
+import type { SessionRow } from '../shelf/rows.ts';
+import type { RowFilter } from '../shelf/shelf.ts';
+import { type Chunk, ChunkReader } from './chunks.ts';
+import type { Listener } from './listener.ts';
+import type { LogDatabase } from './log-database.ts';
+import { type SessionFields, sessionOf } from './session-columns.ts';
+import { SessionLoader } from './session-loader.ts';
+
+/** Rows that are asked for at once: of records, and of sessions. */
+const chunksAtOnce = 500;
+const sessionsAtOnce = 1000;
+/** A rewrite in the middle of a page is rare; many in a row are not to be expected. */
+const triesAtMost = 20;
+
+interface PageRow extends Omit<Chunk, 'last'>, SessionFields {
+  /** Null where there is none after the offset. */
+  readonly last: number | null;
+}
+
+/** The reading half of a log in Postgres. */
+export class PostgresReader implements LogReader {
+  readonly #database: LogDatabase;
+  readonly #listener: Listener;
+  readonly #loader: SessionLoader;
+
+  constructor(database: LogDatabase, listener: Listener) {
+    this.#database = database;
+    this.#listener = listener;
+    this.#loader = new SessionLoader(async (sessions) => {
+      const { sessionsById } = database.statements;
+      const name = 'millrace sessions';
+      const found = await database.read<SessionFields>(sessionsById, [sessions], name);
+      return new Map(found.map((fields) => [fields.id as SessionId, sessionOf(fields)]));
+    });
+  }
+
+  session(session: SessionId): Promise<SessionRow | undefined> {
+    return this.#loader.get(session);
+  }
+
+  async sessions(filter: RowFilter): Promise<readonly SessionRow[]> {
+    const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
+    const { list, listWithWork } = this.#database.statements;
+    const found: SessionRow[] = [];
+    // No id has a character that Postgres has not: what comes after that one comes after what is before it.
+    let after = (filter.after ?? '').split('\u0000')[0] ?? '';
+    while (found.length < limit) {
+      const count = Math.min(sessionsAtOnce, limit - found.length);
+      const sql = hasWork ? listWithWork : list;
+      const page = await this.#database.read<SessionFields>(sql, [after, isClosed, count]);
+      for (const fields of page) found.push(sessionOf(fields));
+      if (page.length < count) break;
+      after = page.at(-1)?.id ?? after;
+    }
+    return found;
+  }
+
+  async records(
+    session: SessionId,
+    after: number,
+    maxBytes: number,
+  ): Promise<readonly LogRecord[]> {
+    return (await this.page(session, after, maxBytes)).records;
+  }
+
+  async page(session: SessionId, after: number, maxBytes: number): Promise<Page> {
+    for (let tries = 0; tries < triesAtMost; tries++) {
+      const page = await this.#page(session, after, maxBytes);
+      if (page !== undefined) return page;
+    }
+    const message = `Cannot read session ${session} after offset ${after}: it is rewritten all the time. Try again`;
+    throw new LogError('storage', message, { session, offset: after });
+  }
+
+  /** Undefined where it was rewritten or made anew between two questions. */
+  async #page(session: SessionId, after: number, maxBytes: number): Promise<Page | undefined> {
+    const reader = new ChunkReader(session, after);
+    let version: string | undefined;
+    for (;;) {
+      const rows = await this.#rows(session, reader.end);
+      const [first] = rows;
+      const row = first && sessionOf(first);
+      if (row === undefined) return { row, records: reader.records };
+      const now = `${row.made} ${row.rewrites}`;
+      version ??= now;
+      if (version !== now) return undefined;
+      const isEnough = addChunks(reader, rows, maxBytes);
+      if (isEnough) return { row, records: reader.records };
+      if (rows.length < chunksAtOnce) {
+        if (reader.end < row.through) throw reader.missing();
+        return { row, records: reader.records };
+      }
+    }
+  }
+
+  #rows(session: SessionId, after: number): Promise<readonly PageRow[]> {
+    const values = [session, after, chunksAtOnce];
+    return this.#database.read<PageRow>(this.#database.statements.page, values, 'millrace page');
+  }
+
+  async blob(hash: string): Promise<Uint8Array | undefined> {
+    if (!isHash(hash)) return undefined;
+    const { blob } = this.#database.statements;
+    const [row] = await this.#database.read<{ bytes: Uint8Array }>(blob, [hash]);
+    if (row === undefined) return undefined;
+    if (digest('sha256', row.bytes) === hash) return new Uint8Array(row.bytes);
+    const message = `Cannot read blob ${hash}: it was changed. Restore a backup`;
+    throw new LogError('corrupt', message, { hash });
+  }
+
+  async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
+    if (!isHash(hash)) return undefined;
+    const { blobSlice } = this.#database.statements;
+    // Postgres counts from 1, in numbers of four bytes.
+    const [from, most] = [
+      Math.min(start, maxInt - 1) + 1,
+      Math.max(0, Math.min(end, maxInt) - start),
+    ];
+    const length = Math.min(most, maxInt - from);
+    const [row] = await this.#database.read<{ bytes: Uint8Array }>(blobSlice, [hash, from, length]);
+    return row && new Uint8Array(row.bytes);
+  }
+
+  watch(listener: (sessions?: readonly SessionId[]) => void): () => void {
+    return this.#listener.watch(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#listener.close();
+    await this.#database.close();
+  }
+}
+
+/** True where that is as much as was asked for. */
+function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: number): boolean {
+  for (const { first, last, body } of rows) {
+    if (last === null) continue;
+    reader.add({ first, last, body });
+    // What is left of a row may be holes only: then there is nothing to give yet.
+    if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
+  }
+  return false;
+}
+
+const maxInt = 2 ** 31 - 1;
+
+function isHash(hash: string): boolean {
+  return /^[0-9a-f]{64}$/.test(hash);
+}

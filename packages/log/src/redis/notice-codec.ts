@@ -1,0 +1,74 @@
+import {
+  decodeBatch,
+  encodeRecord,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type SessionId,
+} from '@millrace/core';
+import type { BusNotice } from '../contract/bus.ts';
+
+/** As an entry's fields; without its records where they are larger than the bound. */
+export function encodeNotice(notice: BusNotice, maxBytes: number): readonly string[] {
+  const { records, through, session, ...rest } = notice;
+  const lines = linesOf(notice, maxBytes);
+  const after = through - lines.length;
+  const batch = `{"after":${after},"through":${through},"records":[${lines.join(',')}]}`;
+  return ['head', JSON.stringify({ session, ...rest }), 'batch', batch];
+}
+
+function linesOf({ records }: BusNotice, maxBytes: number): readonly string[] {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const line = encodeRecord(record);
+    bytes += Buffer.byteLength(line);
+    if (bytes > maxBytes) return [];
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** What Redis had may be anything: undefined where it is not a notice of this session. */
+export function decodeNotice(
+  session: SessionId,
+  fields: readonly unknown[],
+): BusNotice | undefined {
+  const [headField, headText, batchField, batchText] = fields;
+  if (headField !== 'head' || batchField !== 'batch') return undefined;
+  if (typeof headText !== 'string' || typeof batchText !== 'string') return undefined;
+  const head = decodeHead(headText);
+  if (head === undefined || head.session !== session) return undefined;
+  try {
+    const { after, through, records } = decodeBatch(batchText);
+    const isDense = records.every(({ offset }, index) => offset === after + 1 + index);
+    if (!isDense || after + records.length !== through) return undefined;
+    return { ...head, session, through, records };
+  } catch {
+    return undefined;
+  }
+}
+
+type Head = Omit<BusNotice, 'through' | 'records' | 'session'> & { readonly session: string };
+
+function decodeHead(text: string): Head | undefined {
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { session, made, rewrites, changedAt, isClosed, openWork, queuedCommands } = parsed.value;
+  if (typeof session !== 'string' || typeof isClosed !== 'boolean') return undefined;
+  if (!isCount(made) || !isCount(rewrites) || !isCount(queuedCommands)) return undefined;
+  if (typeof changedAt !== 'number' || !isTexts(openWork)) return undefined;
+  return { session, made, rewrites, changedAt, isClosed, openWork, queuedCommands };
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: JsonValue | undefined): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isTexts(value: JsonValue | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}

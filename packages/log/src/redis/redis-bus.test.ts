@@ -1,0 +1,351 @@
+import { type LogRecord, recordVersion, type SessionId, sessionId } from '@millrace/core';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { BusListener, BusNotice } from '../contract/bus.ts';
+import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
+import type { BusDiagnostic } from './bus-diagnostic.ts';
+import { type RedisBus, type RedisBusOptions, redisBus } from './redis-bus.ts';
+
+/** A server that is stopped is found out within this. */
+const timeoutMs = 300;
+let redis: TestRedis;
+let admin: Redis;
+const buses: RedisBus[] = [];
+
+function open(options: RedisBusOptions = {}): RedisBus {
+  const bus = redisBus({ url: redis.url, timeoutMs, ...options });
+  buses.push(bus);
+  return bus;
+}
+
+/** Two that hear each other. */
+async function pair(options: RedisBusOptions = {}): Promise<readonly [RedisBus, RedisBus]> {
+  const both = [open(options), open(options)] as const;
+  await Promise.all(both.map((bus) => bus.connected(10_000)));
+  return both;
+}
+
+const text = (offset: number, chunk = 'x'): LogRecord =>
+  ({
+    v: recordVersion,
+    offset,
+    time: 5,
+    turn: 1,
+    attempt: 1,
+    producer: 'driver',
+    delta: { type: 'append_text', partId: '1.1.a', at: 0, chunk },
+  }) as unknown as LogRecord;
+
+function noticeOf(session: SessionId, through: number, records: readonly LogRecord[]): BusNotice {
+  const head = { made: 7, rewrites: 0, changedAt: 9, isClosed: false };
+  return { session, ...head, through, openWork: ['run'], queuedCommands: 1, records };
+}
+
+/** Writes down what it is told; `until` waits for it. */
+class Ear implements BusListener {
+  readonly notices: BusNotice[] = [];
+  missedTimes = 0;
+  #checks = new Set<() => void>();
+
+  notice(notice: BusNotice): void {
+    this.notices.push(notice);
+    for (const check of this.#checks) check();
+  }
+
+  missed(): void {
+    this.missedTimes++;
+    for (const check of this.#checks) check();
+  }
+
+  until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const check = () => {
+        if (!isSo()) return;
+        this.#checks.delete(check);
+        resolve();
+      };
+      this.#checks.add(check);
+      check();
+    });
+  }
+
+  missedSince(times: number): Promise<void> {
+    return this.until(() => this.missedTimes > times);
+  }
+
+  hears(through: number): Promise<void> {
+    return this.until(() => this.notices.some((notice) => notice.through === through));
+  }
+}
+
+/** Whatever was missed, from some moment on all is heard again. */
+async function goesOn(bus: RedisBus, ear: Ear, session: SessionId): Promise<void> {
+  let through = 5000;
+  for (;;) {
+    const missed = ear.missedTimes;
+    bus.publish(noticeOf(session, ++through, []));
+    const isHeard = () => ear.notices.some((notice) => notice.through > 5000);
+    await ear.until(() => isHeard() || ear.missedTimes > missed);
+    if (isHeard()) return;
+  }
+}
+
+let names = 0;
+const newSession = () => sessionId(`session ${names++}`);
+
+async function listen(bus: RedisBus, session: SessionId): Promise<Ear> {
+  const ear = new Ear();
+  bus.subscribe(session, ear);
+  await ear.missedSince(0);
+  return ear;
+}
+
+beforeAll(async () => {
+  redis = await startRedis();
+  admin = new Redis(redis.port, '127.0.0.1');
+  admin.on('error', () => {});
+});
+
+afterEach(async () => {
+  await Promise.all(buses.splice(0).map((bus) => bus.close()));
+});
+
+afterAll(async () => {
+  admin?.disconnect();
+  await redis?.stop();
+});
+
+describeWithRedis()('the Redis bus', () => {
+  test('carries what was published to another, as it was, and not to itself', async () => {
+    const [a, b] = await pair();
+    const session = newSession();
+    const [mine, other] = [await listen(a, session), await listen(b, session)];
+    const first = noticeOf(session, 2, [text(1), text(2, '\ud83d\ude00 "')]);
+    const second = noticeOf(session, 3, []);
+    a.publish(first);
+    a.publish(second);
+    await other.hears(3);
+    expect(other.notices).toEqual([first, second]);
+    b.publish(noticeOf(session, 4, []));
+    await mine.hears(4);
+    expect(mine.notices).toHaveLength(1);
+  });
+
+  test('has one connection for readers and one for writers, whoever follows what', async () => {
+    const [bus, other] = await pair();
+    const sessions = Array.from({ length: 40 }, newSession);
+    const ears = await Promise.all(sessions.map((session) => listen(bus, session)));
+    const late = newSession();
+    const lateEar = await listen(bus, late);
+    for (const session of [...sessions, late]) other.publish(noticeOf(session, 1, [text(1)]));
+    await Promise.all([...ears, lateEar].map((ear) => ear.hears(1)));
+    const clients = String(await admin.client('LIST'))
+      .trim()
+      .split('\n');
+    expect(clients).toHaveLength(2 * 2 + 1);
+  });
+
+  test('tells nobody who left', async () => {
+    const [a, b] = await pair();
+    const [left, kept] = [newSession(), newSession()];
+    const ear = new Ear();
+    const leave = b.subscribe(left, ear);
+    await ear.missedSince(0);
+    leave();
+    const other = await listen(b, kept);
+    a.publish(noticeOf(left, 1, []));
+    a.publish(noticeOf(kept, 1, []));
+    await other.hears(1);
+    expect(ear.notices).toEqual([]);
+  });
+
+  test('keeps streams short and lets them expire, and large records out of them', async () => {
+    const prefix = 'short:';
+    const [a, b] = await pair({ prefix, maxLength: 100, maxBytes: 1000, expiresMs: 90_000 });
+    const session = newSession();
+    const ear = await listen(b, session);
+    for (let through = 1; through <= 1000; through++)
+      a.publish(noticeOf(session, through, [text(through)]));
+    await ear.hears(1000);
+    const key = `${prefix}log:${session}`;
+    // Redis trims by whole nodes, of a hundred each.
+    expect(await admin.xlen(key)).toBeLessThanOrEqual(200);
+    expect(await admin.pttl(key)).toBeGreaterThan(0);
+    expect(await admin.pttl(key)).toBeLessThanOrEqual(90_000);
+    a.publish(noticeOf(session, 1001, [text(1001, 'y'.repeat(2000))]));
+    await ear.hears(1001);
+    expect(ear.notices.at(-1)?.records).toEqual([]);
+  });
+
+  test('a session that is gone leaves no content, and its followers look', async () => {
+    const [a, b] = await pair({ prefix: 'gone:' });
+    const session = newSession();
+    const ear = await listen(b, session);
+    a.publish(noticeOf(session, 1, [text(1, 'a secret')]));
+    await ear.hears(1);
+    const missed = ear.missedTimes;
+    a.forget(session);
+    await ear.missedSince(missed);
+    expect(JSON.stringify(await admin.xrange(`gone:log:${session}`, '-', '+'))).not.toContain(
+      'secret',
+    );
+    expect(await admin.pttl(`gone:log:${session}`)).toBeLessThanOrEqual(5_000);
+  });
+
+  test('what is in Redis and no notice of ours is told, and sends readers to the store', async () => {
+    const told: BusDiagnostic[] = [];
+    const bus = open({ onDiagnostic: (diagnostic) => told.push(diagnostic) });
+    const session = newSession();
+    const key = `millrace:log:${session}`;
+    const ear = await listen(bus, session);
+    const head = JSON.stringify({ ...noticeOf(session, 1, []), records: undefined });
+    const wrong = [
+      ['what', 'ever'],
+      ['from', 'x', 'head', '{', 'batch', '{}'],
+      ['from', 'x', 'head', head, 'batch', '{"after":0,"through":1,"records":[]}'],
+      ['from', 'x', 'head', head, 'batch', '{"after":0,"through":1,"records":[{"v":1}]}'],
+      [
+        'from',
+        'x',
+        'head',
+        head.replace(session, 'other'),
+        'batch',
+        '{"after":1,"through":1,"records":[]}',
+      ],
+      [
+        'from',
+        'x',
+        'head',
+        head.replace('"made":7', '"made":-7'),
+        'batch',
+        '{"after":1,"through":1,"records":[]}',
+      ],
+    ];
+    for (const fields of wrong) {
+      const missed = ear.missedTimes;
+      await admin.xadd(key, '*', ...fields);
+      await ear.missedSince(missed);
+    }
+    await admin.xadd(
+      key,
+      '*',
+      'from',
+      'x',
+      'head',
+      head,
+      'batch',
+      '{"after":1,"through":1,"records":[]}',
+    );
+    await ear.hears(1);
+    expect(ear.notices).toHaveLength(1);
+    expect(told.map(({ code }) => code)).toContain('unreadable');
+  });
+
+  test('FLUSHALL: readers are sent to the store, and hear what comes next', async () => {
+    const [a, b] = await pair();
+    const session = newSession();
+    const ear = await listen(b, session);
+    a.publish(noticeOf(session, 1, [text(1)]));
+    await ear.hears(1);
+    const missed = ear.missedTimes;
+    await admin.flushall();
+    await ear.missedSince(missed);
+    a.publish(noticeOf(session, 2, [text(2)]));
+    await ear.hears(2);
+  });
+
+  test('CLIENT KILL: readers are sent to the store, and hear what comes next', async () => {
+    const [a, b] = await pair();
+    const session = newSession();
+    const ear = await listen(b, session);
+    const missed = ear.missedTimes;
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await ear.missedSince(missed);
+    await goesOn(a, ear, session);
+  });
+
+  test('what could not be sent is told when it can be, without its records, to readers who missed nothing', async () => {
+    await admin.acl('SETUSER', 'writer', 'on', '>pass', '~*', '+@all');
+    const a = open({ connection: { username: 'writer', password: 'pass' } });
+    const b = open();
+    const session = newSession();
+    const ear = await listen(b, session);
+    await a.connected(10_000);
+    await admin.acl('SETUSER', 'writer', 'off');
+    await admin.call('CLIENT', 'KILL', 'USER', 'writer');
+    a.publish(noticeOf(session, 1, [text(1)]));
+    a.publish(noticeOf(session, 2, [text(2)]));
+    const missed = ear.missedTimes;
+    await admin.acl('SETUSER', 'writer', 'on');
+    await ear.hears(2);
+    expect(ear.notices).toEqual([noticeOf(session, 2, [])]);
+    expect(ear.missedTimes).toBe(missed);
+  });
+
+  test('a Redis that is stopped: nothing hangs or grows, readers go to the store, and it goes on', async () => {
+    const told: BusDiagnostic[] = [];
+    const [a, b] = await pair({
+      maxPendingBytes: 200_000,
+      onDiagnostic: (diagnostic) => told.push(diagnostic),
+    });
+    const session = newSession();
+    const ear = await listen(b, session);
+    redis.kill('SIGSTOP');
+    for (let through = 1; through <= 1000; through++)
+      a.publish(noticeOf(session, through, [text(through, 'z'.repeat(1000))]));
+    expect(a.pendingBytes).toBeLessThan(210_000);
+    const missed = ear.missedTimes;
+    await ear.missedSince(missed + 2);
+    const third = open();
+    await third.close();
+    redis.kill('SIGCONT');
+    await goesOn(a, ear, session);
+    expect(told.map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['dropped', 'unreachable']),
+    );
+  });
+
+  test('closes while Redis is stopped', async () => {
+    const [a, b] = await pair();
+    const session = newSession();
+    await listen(b, session);
+    redis.kill('SIGSTOP');
+    a.publish(noticeOf(session, 1, [text(1)]));
+    await Promise.all([a.close(), b.close()]);
+    redis.kill('SIGCONT');
+  });
+
+  test('a Redis that comes back empty: readers go to the store meanwhile, and hear what comes next', async () => {
+    const [a, b] = await pair();
+    const session = newSession();
+    const ear = await listen(b, session);
+    await redis.crash();
+    const missed = ear.missedTimes;
+    a.publish(noticeOf(session, 1, [text(1)]));
+    await ear.missedSince(missed + 1);
+    const late = newSession();
+    const lateEar = new Ear();
+    b.subscribe(late, lateEar);
+    await lateEar.missedSince(0);
+    await redis.start();
+    await Promise.all([goesOn(a, ear, session), goesOn(a, lateEar, late)]);
+  });
+
+  test('a server that is not there, or wants a password, is named without any', async () => {
+    const guarded = await startRedis(['--requirepass', 'hunter2']);
+    const wrong = guarded.url.replace('redis://', 'redis://:hunter3@');
+    const right = guarded.url.replace('redis://', 'redis://:hunter2@');
+    await open({ url: right }).connected(10_000);
+    const error = await open({ url: wrong })
+      .connected(2_000)
+      .then(String, (why) => why);
+    expect(error).toMatchObject({ code: 'storage', message: expect.stringContaining('WRONGPASS') });
+    expect(`${error.stack} ${JSON.stringify(error)} ${error.cause}`).not.toContain('hunter');
+    expect(error.message).toContain(`127.0.0.1:${guarded.port}`);
+    await guarded.stop();
+    const gone = open({ url: right }).connected(1_000);
+    await expect(gone).rejects.toThrow('ECONNREFUSED');
+    expect(() => redisBus({ url: 'http://:hunter2@x' })).toThrow(/^(?!.*hunter2)/);
+    expect(() => redisBus({ url: 'redis://:hunter2@:x:' })).toThrow(/^(?!.*hunter2)/);
+  });
+});

@@ -1,0 +1,172 @@
+import type { SessionId } from '@millrace/core';
+import type { Redis } from 'ioredis';
+import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
+import { LogError } from '../contract/log-error.ts';
+import { type BusDiagnostic, type OnBusDiagnostic, reasonOf } from './bus-diagnostic.ts';
+import { type BusKeys, busKeys } from './bus-keys.ts';
+import { type BusLimits, defaultBusLimits } from './bus-limits.ts';
+import { Connection } from './connection.ts';
+import { Listeners } from './listeners.ts';
+import { type RedisConnection, redisTarget } from './redis-target.ts';
+import { StreamReader } from './stream-reader.ts';
+import { StreamWriter } from './stream-writer.ts';
+import { within } from './within.ts';
+
+export interface RedisBusOptions extends Partial<BusLimits> {
+  /** `redis://user:password@host:6379/0`, `rediss://…`, or the path of a socket. This machine's unless told. */
+  readonly url?: string | undefined;
+  /** The same in pieces, and what a URL cannot say. */
+  readonly connection?: RedisConnection | undefined;
+  /** Of every key: `millrace:` unless told. */
+  readonly prefix?: string | undefined;
+  readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
+}
+
+/** Where Redis is gone, readers are sent to the store this often. */
+const gonePollMs = 1_000;
+
+/**
+ * Carries copies of what was committed through Redis Streams: one for each session, bounded and
+ * expiring. Each log has its own; what it published itself it is not told. Two connections, however
+ * many follow.
+ */
+export class RedisBus implements Bus {
+  /** Where it is, without user and password. */
+  readonly name: string;
+  readonly #limits: BusLimits;
+  readonly #keys: BusKeys;
+  readonly #listeners = new Listeners();
+  readonly #onDiagnostic: OnBusDiagnostic;
+  readonly #writing: Connection;
+  readonly #reading: Connection;
+  readonly #writer: StreamWriter;
+  readonly #reader: StreamReader;
+  /** Sends readers to the store while nobody listens for them. */
+  #poll: NodeJS.Timeout | undefined;
+  #lastReason = 'not connected yet';
+  #isTold = false;
+  readonly #waiting = new Set<() => void>();
+  #isClosed = false;
+
+  constructor({ url, connection, prefix, onDiagnostic, ...limits }: RedisBusOptions) {
+    const target = redisTarget(url, connection);
+    this.name = target.name;
+    this.#limits = { ...defaultBusLimits, ...limits };
+    this.#keys = busKeys(prefix ?? 'millrace:');
+    this.#onDiagnostic = (diagnostic) => onDiagnostic?.(diagnostic);
+    const { timeoutMs } = this.#limits;
+    this.#writing = new Connection(target, timeoutMs, {
+      up: () => this.#up(() => this.#writer.resume()),
+      down: (reason) => this.#down(reason),
+    });
+    this.#reading = new Connection(target, timeoutMs, {
+      up: (client) => this.#up(() => void this.#read(client)),
+      down: (reason) => {
+        this.#startPoll();
+        this.#down(reason);
+      },
+    });
+    const tell = this.#onDiagnostic;
+    this.#writer = new StreamWriter(this.#writing, this.#keys, this.#limits, tell);
+    this.#reader = new StreamReader(this.#listeners, this.#keys, this.#limits, tell);
+    this.#startPoll();
+  }
+
+  /** What was sent and not answered, for those who measure. */
+  get pendingBytes(): number {
+    return this.#writer.pendingBytes;
+  }
+
+  /** Resolves once Redis answers; rejects where it does not within the time. */
+  async connected(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
+    if (this.#isUp) return;
+    let done: () => void = () => {};
+    const up = new Promise<void>((resolve) => {
+      done = resolve;
+      this.#waiting.add(done);
+    });
+    const isUp = await within(timeoutMs, up).then(
+      () => true,
+      () => false,
+    );
+    this.#waiting.delete(done);
+    if (!isUp) throw this.#unreachable();
+  }
+
+  publish(notice: BusNotice): void {
+    if (!this.#isClosed) this.#writer.say(notice.session, notice);
+  }
+
+  forget(session: SessionId): void {
+    if (!this.#isClosed) this.#writer.say(session, 'gone');
+  }
+
+  subscribe(session: SessionId, listener: BusListener): () => void {
+    if (this.#isClosed) return () => {};
+    const isFirst = this.#listeners.add(session, listener);
+    // The second one is listened for already.
+    if (!isFirst) queueMicrotask(() => listener.missed());
+    else if (this.#reader.changed()) this.#writer.wake();
+    return () => this.#listeners.remove(session, listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#listeners.clear();
+    clearInterval(this.#poll);
+    const { timeoutMs } = this.#limits;
+    // What is on its way gets there, if it does so soon.
+    await within(Math.min(timeoutMs, 1_000), this.#writer.settled()).catch(() => {});
+    this.#writer.close();
+    this.#writing.close();
+    this.#reading.close();
+  }
+
+  get #isUp(): boolean {
+    return this.#writing.client !== undefined && this.#reading.client !== undefined;
+  }
+
+  #up(then: () => void): void {
+    then();
+    if (!this.#isUp) return;
+    for (const done of this.#waiting) done();
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    this.#onDiagnostic({ code: 'reachable', message: `Redis at ${this.name} answers again` });
+  }
+
+  #down(reason: string): void {
+    this.#lastReason = reason;
+    if (this.#isTold || this.#isClosed) return;
+    this.#isTold = true;
+    this.#onDiagnostic({ code: 'unreachable', message: this.#unreachable().message });
+  }
+
+  async #read(client: Redis): Promise<void> {
+    clearInterval(this.#poll);
+    try {
+      await this.#reader.read(client);
+    } catch (error) {
+      this.#lastReason = reasonOf(error);
+      this.#reading.drop(client);
+    }
+  }
+
+  #startPoll(): void {
+    if (this.#isClosed) return;
+    clearInterval(this.#poll);
+    this.#listeners.missedAll();
+    this.#poll = setInterval(() => this.#listeners.missedAll(), gonePollMs).unref();
+  }
+
+  #unreachable(): LogError {
+    const message = `Redis at ${this.name} does not answer (${this.#lastReason}): readers look at the store until it does`;
+    return new LogError('storage', message);
+  }
+}
+
+/** A bus on Redis. `connected` says whether it is there; it need not be. */
+export function redisBus(options: RedisBusOptions = {}): RedisBus {
+  return new RedisBus(options);
+}

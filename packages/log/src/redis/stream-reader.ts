@@ -1,0 +1,156 @@
+import type { SessionId } from '@millrace/core';
+import type { Redis } from 'ioredis';
+import type { OnBusDiagnostic } from './bus-diagnostic.ts';
+import type { BusKeys } from './bus-keys.ts';
+import type { BusLimits } from './bus-limits.ts';
+import type { Listeners } from './listeners.ts';
+import { decodeNotice } from './notice-codec.ts';
+import { within } from './within.ts';
+
+/** Redis is asked this often whether it lost what it had. */
+const lookMs = 1_000;
+/** Entries of one stream at a time. */
+const pageLength = 16;
+
+/**
+ * Reads the streams of all sessions that somebody here follows, by one command on one connection.
+ * `read` lives as long as its client; where it is not sure that it heard all, it says `missed`.
+ */
+export class StreamReader {
+  readonly #listeners: Listeners;
+  readonly #keys: BusKeys;
+  readonly #limits: BusLimits;
+  readonly #onDiagnostic: OnBusDiagnostic;
+  /** The last entry that was read, by key. What is not in it is not listened to yet. */
+  #cursors = new Map<string, string>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #isBlocked = false;
+  /** Since sessions were last joined. */
+  #isChanged = false;
+  #onChange: (() => void) | undefined;
+  #unreadable = 0;
+
+  constructor(
+    listeners: Listeners,
+    keys: BusKeys,
+    limits: BusLimits,
+    onDiagnostic: OnBusDiagnostic,
+  ) {
+    this.#listeners = listeners;
+    this.#keys = keys;
+    this.#limits = limits;
+    this.#onDiagnostic = onDiagnostic;
+  }
+
+  /** Somebody follows a session that nobody followed. True where the reader has to be woken for it. */
+  changed(): boolean {
+    this.#isChanged = true;
+    this.#onChange?.();
+    const mustWake = this.#isBlocked;
+    // Once is enough until it blocks again.
+    this.#isBlocked = false;
+    return mustWake;
+  }
+
+  /** Until the client is cut; rejects with the reason. */
+  async read(client: Redis): Promise<never> {
+    this.#cursors = new Map();
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
+    for (;;) {
+      if (this.#listeners.isEmpty) await this.#someone();
+      await this.#look(client);
+      await this.#join(client);
+      // Whoever was told just now may have come with another session.
+      if (!this.#isChanged) await this.#page(client);
+    }
+  }
+
+  async #someone(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onChange = resolve;
+    });
+    this.#onChange = undefined;
+  }
+
+  /** Where the mark is gone, so may be everything else, and what came since could have other numbers. */
+  async #look(client: Redis): Promise<void> {
+    const now = performance.now();
+    if (now - this.#lookedAt < lookMs) return;
+    this.#lookedAt = now;
+    const { mark } = this.#keys;
+    const { timeoutMs, expiresMs } = this.#limits;
+    // It goes before the first stream does, should this process be stopped for long.
+    const markMs = Math.min(60_000, expiresMs);
+    if ((await within(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
+    await within(timeoutMs, client.set(mark, '', 'PX', markMs));
+    if (this.#cursors.size > 0) {
+      const message = 'Redis lost what it had; readers look at the store';
+      this.#onDiagnostic({ code: 'flushed', message });
+    }
+    this.#cursors = new Map();
+  }
+
+  /** Listens to the sessions that are new from where their streams end now. */
+  async #join(client: Redis): Promise<void> {
+    this.#isChanged = false;
+    const { sessions } = this.#listeners;
+    const keys = new Map(sessions.map((session) => [this.#keys.stream(session), session]));
+    for (const key of this.#cursors.keys())
+      if (!keys.has(key) && key !== this.#keys.wake) this.#cursors.delete(key);
+    const added = [this.#keys.wake, ...keys.keys()].filter((key) => !this.#cursors.has(key));
+    if (added.length === 0) return;
+    const pipeline = client.pipeline();
+    for (const key of added) pipeline.xrevrange(key, '+', '-', 'COUNT', 1);
+    const replies = (await within(this.#limits.timeoutMs, pipeline.exec())) ?? [];
+    for (const [index, key] of added.entries()) {
+      const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
+      if (error !== null) throw error;
+      this.#cursors.set(key, lastId(entries) ?? '0-0');
+      const session = keys.get(key);
+      // Of what was committed before, nobody tells.
+      if (session !== undefined) this.#listeners.missed(session);
+    }
+  }
+
+  async #page(client: Redis): Promise<void> {
+    const keys = [...this.#cursors.keys()];
+    const ids = [...this.#cursors.values()];
+    this.#isBlocked = true;
+    const asked = client.xread('COUNT', pageLength, 'BLOCK', lookMs, 'STREAMS', ...keys, ...ids);
+    const reply = await within(lookMs + this.#limits.timeoutMs, asked);
+    this.#isBlocked = false;
+    const sessionOf = new Map(this.#listeners.sessions.map((s) => [this.#keys.stream(s), s]));
+    for (const [key, entries] of reply ?? []) this.#take(key, sessionOf.get(key), entries);
+  }
+
+  #take(
+    key: string,
+    session: SessionId | undefined,
+    entries: readonly (readonly [id: string, fields: readonly string[]])[],
+  ): void {
+    for (const [id, fields] of entries) {
+      this.#cursors.set(key, id);
+      if (session !== undefined) this.#tell(session, fields);
+    }
+  }
+
+  #tell(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
+    // What this process committed itself it knows.
+    if (from === 'from' && origin === this.#keys.origin) return;
+    if (from === 'from' && fields[0] === 'gone') return this.#listeners.missed(session);
+    const notice = from === 'from' ? decodeNotice(session, fields) : undefined;
+    if (notice !== undefined) return this.#listeners.notice(notice);
+    this.#listeners.missed(session);
+    // At 1, 2, 4, 8 …: a flood is not answered with another.
+    const count = ++this.#unreadable;
+    if ((count & (count - 1)) !== 0) return;
+    const message = `${count} entries in Redis could not be read so far, the last one of session ${session}`;
+    this.#onDiagnostic({ code: 'unreadable', message });
+  }
+}
+
+function lastId(entries: unknown): string | undefined {
+  const [first] = Array.isArray(entries) ? entries : [];
+  const [id] = Array.isArray(first) ? first : [];
+  return typeof id === 'string' ? id : undefined;
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, connect as dial, type Socket } from 'node:net';
+
+/** A way to a server that breaks where a test says. */
+export interface CuttingProxy {
+  readonly port: number;
+  /** The next time this is said, the way breaks: before it arrives, or after it and before the answer. */
+  cutAt(words: string, when: 'before' | 'after'): void;
+  /** From the next break on nobody gets through, until it is mended. */
+  breakForGood(): void;
+  mend(): void;
+  /** How often it broke. */
+  readonly cuts: number;
+  close(): Promise<void>;
+}
+
+export async function cuttingProxy(to: number): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>();
+  let order: { readonly words: string; readonly when: 'before' | 'after' } | undefined;
+  let cuts = 0;
+  let way: 'mended' | 'breaks for good' | 'broken' = 'mended';
+  const server = createServer((client) => {
+    if (way === 'broken') return void client.on('error', () => {}).destroy();
+    const upstream = dial(to, '127.0.0.1');
+    let isMute = false;
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+      sockets.delete(client);
+    };
+    sockets.add(client);
+    client.on('data', (bytes: Buffer) => {
+      const found = order !== undefined && bytes.includes(order.words) ? order : undefined;
+      if (found !== undefined) {
+        order = undefined;
+        cuts++;
+        if (way === 'breaks for good') way = 'broken';
+        if (found.when === 'before') return end();
+        isMute = true;
+      }
+      upstream.write(bytes);
+    });
+    // The answer is what shows that it arrived: it is not passed on.
+    upstream.on('data', (bytes: Buffer) => (isMute ? end() : client.write(bytes)));
+    for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('there is no free port');
+  return {
+    port: address.port,
+    get cuts() {
+      return cuts;
+    },
+    cutAt(words, when) {
+      order = { words, when };
+    },
+    breakForGood() {
+      way = 'breaks for good';
+    },
+    mend() {
+      way = 'mended';
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

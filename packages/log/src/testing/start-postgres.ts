@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { describe } from 'vitest';
+
+/** A Postgres of its own, in a temporary folder. */
+export interface TestPostgres {
+  readonly url: string;
+  readonly port: number;
+  /** Many of them are many files, which take their time to go. */
+  dropSchema(schema: string): Promise<void>;
+  /** Ends it as an administrator would, connections and all. */
+  stop(): Promise<void>;
+  /** Ends it as a power cut would. */
+  crash(): Promise<void>;
+  /** Ends its first process without a word; the others find out, and `start` may be too early for that. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** It is gone, with all that it kept. */
+  remove(): Promise<void>;
+}
+
+const missing = 'Postgres is not there, and these tests need a real one: npm run test:setup';
+
+const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
+  .filter((path) => spawnSync(path, ['--version']).status === 0)
+  .map((path) => dirname(path))[0];
+
+export const hasPostgres: boolean = folder !== undefined;
+
+/** For tests on a real Postgres. Where there is none they are skipped, and that is said. */
+export function describeOnPostgres(): (name: string, tests: () => void) => void {
+  if (folder !== undefined) return describe;
+  if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
+  console.warn(`Skipped: ${missing}`);
+  return describe.skip;
+}
+
+/** `isSafe`: each commit is on the disk, as in earnest. */
+export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgres> {
+  const home = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
+  const user = unprivileged();
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
+  const data = join(home, 'data');
+  const [cluster, rules] = [
+    ['-D', data, '-U', 'millrace', '-A', 'trust'],
+    ['-E', 'UTF8', '--locale=C', '--no-sync'],
+  ];
+  const made = spawn(programOf('initdb'), [...cluster, ...rules], {
+    ...user,
+    cwd: home,
+    stdio: 'ignore',
+  });
+  const [code] = await once(made, 'exit');
+  if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  const start = async () => {
+    server = await startServer(data, port, user, isSafe);
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    if (server === undefined || server.exitCode !== null) return;
+    const gone = once(server, 'exit');
+    server.kill(signal);
+    await gone;
+  };
+  await start();
+  const url = `postgres://millrace:s3cret-word@127.0.0.1:${port}/postgres`;
+  return {
+    url,
+    port,
+    start,
+    async dropSchema(schema) {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      await client.end();
+    },
+    stop: () => end('SIGINT'),
+    crash: () => end('SIGQUIT'),
+    kill: () => end('SIGKILL'),
+    async remove() {
+      await end('SIGQUIT');
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startServer(
+  data: string,
+  port: number,
+  user: Owner,
+  isSafe: boolean,
+): Promise<ChildProcess> {
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    `fsync=${isSafe ? 'on' : 'off'}`,
+    'max_connections=200',
+  ];
+  const args = ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])];
+  const stdio = ['ignore', 'ignore', 'pipe'] as const;
+  const server = spawn(programOf('postgres'), args, { ...user, cwd: data, stdio: [...stdio] });
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    server.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = `${said}${text}`.slice(-4000);
+      if (said.includes('ready to accept connections')) resolve();
+    });
+    server.on('exit', (code) => reject(new Error(`Postgres ended with ${code}: ${said}`)));
+  });
+  return server;
+}
+
+interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Postgres refuses to run as root. */
+function unprivileged(): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const idOf = (flag: string) => Number(spawnSync('id', [flag, 'nobody']).stdout.toString());
+  return { uid: idOf('-u'), gid: idOf('-g') };
+}
+
+function programOf(name: string): string {
+  return folder === undefined || folder === '.' ? name : join(folder, name);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('there is no free port');
+  return address.port;
+}

@@ -1,0 +1,1 @@
+export { type PostgresRowsOptions, postgresRows } from './postgres-rows.ts';

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  describeOnPostgres,
+  hasPostgres,
+  startPostgres,
+  type TestPostgres,
+} from '../../../../log/src/testing/start-postgres.ts';
+import { rowCases } from '../suite/index.ts';
+import { postgresRows } from './postgres-rows.ts';
+
+const describe = describeOnPostgres();
+
+let server: TestPostgres;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+}, 120_000);
+afterAll(() => server?.remove());
+
+const newSchema = () => `rows_${randomUUID().replaceAll('-', '')}`;
+
+describe('rows in Postgres keep the contract', () => {
+  const cases = rowCases({
+    isDurable: true,
+    async create(clock) {
+      const schema = newSchema();
+      return {
+        open: () => postgresRows({ url: server.url, schema, clock }),
+        remove: () => server.dropSchema(schema),
+      };
+    },
+  });
+  for (const { name, run } of cases) test(name, run);
+});
+
+describe('rows in Postgres', () => {
+  test('are counted up by three at once, and no count is lost', async () => {
+    const schema = newSchema();
+    const opened = await Promise.all(
+      [0, 1, 2].map(() => postgresRows({ url: server.url, schema })),
+    );
+    const count = async (rows: (typeof opened)[number]) => {
+      for (let done = 0; done < 20; ) {
+        const row = await rows.get('states', 'count');
+        const data = { n: Number(row?.data['n'] ?? 0) + 1 };
+        const put = rows.put(
+          'states',
+          { id: 'count', keys: {}, data },
+          { ifVersion: row?.version ?? 0 },
+        );
+        done += await put.then(
+          () => 1,
+          (error: unknown) => {
+            expect(error).toMatchObject({ code: 'conflict' });
+            return 0;
+          },
+        );
+      }
+    };
+    await Promise.all(opened.map(count));
+    expect(await opened[0]?.get('states', 'count')).toMatchObject({ data: { n: 60 }, version: 60 });
+    for (const rows of opened) await rows.close();
+  });
+
+  test('have a name once, whoever is faster', async () => {
+    const schema = newSchema();
+    const rows = await postgresRows({ url: server.url, schema, maxConnections: 8 });
+    const keys = { name: 'demo' };
+    const puts = Array.from({ length: 8 }, (_, n) =>
+      rows.put('tasks', { id: `task ${n}`, keys, data: {} }),
+    );
+    const ends = await Promise.allSettled(puts);
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const end of ends)
+      if (end.status === 'rejected') expect(end.reason).toMatchObject({ code: 'conflict' });
+    await rows.close();
+  });
+
+  test('are there again when the server is', async () => {
+    const rows = await postgresRows({ url: server.url, schema: newSchema() });
+    await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
+    await server.stop();
+    const found = rows.get('tasks', 'a');
+    await server.start();
+    expect(await found).toMatchObject({ data: { n: 1 } });
+    await rows.close();
+  });
+
+  test('that cannot be had say why, and not with which password they were asked for', async () => {
+    const opening = postgresRows({ url: 'postgres://me:very-secret@127.0.0.1:1/db' });
+    const error = await opening.catch((reason: unknown) => reason as Error);
+    expect(error).toMatchObject({ code: 'storage' });
+    expect(`${(error as Error).message}${(error as Error).stack}`).not.toContain('very-secret');
+    await expect(postgresRows({ url: 'nowhere' })).rejects.toMatchObject({ code: 'storage' });
+  });
+});

@@ -1,0 +1,188 @@
+import { isId, isMillraceError, parseJson } from '@millrace/core';
+import { type Clock, systemClock } from '@millrace/log';
+import { type Ask, PostgresDatabase, postgresTarget } from '@millrace/log/postgres';
+import { checkRow, completeQuery } from '../check-row.ts';
+import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
+import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
+import { listSql } from './list-sql.ts';
+import { migrations } from './schema.ts';
+import { withMeaning } from './with-meaning.ts';
+
+export interface PostgresRowsOptions {
+  /** Like `postgres://user:password@host:5432/database`; that of the log may be used. Its password is never shown. */
+  readonly url: string;
+  /** Where the tables are, and made if they are not. `millrace_rows` unless told; it cannot be that of a log. */
+  readonly schema?: string | undefined;
+  readonly clock?: Pick<Clock, 'now'> | undefined;
+  /** How long a server that was there and is gone is waited for, before an error is told: 15,000. */
+  readonly retryMs?: number | undefined;
+  /** Connections at most: 4. */
+  readonly maxConnections?: number | undefined;
+}
+
+/** Rows in Postgres, for any number of processes on any number of machines. */
+export async function postgresRows(options: PostgresRowsOptions): Promise<Rows> {
+  return withMeaning(async () => {
+    const rows = new PostgresRows(options);
+    await rows.ready();
+    return rows;
+  });
+}
+
+interface Stored {
+  readonly id: string;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly keys: string;
+  readonly data: string;
+}
+
+type GivenRow = Pick<Row, 'id' | 'keys' | 'data'>;
+
+class PostgresRows implements Rows {
+  readonly #database: PostgresDatabase;
+  readonly #schema: string;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(options: PostgresRowsOptions) {
+    const { schema = 'millrace_rows', clock = systemClock } = options;
+    const { retryMs = 15_000, maxConnections: maxReaders = 4 } = options;
+    const target = postgresTarget('rows', options.url, schema);
+    this.#database = new PostgresDatabase({ target, migrations, retryMs, maxReaders });
+    this.#schema = schema;
+    this.#clock = clock;
+  }
+
+  async ready(): Promise<void> {
+    try {
+      await this.#database.retrying(() => this.#database.ready());
+    } catch (error) {
+      await this.#database.close();
+      throw error;
+    }
+  }
+
+  get(table: Table, id: string): Promise<Row | undefined> {
+    return this.#do(async () => {
+      if (!isId(id)) return undefined;
+      const ask: Ask = (sql, values) => this.#database.read(sql, values);
+      return this.#find(ask, table, id);
+    });
+  }
+
+  async list(table: Table, query: RowQuery = {}): Promise<readonly Row[]> {
+    const complete = completeQuery(query);
+    return this.#do(async () => {
+      if (complete === undefined) return [];
+      const { sql, values } = listSql(this.#schema, table, complete);
+      const found = await this.#database.read<Stored>(sql, values);
+      return found.map((row) => this.#toRow(table, row));
+    });
+  }
+
+  async put(table: Table, row: GivenRow, options: PutOptions = {}): Promise<Row> {
+    checkRow(table, row);
+    // At once, so that it does not matter what becomes of what was given.
+    const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
+    const keys = { ...row.keys };
+    return this.#do(() =>
+      this.#database
+        .transact((ask) => this.#put(ask, table, { ...texts, given: keys }, options))
+        .catch((error: unknown) => {
+          const { name = '' } = keys;
+          // Another process was faster with the name.
+          if (isMillraceError(error) && error.place['sqlstate'] === '23505')
+            throw nameConflict(table, name, row.id);
+          throw error;
+        }),
+    );
+  }
+
+  delete(table: Table, id: string): Promise<boolean> {
+    return this.#do(async () => {
+      if (!isId(id)) return false;
+      return this.#database.transact(async (ask) => {
+        await this.#lock(ask, table, id);
+        await ask(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
+        const sql = `DELETE FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2 RETURNING id`;
+        return (await ask(sql, [table, id])).length > 0;
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+
+  async #put(
+    ask: Ask,
+    table: Table,
+    row: Pick<Stored, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
+    options: PutOptions,
+  ): Promise<Row> {
+    const { id, keys, data, given } = row;
+    await this.#lock(ask, table, id);
+    const before = await this.#find(ask, table, id);
+    const version = before?.version ?? 0;
+    const { ifVersion = version } = options;
+    if (ifVersion !== version) throw versionConflict(table, id, ifVersion, version);
+    await this.#checkName(ask, table, id, given['name']);
+    const now = this.#clock.now();
+    const createdAt = before?.createdAt ?? now;
+    const updatedAt = Math.max(now, before?.updatedAt ?? now);
+    const times = [createdAt, updatedAt];
+    const [stored] = await ask<Stored>(
+      `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version,
+         updated_at = excluded.updated_at, keys = excluded.keys, data = excluded.data
+       RETURNING *`,
+      [table, id, version + 1, ...times, keys, data],
+    );
+    await ask(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
+    await ask(
+      `INSERT INTO ${this.#schema}.row_keys
+       SELECT $1, $2, key, value, $3, $4 FROM unnest($5::text[], $6::text[]) AS k (key, value)`,
+      [table, id, ...times, Object.keys(given), Object.values(given)],
+    );
+    if (stored === undefined) throw this.#damaged(table, id);
+    // As it is read, so that whoever put it has no object in common with it.
+    return this.#toRow(table, stored);
+  }
+
+  /** A row that is not there has nothing to lock, so it is its name that is locked. */
+  async #lock(ask: Ask, table: Table, id: string): Promise<void> {
+    const sql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
+    await ask(sql, [JSON.stringify([this.#schema, table, id])]);
+  }
+
+  async #checkName(ask: Ask, table: Table, id: string, name: string | undefined): Promise<void> {
+    if (name === undefined) return;
+    const sql = `SELECT id FROM ${this.#schema}.row_keys WHERE tbl = $1 AND key = 'name' AND value = $2 AND id <> $3`;
+    if ((await ask(sql, [table, name, id])).length > 0) throw nameConflict(table, name, id);
+  }
+
+  async #find(ask: Ask, table: Table, id: string): Promise<Row | undefined> {
+    const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2`;
+    const [row] = await ask<Stored>(sql, [table, id]);
+    return row && this.#toRow(table, row);
+  }
+
+  #toRow(table: Table, row: Stored): Row {
+    const { id, version, created_at: createdAt, updated_at: updatedAt } = row;
+    const [keys, data] = [parseJson(row.keys), parseJson(row.data)];
+    if (!keys.ok || !data.ok) throw this.#damaged(table, id);
+    const found = { keys: keys.value as Row['keys'], data: data.value as Row['data'] };
+    return { id, version, createdAt, updatedAt, ...found };
+  }
+
+  #damaged(table: Table, id: string): RowsError {
+    const message = `Cannot read ${id} of ${table}: it was changed by something else. Restore a backup`;
+    return new RowsError('corrupt', message, { table, id });
+  }
+
+  async #do<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#database.isClosed) throw closedRows();
+    return withMeaning(work);
+  }
+}
