@@ -1,8 +1,12 @@
 import { type Client, createClient } from '@millrace/client';
-import { createContext, useContext, useSyncExternalStore } from 'react';
+import { randomIds } from '@millrace/core';
+import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
+import { deliverTo } from '../chat/outbox/deliver-to.ts';
+import { Outbox } from '../chat/outbox/outbox.ts';
 import { LiveSources } from '../chat/state/live-sources.ts';
 import { Api, readToken } from './api.ts';
-import { Directory, type DirectoryState } from './directory.ts';
+import { Directory, type DirectoryState, type ListedTask } from './directory.ts';
+import { fetchOrEarly } from './early-stream.ts';
 
 /** What every part of the page can reach. */
 export interface App {
@@ -10,12 +14,21 @@ export interface App {
   readonly sources: LiveSources;
   readonly api: Api;
   readonly directory: Directory;
+  readonly outbox: Outbox;
 }
 
 export function createApp(): App {
-  const client = createClient({ url: '/', token: readToken });
+  const client = createClient({ url: '/', token: readToken, fetch: fetchOrEarly });
   const api = new Api();
-  return { client, api, sources: new LiveSources(client), directory: new Directory(api) };
+  const sources = new LiveSources(client);
+  const directory = new Directory(api);
+  const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
+  const outbox = new Outbox({
+    deliver: deliverTo(sources, () => void directory.refresh()),
+    newKey: () => ids.session(),
+    now: () => Date.now(),
+  });
+  return { client, api, sources, directory, outbox };
 }
 
 export const AppContext = createContext<App | undefined>(undefined);
@@ -24,6 +37,18 @@ export function useApp(): App {
   const app = useContext(AppContext);
   if (app === undefined) throw new Error('There is no AppContext around this component');
   return app;
+}
+
+/** A task of the list, or one that is not in it and was asked for by itself. */
+export function useListedTask(id: string): ListedTask | undefined {
+  const { directory } = useApp();
+  const { tasks, others, isLoaded } = useDirectory();
+  const found = tasks.find((task) => task.id === id) ?? others.get(id);
+  const isMissing = isLoaded && found === undefined;
+  useEffect(() => {
+    if (isMissing) void directory.look(id);
+  }, [directory, id, isMissing]);
+  return found;
 }
 
 export function useDirectory(): DirectoryState {

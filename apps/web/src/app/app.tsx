@@ -19,6 +19,8 @@ const OverviewPage = load && lazy(async () => ({ default: (await load()).Overvie
 
 export function App() {
   const app = useMemo(createApp, []);
+  // What an earlier page could not send.
+  useEffect(() => app.outbox.resume(), [app]);
   return (
     <AppContext value={app}>
       <Page />

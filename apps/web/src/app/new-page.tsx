@@ -1,9 +1,10 @@
 import type { AgentInfo } from '@millrace/client';
 import { useMemo, useState } from 'react';
 import { Composer } from '../chat/composer/composer.tsx';
+import { tooMany } from '../chat/outbox/out-message.ts';
 import { type App, useApp, useDirectory } from './app-context.ts';
 import { Logo } from './logo.tsx';
-import { navigate } from './route.ts';
+import { navigate, routeOf } from './route.ts';
 import { setTitle } from './set-title.ts';
 import { SidebarButton } from './sidebar-button.tsx';
 import { local, readStored, writeStored } from './stored.ts';
@@ -33,7 +34,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
       </header>
       <div className="new-main">
         <Logo size={44} />
-        <h1>What shall be done?</h1>
+        <h1>What would you like to do?</h1>
         <AgentChoice agents={agents} chosen={chosen} />
         {isLoaded && agents.length === 0 && <NoAgents />}
         {error !== undefined && error.code !== 'unauthorized' && (
@@ -46,7 +47,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
             focusKey={chosen.name}
             draftKey="new"
             placeholder={`Message ${chosen.name}`}
-            refusal={isSending ? 'Beginning …' : undefined}
+            isBusy={isSending}
             onSend={send}
           />
         )}
@@ -64,13 +65,14 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
-async function begin({ client, api, sources, directory }: App, agent: AgentInfo, text: string) {
+async function begin({ client, api, outbox, directory }: App, agent: AgentInfo, text: string) {
   writeStored(local, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
   await setTitle(api, { id, task_metadata: null }, text);
-  await sources.get(id).handle.send(text);
-  navigate({ page: 'task', id });
-  await directory.refresh();
+  if (!outbox.add(id, text, 'follow_up')) throw new Error(tooMany);
+  // Whoever went elsewhere meanwhile is left there.
+  if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
+  void directory.refresh();
 }
 
 interface AgentChoiceProps {

@@ -1,6 +1,7 @@
+import { useCallback } from 'react';
 import { IconButton } from '../design/button.tsx';
 import { GridIcon, HelpIcon, MoonIcon, PlusIcon, ScreenIcon, SunIcon } from '../design/icons.tsx';
-import { useDirectory } from './app-context.ts';
+import { useApp, useDirectory } from './app-context.ts';
 import { Link } from './link.tsx';
 import { Logo } from './logo.tsx';
 import type { Route } from './route.ts';
@@ -19,7 +20,10 @@ const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as con
 
 /** Who is there, what there is, and what else can be done. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
-  const { tasks, isLoaded } = useDirectory();
+  const { directory } = useApp();
+  const { tasks, isLoaded, isMore } = useDirectory();
+  const more = useCallback(() => void directory.more(), [directory]);
+  const search = useCallback(() => void directory.all(), [directory]);
   const [theme, nextTheme] = useTheme();
   const ThemeIcon = themeIcons[theme];
   return (
@@ -50,7 +54,10 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
       <TaskList
         tasks={tasks}
         isLoaded={isLoaded}
+        isMore={isMore}
         current={route.page === 'task' ? route.id : undefined}
+        onMore={more}
+        onSearch={search}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeWords[theme]}`} onClick={nextTheme}>

@@ -1,18 +1,26 @@
 import { type FormEvent, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
-import { readToken, writeToken } from './api.ts';
+import { readToken, refusalOfToken, writeToken } from './api.ts';
 import './forms.css';
 
+export interface TokenDialogProps {
+  readonly onToken?: ((token: string) => void) | undefined;
+}
+
 /** The server wants to know who asks. */
-export function TokenDialog() {
+export function TokenDialog({ onToken = takeToken }: TokenDialogProps) {
   const [token, setToken] = useState('');
+  const [refusal, setRefusal] = useState<string>();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    writeToken(token.trim());
-    // All that was refused is asked for again.
-    location.reload();
+    const given = token.trim();
+    const why = refusalOfToken(given);
+    setRefusal(why);
+    if (why === undefined) onToken(given);
   };
+  const isRefused = readToken() !== '';
+  const words = refusal ?? (isRefused ? 'The one that was given is not accepted.' : undefined);
   return (
     <Dialog title="This server wants a token">
       <form className="form" onSubmit={submit}>
@@ -20,7 +28,7 @@ export function TokenDialog() {
           It was given to <code>millrace serve</code> as <code>MILLRACE_TOKEN</code>. It is kept
           until this tab is closed.
         </p>
-        {readToken() !== '' && <p role="alert">The one that was given is not accepted.</p>}
+        {words !== undefined && <p role="alert">{words}</p>}
         <label>
           Token
           <input
@@ -37,4 +45,10 @@ export function TokenDialog() {
       </form>
     </Dialog>
   );
+}
+
+function takeToken(token: string): void {
+  writeToken(token);
+  // All that was refused is asked for again.
+  location.reload();
 }

@@ -12,12 +12,15 @@ export interface ActivityLineProps {
   readonly source: ChatSource;
   /** How long it has run by now says nothing of the moment that is looked at. */
   readonly isPast: boolean;
+  /** Nothing more comes: what goes on by the log does not. */
+  readonly isOver?: boolean | undefined;
 }
 
 /** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
-export function ActivityLine({ source, isPast }: ActivityLineProps) {
-  const isRunning = useRead(source, isRunningOf);
-  const words = useRead(source, wordsOf);
+export function ActivityLine({ source, isPast, isOver = false }: ActivityLineProps) {
+  const isRunning = useRead(source, isRunningOf) && !isOver;
+  const now = useRead(source, wordsOf);
+  const words = isOver ? '' : now;
   const startedAt = useRead(source, startedOf);
   return (
     <div className="activity">
@@ -44,7 +47,7 @@ function Since({ at }: { readonly at: number }) {
 }
 
 function wordsOf({ state }: ChatSource): string {
-  if (state.asked.length > 0) return 'Waits for your word';
+  if (state.asked.length > 0) return 'Waiting for your answer';
   if (state.run === undefined) return '';
   const open = state.open.at(-1);
   switch (open?.begin.kind) {
@@ -69,7 +72,14 @@ function usageOf({ state }: ChatSource): Usage {
   return sum;
 }
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
+let format: Intl.NumberFormat | undefined;
+
+/** Its format is made when it is first needed, because that takes long. */
+function compact(count: number): string {
+  format ??= new Intl.NumberFormat('en', style);
+  return format.format(count);
+}
 
 function UsageLine({ source }: { readonly source: ChatSource }) {
   const { input, output, costs, estimated } = useRead(source, usageOf);
@@ -78,9 +88,7 @@ function UsageLine({ source }: { readonly source: ChatSource }) {
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
   return (
     <span className="activity-usage" title="Tokens sent and generated in this session">
-      {[`${about}${compact.format(input)} in`, `${compact.format(output)} out`, ...cost].join(
-        ' · ',
-      )}
+      {[`${about}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import type { Connection, TaskStatus } from '@millrace/client';
 import { useCallback } from 'react';
-import { useApp, useDirectory } from '../app/app-context.ts';
+import { useApp, useListedTask } from '../app/app-context.ts';
+import { Link } from '../app/link.tsx';
 import { isClosed } from '../app/task-words.ts';
 import { useKey } from '../app/use-key.ts';
 import { Button } from '../design/button.tsx';
@@ -8,8 +9,10 @@ import { ActivityLine } from './activity-line.tsx';
 import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
 import { QueueView } from './composer/queue-view.tsx';
+import { tooMany } from './outbox/out-message.ts';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
+import { useIsOver } from './state/use-is-over.ts';
 import { useConnection, useTaskRow } from './state/use-live.ts';
 import { useRead } from './state/use-source.ts';
 
@@ -26,12 +29,13 @@ const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
 
 /** What waits, what goes on, and where one says something. */
 export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps) {
+  const isOver = useIsOver(live) && !isPast;
   return (
     <div className="chat-foot">
       <div className="chat-foot-main">
         <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
         <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine source={source} isPast={isPast} />
+        <ActivityLine source={source} isPast={isPast} isOver={isOver} />
         {isPast ? (
           <div className="past">
             <span>This is how it was at that moment.</span>
@@ -48,22 +52,33 @@ export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps)
 /** Why nothing can be said. */
 function refusalOf(connection: Connection, status: TaskStatus | null | undefined) {
   const isGone = connection.state === 'failed' && connection.error.code === 'not_found';
-  if (isGone) return 'There is no such session. Begin a new one';
-  return isClosed(status) ? 'This session is closed. Begin a new one' : undefined;
+  if (isGone) return 'There is no such session.';
+  if (status === 'DELETED') return 'This session was deleted.';
+  return isClosed(status) ? 'This session is closed.' : undefined;
+}
+
+function Refused({ words }: { readonly words: string }) {
+  return (
+    <p className="past">
+      <span>{words}</span>
+      <Link to={{ page: 'new' }}>Begin a new one</Link>
+    </p>
+  );
 }
 
 function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
-  const { directory } = useApp();
-  const isRunning = useRead(live, isRunningOf);
+  const { outbox } = useApp();
+  const isOver = useIsOver(live);
+  const isRunning = useRead(live, isRunningOf) && !isOver;
   const row = useTaskRow(live);
-  const connection = useConnection(live);
-  const listed = useDirectory().tasks.find(({ id }) => id === live.id);
-  const agent = listed?.agents?.[0];
+  const refusal = refusalOf(useConnection(live), row?.status);
+  const agent = useListedTask(live.id)?.agents?.[0];
   const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);
   useKey('escape', () => isRunning && void stop().catch(() => {}));
+  if (refusal !== undefined) return <Refused words={refusal} />;
   return (
     <Composer
       draftKey={live.id}
@@ -71,12 +86,10 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       placeholder={agent === undefined ? 'Say something' : `Message ${agent.name}`}
       isRunning={isRunning}
       canSteer={canSteer}
-      refusal={refusalOf(connection, row?.status)}
       onStop={stop}
       onSend={async (text, when) => {
+        if (!outbox.add(live.id, text, when)) throw new Error(tooMany);
         onSent();
-        await live.handle.send(text, { when });
-        void directory.refresh();
       }}
     />
   );

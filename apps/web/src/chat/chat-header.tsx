@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import { useDirectory } from '../app/app-context.ts';
+import { useListedTask } from '../app/app-context.ts';
 import { SidebarButton } from '../app/sidebar-button.tsx';
 import { statusLook, taskTitle } from '../app/task-words.ts';
 import { IconButton } from '../design/button.tsx';
@@ -15,7 +15,7 @@ export interface ChatHeaderProps {
 
 export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
   const row = useTaskRow(live);
-  const listed = useDirectory().tasks.find(({ id }) => id === live.id);
+  const listed = useListedTask(live.id);
   const task = row ?? listed;
   const title = task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
   useEffect(() => {

@@ -7,7 +7,9 @@ import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import type { InspectorProps } from './inspector-props.ts';
+import { OutboxView, useOutMessages } from './outbox/outbox-view.tsx';
 import type { ChatSource } from './state/chat-source.ts';
+import type { LiveSource } from './state/live-source.ts';
 import { useConnection } from './state/use-live.ts';
 import { TranscriptView } from './transcript-view.tsx';
 import './chat-page.css';
@@ -34,6 +36,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
   const isPast = at !== undefined;
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
+  const isEmpty = useOutMessages(id).length === 0 && isKnown(live);
   const isOpen = InspectorPanel !== undefined && (isInspecting || isPast);
   const close = () => {
     setInspecting(false);
@@ -53,8 +56,10 @@ export function ChatPage({ id, at }: ChatPageProps) {
           <TranscriptView
             source={source}
             sent={sent}
-            emptyWords={connection.state === 'failed' ? undefined : 'Nothing was said here yet.'}
-          />
+            emptyWords={isEmpty ? 'Nothing was said here yet.' : undefined}
+          >
+            {!isPast && <OutboxView live={live} />}
+          </TranscriptView>
         </Branches>
         <ChatFoot
           {...{ live, source, isPast }}
@@ -76,4 +81,10 @@ export function ChatPage({ id, at }: ChatPageProps) {
       )}
     </div>
   );
+}
+
+/** All that there is was read, if only once. */
+function isKnown({ handle }: LiveSource): boolean {
+  const { connection, isCatchingUp } = handle.snapshot();
+  return (connection.state === 'live' && !isCatchingUp) || connection.state === 'ended';
 }

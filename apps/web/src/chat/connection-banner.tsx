@@ -1,5 +1,6 @@
 import type { Connection } from '@millrace/client';
 import { useEffect, useState } from 'react';
+import { failureWords } from '../app/failure-words.ts';
 import { Button } from '../design/button.tsx';
 import { AlertIcon } from '../design/icons.tsx';
 import './connection-banner.css';
@@ -7,22 +8,25 @@ import './connection-banner.css';
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
+  /** Tries now, instead of at the time that is told. */
+  readonly onNow?: (() => void) | undefined;
 }
 
 /** Says when what is shown may be old, and what is done about it. */
-export function ConnectionBanner({ connection, onReconnect }: ConnectionBannerProps) {
+export function ConnectionBanner(props: ConnectionBannerProps) {
+  const { connection, onReconnect, onNow = tryNow } = props;
   switch (connection.state) {
     case 'live':
       return null;
     case 'connecting':
       return connection.failures === 0 ? null : <Banner text="Connecting again …" />;
     case 'retrying':
-      return <Retrying connection={connection} />;
+      return <Retrying connection={connection} onNow={onNow} />;
     case 'ended':
       return null;
     case 'failed':
       return (
-        <Banner text={connection.error.message} isBad>
+        <Banner text={failureWords(connection.error)} isBad>
           <Button size="small" onClick={onReconnect}>
             Connect again
           </Button>
@@ -31,10 +35,26 @@ export function ConnectionBanner({ connection, onReconnect }: ConnectionBannerPr
   }
 }
 
-function Retrying({ connection }: { connection: Extract<Connection, { state: 'retrying' }> }) {
+interface RetryingProps {
+  readonly connection: Extract<Connection, { state: 'retrying' }>;
+  readonly onNow: () => void;
+}
+
+function Retrying({ connection, onNow }: RetryingProps) {
   const now = useNow(500);
   const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
-  return <Banner text={`The connection was lost. Trying again in ${seconds} s …`} />;
+  return (
+    <Banner text={`The connection was lost. Trying again in ${seconds} s …`}>
+      <Button size="small" onClick={onNow}>
+        Try now
+      </Button>
+    </Banner>
+  );
+}
+
+/** What a browser says when its network is back: all that waits to be tried again is tried then. */
+function tryNow(): void {
+  window.dispatchEvent(new Event('online'));
 }
 
 /** The time, as often as that. */

@@ -1,4 +1,4 @@
-import { memo, useRef } from 'react';
+import { memo, type ReactNode, useRef } from 'react';
 import { Virtualizer } from 'virtua';
 import { Button } from '../design/button.tsx';
 import { DownIcon } from '../design/icons.tsx';
@@ -15,10 +15,12 @@ export interface TranscriptViewProps {
   readonly sent?: number | undefined;
   /** What is said where nothing was; nothing unless told. */
   readonly emptyWords?: string | undefined;
+  /** What comes after all that was said. */
+  readonly children?: ReactNode;
 }
 
 /** All that was said, of which only what is in sight is in the page. */
-export function TranscriptView({ source, sent = 0, emptyWords }: TranscriptViewProps) {
+export function TranscriptView({ source, sent = 0, emptyWords, children }: TranscriptViewProps) {
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
   const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sent}`);
@@ -36,6 +38,7 @@ export function TranscriptView({ source, sent = 0, emptyWords }: TranscriptViewP
           >
             {(row) => <RowView key={row.key} row={row} source={source} />}
           </Virtualizer>
+          {children}
         </div>
       </section>
       {!isAtEnd && (

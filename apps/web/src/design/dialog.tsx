@@ -19,6 +19,13 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     current?.showModal();
     return () => current?.close();
   }, []);
+  const onClosed = () => {
+    // Asked a second time, a browser closes it whatever is said; what has to be answered comes back.
+    const { current } = dialog;
+    if (current === null || current.open) return;
+    if (onClose) onClose();
+    else current.showModal();
+  };
   return (
     <dialog
       ref={dialog}
@@ -28,6 +35,7 @@ export function Dialog({ title, children, onClose }: DialogProps) {
         event.preventDefault();
         onClose?.();
       }}
+      onClose={onClosed}
     >
       <header>
         <h2 id={titleId}>{title}</h2>

@@ -7,15 +7,22 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+// Made when they are first needed: the first of them costs a page more than all else that it starts with.
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(at: number, options: Intl.DateTimeFormatOptions): string {
+  const key = Object.keys(options).join();
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  formats.set(key, made);
+  return made.format(at);
+}
 
 export function clockTime(at: number): string {
-  return time.format(at);
+  return format(at, { hour: '2-digit', minute: '2-digit' });
 }
 
 /** The time of today, or the day. */
 export function dayOrTime(at: number, now: number = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-  return isToday ? time.format(at) : date.format(at);
+  return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
 }

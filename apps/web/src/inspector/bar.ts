@@ -25,6 +25,12 @@ export interface Bar {
   readonly endOffset: number | undefined;
   /** The session of the sub-agent that it is. */
   readonly child: string | undefined;
+  /** What spans that are part of it name as their parent; absent where its run is part of no trace. */
+  readonly spanId?: string | undefined;
+  /** Of a run that is part of one. */
+  readonly traceId?: string | undefined;
+  /** What a span names as its parent that is no span of an agent's. */
+  readonly under?: string | undefined;
 }
 
 export type StopFact = Extract<

@@ -71,7 +71,7 @@ function ofFact(fact: Fact): string {
     case 'retry_scheduled':
       return `in ${fact.delayMs} ms: ${fact.error.message}`;
     case 'run_started':
-      return fact.runId;
+      return fact.trace === undefined ? fact.runId : `${fact.runId}, ${fact.trace.traceparent}`;
     case 'run_finished':
     case 'turn_finished':
       return stopText(fact);

@@ -84,7 +84,11 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
           goTo(to);
         }}
       />
-      <RecordsPanel {...{ model, count, index }} onIndex={move} />
+      <RecordsPanel
+        {...{ model, count, index }}
+        onIndex={move}
+        readRequest={(of) => client.task(taskId).request(of)}
+      />
     </div>
   );
 }

@@ -2,17 +2,18 @@ import { encodeRecord, type Fact, type LogRecord, parseJson, type Usage } from '
 import { type ReactNode, useMemo } from 'react';
 import { duration } from '../design/time.ts';
 import { CodeView } from '../markdown/code-view.tsx';
-import { recordedRequest } from './recorded-request.ts';
+import { type ReadRequest, RequestView } from './request-view.tsx';
 import { typeOf } from './search.ts';
 
 export interface RecordDetailProps {
   readonly records: readonly LogRecord[];
   readonly index: number;
   readonly start: number;
+  readonly readRequest: ReadRequest;
 }
 
 /** One record: what it says in words, and as it stands in the log. */
-export function RecordDetail({ records, index, start }: RecordDetailProps) {
+export function RecordDetail({ records, index, start, readRequest }: RecordDetailProps) {
   const record = records[index];
   const text = useMemo(() => (record === undefined ? '' : pretty(encodeRecord(record))), [record]);
   if (record === undefined) return <p className="inspector-empty">No record is chosen.</p>;
@@ -32,9 +33,9 @@ export function RecordDetail({ records, index, start }: RecordDetailProps) {
         <Field name="Producer">{producer}</Field>
         {fact !== undefined && <FactFields fact={fact} />}
       </dl>
-      {fact?.type === 'response_started' || fact?.type === 'response_finished' ? (
-        <Request records={records} index={index} />
-      ) : null}
+      {turn > 0 && attempt > 0 && (
+        <RequestView key={`${turn}.${attempt}`} {...{ turn, attempt, readRequest }} />
+      )}
       <CodeView text={text} lang="json" isDone />
     </article>
   );
@@ -85,19 +86,6 @@ function usageText({ input, output, cacheRead, reasoning, costs, estimated }: Us
   if (reasoning > 0) words.push(`${reasoning.toLocaleString('en')} reasoning`);
   for (const { amount, currency } of costs) words.push(`${amount} ${currency}`);
   return `${words.join(', ')}${estimated ? ' (estimated)' : ''}`;
-}
-
-function Request({ records, index }: Pick<RecordDetailProps, 'records' | 'index'>) {
-  const request = recordedRequest(records, index);
-  if (request === undefined) {
-    return <p className="record-note">The request itself is not in this log.</p>;
-  }
-  return (
-    <details>
-      <summary>The request as it was sent</summary>
-      <CodeView text={JSON.stringify(request, null, 2)} lang="json" isDone />
-    </details>
-  );
 }
 
 function pretty(text: string): string {

@@ -3,6 +3,7 @@ import { IconButton } from '../design/button.tsx';
 import { BackIcon, ForwardIcon } from './inspector-icons.tsx';
 import { RecordDetail } from './record-detail.tsx';
 import { RecordList } from './record-list.tsx';
+import type { ReadRequest } from './request-view.tsx';
 import { search } from './search.ts';
 import type { SessionModel } from './session-model.ts';
 import './records.css';
@@ -12,10 +13,11 @@ export interface RecordsPanelProps {
   readonly count: number;
   readonly index: number;
   readonly onIndex: (index: number) => void;
+  readonly readRequest: ReadRequest;
 }
 
 /** The log itself: found, listed, and read one by one. */
-export function RecordsPanel({ model, count, index, onIndex }: RecordsPanelProps) {
+export function RecordsPanel({ model, count, index, onIndex, readRequest }: RecordsPanelProps) {
   const [text, setText] = useState('');
   const [isFacts, setIsFacts] = useState(false);
   const { records, axis } = model;
@@ -47,7 +49,7 @@ export function RecordsPanel({ model, count, index, onIndex }: RecordsPanelProps
       </header>
       <div className="records-body">
         <RecordList {...{ records, listed, index, found, onIndex }} start={axis.start} />
-        <RecordDetail records={records} index={index} start={axis.start} />
+        <RecordDetail {...{ records, index, readRequest }} start={axis.start} />
       </div>
     </section>
   );
@@ -74,6 +76,7 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
   const hint = useId();
   const nth = places.indexOf(index) + 1;
   const isAsked = text.trim() !== '';
+  const leave = (field: HTMLInputElement) => (text === '' ? field.blur() : setText(''));
   return (
     <search className="records-search">
       <input
@@ -85,7 +88,8 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') goNext(event.shiftKey ? -1 : 1);
-          if (event.key === 'Escape') setText('');
+          // It is nobody else's: what goes on is not stopped by it.
+          if (event.key === 'Escape') leave(event.currentTarget);
         }}
       />
       <output id={hint}>

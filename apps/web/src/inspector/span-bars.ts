@@ -16,7 +16,8 @@ export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
     if (seen.has(span.id)) return;
     seen.add(span.id);
     const bar = toBar(span, Math.min(depth, maxDepth));
-    if (bar !== undefined) bars.push(bar);
+    const under = (depth === 0 && span.parent_id) || undefined;
+    if (bar !== undefined) bars.push(under === undefined ? bar : { ...bar, under });
     for (const child of byStart(children.get(span.id) ?? [])) visit(child, depth + 1);
   };
   for (const root of byStart(spans.filter(isRoot))) visit(root, 0);

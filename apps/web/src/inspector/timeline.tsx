@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { IconButton } from '../design/button.tsx';
 import { duration } from '../design/time.ts';
 import type { Bar } from './bar.ts';
@@ -6,6 +6,7 @@ import { Charts } from './charts.tsx';
 import { CloserIcon, FartherIcon, WholeIcon } from './inspector-icons.tsx';
 import type { SessionModel } from './session-model.ts';
 import { percentIn, type TimeWindow, ticksIn } from './time-window.ts';
+import { TraceLabel } from './trace-label.tsx';
 import type { Zoom } from './use-zoom.ts';
 import { WaterfallView } from './waterfall-view.tsx';
 import './timeline.css';
@@ -29,6 +30,8 @@ export function Timeline(props: TimelineProps) {
   const time = model.axis.times[index] ?? model.axis.start;
   const now = positionOf(time);
   const place = percentIn(window, now);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more records are why there may be more bars
+  const bars = useMemo(() => model.waterfall.bars, [model, count]);
   const shared = { model, count, window, positionOf, onOffset };
   return (
     <section className="timeline" aria-label="Time line">
@@ -42,6 +45,7 @@ export function Timeline(props: TimelineProps) {
           />
           Figures
         </label>
+        <TraceLabel bars={bars} offset={model.records[index]?.offset ?? 0} />
         <ZoomKeys zoom={zoom} />
       </header>
       <div className="timeline-body" ref={zoom.ref}>

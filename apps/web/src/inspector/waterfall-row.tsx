@@ -1,5 +1,6 @@
 import { duration } from '../design/time.ts';
 import type { Bar } from './bar.ts';
+import { labelPlace } from './label-place.ts';
 import { percentIn, type TimeWindow } from './time-window.ts';
 
 export interface WaterfallRowProps {
@@ -14,9 +15,6 @@ export interface WaterfallRowProps {
   readonly onZoom: () => void;
 }
 
-/** From here on a label is written before the end of its bar, not after its start. */
-const rightFrom = 62;
-
 /** One thing that took time: where it was, how long, and what became of it. */
 export function WaterfallRow(props: WaterfallRowProps) {
   const { bar, window, positionOf, end, isFuture, isChosen, onChoose, onZoom } = props;
@@ -25,7 +23,6 @@ export function WaterfallRow(props: WaterfallRowProps) {
   const left = percentIn(window, positionOf(bar.start));
   const right = percentIn(window, positionOf(until));
   const width = Math.max(0.25, right - left);
-  const isRight = Math.max(0, left) > rightFrom;
   const firstShare = first === undefined ? 0 : percentIn(window, positionOf(first)) - left;
   return (
     <button
@@ -45,14 +42,9 @@ export function WaterfallRow(props: WaterfallRowProps) {
           <span className="bar-first" style={{ width: `${(firstShare / width) * 100}%` }} />
         )}
       </span>
-      <span
-        className="bar-label"
-        style={
-          isRight ? { right: `${Math.max(0, 100 - right)}%` } : { left: `${Math.max(0, left)}%` }
-        }
-      >
+      <span className="bar-label" style={labelPlace(left, left + width)}>
         <span className="unseen">{kindNames[kind]} </span>
-        <b>{label}</b> <i>{duration(until - bar.start)}</i>
+        <b>{label}</b> <i>{timeOf(bar, until)}</i>
         {detail !== undefined && <em>{detail}</em>}
         <span className="unseen"> {statesOf(bar).join(', ')}</span>
       </span>
@@ -71,6 +63,11 @@ const kindNames: Readonly<Record<Bar['kind'], string>> = {
   span: 'Span',
 };
 
+/** How long a question waits is not known: nothing is heard of while it does. */
+function timeOf({ kind, start, end }: Bar, until: number): string {
+  return kind === 'approval' && end === undefined ? 'still waits' : duration(until - start);
+}
+
 /** What colour and strokes say, in words. */
 function statesOf({ end, tone, kind }: Bar): readonly string[] {
   const words: string[] = [];
@@ -81,7 +78,7 @@ function statesOf({ end, tone, kind }: Bar): readonly string[] {
 }
 
 function titleOf(bar: Bar, until: number): string {
-  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), duration(until - bar.start)];
+  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), timeOf(bar, until)];
   const first =
     bar.first === undefined ? [] : [`first token after ${duration(bar.first - bar.start)}`];
   const detail = bar.detail === undefined ? '' : `\n${bar.detail}`;

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import { VList, type VListHandle } from 'virtua';
 import type { Bar } from './bar.ts';
+import { placeSpans } from './place-spans.ts';
 import type { SessionModel } from './session-model.ts';
 import { percentIn, type TimeWindow } from './time-window.ts';
 import { WaterfallRow } from './waterfall-row.tsx';
@@ -30,9 +31,10 @@ export function WaterfallView(props: WaterfallViewProps) {
     const from = percentIn(window, positionOf(bar.start));
     return from <= 100 && percentIn(window, positionOf(bar.end ?? end)) >= 0;
   };
-  const rows = [...bars, ...spans].filter(isSeen);
+  const placed = useMemo(() => placeSpans(bars, spans), [bars, spans]);
+  const rows = placed.filter(isSeen);
   const list = useRef<VListHandle>(null);
-  // What happens at the moment is in sight. Spans come last, and have no place in the log.
+  // What happens at the moment is in sight. Spans have no place in the log.
   const row = rows.findLastIndex((bar) => bar.offset !== undefined && bar.offset <= offset);
   useEffect(() => {
     if (row >= 0) list.current?.scrollToIndex(row, { align: 'nearest' });

@@ -1,8 +1,17 @@
-import { type Fact, type LogRecord, noUsage, recordVersion } from '@millrace/core';
+import {
+  type ExecutionId,
+  type Fact,
+  type LogRecord,
+  noUsage,
+  type RunId,
+  recordVersion,
+  spanIdOf,
+} from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../packages/server/src/testing/recorded-run.ts';
 import { numberedRecords } from '../testing/numbered-records.ts';
 import type { Bar } from './bar.ts';
+import { placeSpans } from './place-spans.ts';
 import { spanBars } from './span-bars.ts';
 import { Waterfall } from './waterfall.ts';
 
@@ -12,10 +21,10 @@ function barsOf(records: readonly LogRecord[]): readonly Bar[] {
   return waterfall.bars;
 }
 
+type Said = readonly (readonly [number, Fact, number?, number?])[];
+
 /** Facts at their times. */
-function said(
-  ...facts: readonly (readonly [number, Fact, number?, number?])[]
-): readonly LogRecord[] {
+function said(...facts: Said): readonly LogRecord[] {
   return facts.map(([time, fact, turn = 1, attempt = 1], index) => ({
     ...{ v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test', fact },
   }));
@@ -106,6 +115,37 @@ describe('a waterfall', () => {
     ]);
   });
 
+  test('a question that waits for an answer does so when its turn is parked, and until it is answered', () => {
+    const asked = fact({ type: 'approval_asked', ...call });
+    const parked = fact({ type: 'turn_finished', stop: { reason: 'parked' } });
+    const waiting: Said = [
+      [0, fact({ type: 'turn_started' })],
+      [1, asked],
+      [3, parked],
+    ];
+    const approvalOf = (...facts: Said) =>
+      barsOf(said(...facts)).filter(({ kind }) => kind === 'approval');
+    expect(approvalOf(...waiting)).toMatchObject([{ start: 1, end: undefined }]);
+    const answered = fact({ type: 'approval_answered', ...call, decision: 'allow' });
+    expect(approvalOf(...waiting, [9000, answered, 2])).toMatchObject([{ end: 9000 }]);
+    expect(approvalOf(...waiting, [500, asked, 2], [900, answered, 2])).toMatchObject([
+      { start: 1, end: 500 },
+      { start: 500, end: 900 },
+    ]);
+    const superseded = fact({ type: 'attempt_superseded', reason: 'cut' });
+    expect(approvalOf([1, asked], [7, superseded])).toMatchObject([{ end: 7 }]);
+  });
+
+  test('a tool that somebody stopped has not failed', () => {
+    const execution = { ...call, executionId: 'a' };
+    const started = fact({ type: 'tool_execution_started', ...execution, summary: '' });
+    const finished = { type: 'tool_execution_finished', ...execution, outcome: 'completed' };
+    const toneOf = (...facts: Said) => barsOf(said(...facts)).at(-1)?.tone;
+    const failed = fact({ ...finished, isError: true });
+    expect(toneOf([0, started], [1, failed])).toBe('bad');
+    expect(toneOf([0, started], [1, fact({ type: 'aborted' }), 0, 0], [2, failed])).toBe('plain');
+  });
+
   test('tells sub-agents from tools, and failures from results', () => {
     const started = { type: 'tool_execution_started', ...call, summary: '' };
     const finished = { type: 'tool_execution_finished', ...call, outcome: 'completed' };
@@ -136,6 +176,47 @@ describe('spans', () => {
       ['parent', 0, false],
       ['child', 1, true],
     ]);
+  });
+
+  const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` };
+  const traced = said(
+    [0, fact({ type: 'run_started', runId: 'r1', trace }), 0, 0],
+    [10, fact({ type: 'turn_started' }), 1, 0],
+    [20, fact({ type: 'tool_execution_started', ...call, executionId: 'x1', summary: 'ls' })],
+    [30, fact({ type: 'run_started', runId: 'r2' }), 0, 0],
+    [40, fact({ type: 'turn_started' }), 2, 0],
+  );
+
+  test('lie below the run, turn or tool that they are part of, and those of none come last', () => {
+    const of = (name: string, parent_id: string | null) => ({ ...span, id: name, name, parent_id });
+    const run = 'r1' as RunId;
+    const spans = spanBars([
+      of('in the tool', spanIdOf.execution(run, 'x1' as ExecutionId)),
+      of('deeper', 'in the tool'),
+      of('in the run', spanIdOf.run(run)),
+      of('of nothing known', 'f'.repeat(16)),
+      of('of nothing', null),
+    ]);
+    const shown = placeSpans(barsOf(traced), spans);
+    expect(shown.map(({ label, depth }) => `${'  '.repeat(depth)}${label}`)).toEqual([
+      'Run 1',
+      '  in the run',
+      '  Turn 1',
+      '    Attempt 1',
+      '      bash',
+      '        in the tool',
+      '          deeper',
+      'Run 2',
+      '  Turn 2',
+      'of nothing known',
+      'of nothing',
+    ]);
+  });
+
+  test('a run says which trace it is part of, where it is', () => {
+    const runs = barsOf(traced).filter(({ kind }) => kind === 'run');
+    expect(runs.map(({ traceId }) => traceId)).toEqual(['ab'.repeat(16), undefined]);
+    expect(barsOf(traced).filter(({ spanId }) => spanId === undefined)).toHaveLength(2);
   });
 
   test('that name each other in a circle, or no time, do no harm', () => {

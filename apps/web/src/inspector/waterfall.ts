@@ -1,4 +1,11 @@
-import type { Fact, LogRecord } from '@millrace/core';
+import {
+  type Attempt,
+  type Fact,
+  type LogRecord,
+  parseTraceparent,
+  type RunId,
+  spanIdOf,
+} from '@millrace/core';
 import { type Bar, type BarKind, stopText, stopTone } from './bar.ts';
 import { isContent } from './is-content.ts';
 
@@ -9,6 +16,12 @@ export class Waterfall {
   /** In the order of their begin, which puts each after what it lies in. */
   readonly #bars = new Map<string, Bar>();
   #runs = 0;
+  /** The run that goes on, where it is part of a trace. */
+  #traced: RunId | undefined;
+  /** The bars of calls that are asked about: they wait on when their turn is parked. */
+  readonly #asked = new Map<string, { readonly key: string } & Attempt>();
+  /** The run was stopped: what fails now does so because of that. */
+  #isStopped = false;
   /** What goes on in a turn, and ends with it at the latest. */
   readonly #openInTurn = new Map<number, Set<string>>();
 
@@ -30,7 +43,11 @@ export class Waterfall {
     const { turn, attempt, delta, time } = record;
     const key = attemptKey(turn, attempt);
     const bar = this.#bars.get(key);
-    if (bar === undefined) this.#begin(record, key, 'attempt', 2, { label: `Attempt ${attempt}` });
+    if (bar === undefined)
+      this.#begin(record, key, 'attempt', 2, {
+        label: `Attempt ${attempt}`,
+        ...this.#span((run) => spanIdOf.attempt(run, { turn, attempt })),
+      });
     const known = this.#bars.get(key);
     if (isContent(delta) && known?.first === undefined && known?.end === undefined)
       this.#change(key, { first: time });
@@ -40,15 +57,17 @@ export class Waterfall {
     const { turn, attempt } = record;
     switch (fact.type) {
       case 'run_started':
-        this.#runs++;
-        return this.#begin(record, `run ${fact.runId}`, 'run', 0, { label: `Run ${this.#runs}` });
+        return this.#beginRun(record, fact);
       case 'run_finished':
         return this.#end(record, `run ${fact.runId}`, {
           detail: stopText(fact),
           tone: stopTone(fact),
         });
       case 'turn_started':
-        return this.#begin(record, `turn ${turn}`, 'turn', 1, { label: `Turn ${turn}` });
+        return this.#begin(record, `turn ${turn}`, 'turn', 1, {
+          label: `Turn ${turn}`,
+          ...this.#span((run) => spanIdOf.turn(run, turn)),
+        });
       case 'turn_finished':
         for (const key of this.#openInTurn.get(turn) ?? []) this.#end(record, key, {});
         this.#openInTurn.delete(turn);
@@ -72,49 +91,75 @@ export class Waterfall {
     }
   }
 
+  #beginRun(record: LogRecord, { runId, trace }: Extract<Fact, { type: 'run_started' }>): void {
+    this.#runs++;
+    this.#isStopped = false;
+    this.#traced = trace && runId;
+    const traceId = trace && parseTraceparent(trace.traceparent)?.traceId;
+    this.#begin(record, `run ${runId}`, 'run', 0, {
+      ...{ label: `Run ${this.#runs}`, ...(traceId !== undefined && { traceId }) },
+      ...this.#span(spanIdOf.run),
+    });
+  }
+
+  /** Ids are reckoned only where something can be under them. */
+  #span(idOf: (run: RunId) => string): Pick<Bar, 'spanId'> {
+    return this.#traced === undefined ? {} : { spanId: idOf(this.#traced) };
+  }
+
   #addToolFact(record: LogRecord, fact: Fact): void {
     switch (fact.type) {
       case 'tool_execution_started': {
         const kind = fact.child === undefined ? 'tool' : 'agent';
         const detail = fact.summary === fact.name ? undefined : fact.summary;
-        const said = { label: fact.name, detail, child: fact.child };
+        this.#answer(record, fact.toolCallId, {});
+        const span = this.#span((run) => spanIdOf.execution(run, fact.executionId));
+        const said = { label: fact.name, detail, child: fact.child, ...span };
         return this.#begin(record, `tool ${fact.executionId}`, kind, 3, said);
       }
       case 'tool_execution_finished': {
         const isLost = fact.outcome !== 'completed';
-        const tone = isLost ? 'gone' : fact.isError ? 'bad' : 'plain';
+        const tone = isLost ? 'gone' : fact.isError && !this.#isStopped ? 'bad' : 'plain';
         return this.#end(record, `tool ${fact.executionId}`, { tone });
       }
-      case 'approval_asked': {
-        const key = `approval ${fact.toolCallId} ${record.offset}`;
-        const said = {
-          label: `Approval of ${fact.name}`,
-          detail: fact.reason,
-          tone: 'wait' as const,
-        };
-        return this.#begin(record, key, 'approval', 3, said);
+      case 'approval_asked':
+        return this.#ask(record, fact);
+      case 'approval_answered': {
+        const detail = fact.decision === 'allow' ? 'allowed' : 'denied';
+        return this.#answer(record, fact.toolCallId, { detail });
       }
-      case 'approval_answered':
-        return this.#answer(
-          record,
-          fact.toolCallId,
-          fact.decision === 'allow' ? 'allowed' : 'denied',
-        );
       case 'tool_call_rejected':
-        return this.#answer(record, fact.toolCallId, fact.code);
+        return this.#answer(record, fact.toolCallId, { detail: fact.code });
+      case 'aborted':
+        this.#isStopped = true;
+        return;
       default:
         return;
     }
   }
 
-  #answer(record: LogRecord, toolCallId: string, detail: string): void {
-    const keys = this.#openInTurn.get(record.turn) ?? new Set();
-    for (const key of keys) {
-      if (key.startsWith(`approval ${toolCallId} `)) this.#end(record, key, { detail });
-    }
+  #ask(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
+    const { turn, attempt, offset } = record;
+    const { toolCallId, name, reason: detail } = fact;
+    // A call that is asked about again is asked about once.
+    this.#answer(record, toolCallId, {});
+    const key = `approval ${toolCallId} ${offset}`;
+    const label = `Approval of ${name}`;
+    this.#begin(record, key, 'approval', 3, { label, detail, tone: 'wait' });
+    this.#openInTurn.get(turn)?.delete(key);
+    this.#asked.set(toolCallId, { key, turn, attempt });
+  }
+
+  #answer(record: LogRecord, toolCallId: string, change: Change): void {
+    const asked = this.#asked.get(toolCallId);
+    if (asked === undefined) return;
+    this.#asked.delete(toolCallId);
+    this.#end(record, asked.key, change);
   }
 
   #supersede(record: LogRecord, reason: string): void {
+    for (const [id, { turn, attempt }] of [...this.#asked])
+      if (turn === record.turn && attempt === record.attempt) this.#answer(record, id, {});
     const key = attemptKey(record.turn, record.attempt);
     const bar = this.#bars.get(key);
     if (bar === undefined) return;

@@ -27,7 +27,7 @@ function TokenView({ token, isDone }: TokenProps) {
       return <TableView token={token} />;
     case 'blockquote':
       return (
-        <blockquote>
+        <blockquote dir="auto">
           <TokensView tokens={token.tokens as MarkedToken[]} isDone={isDone} />
         </blockquote>
       );
@@ -35,10 +35,10 @@ function TokenView({ token, isDone }: TokenProps) {
       return <hr />;
     case 'text':
       // Inside of tight lists it is words; as a block of its own, what was too long to be read.
-      return token.tokens ? <InlineView tokens={token.tokens} /> : <p data-plain>{token.text}</p>;
+      return token.tokens ? <InlineView tokens={token.tokens} /> : <PlainView text={token.text} />;
     case 'paragraph':
       return (
-        <p>
+        <p dir="auto">
           <InlineView tokens={token.tokens} />
         </p>
       );
@@ -47,7 +47,7 @@ function TokenView({ token, isDone }: TokenProps) {
     case 'checkbox':
       return null;
     default:
-      return <p>{token.raw}</p>;
+      return <p dir="auto">{token.raw}</p>;
   }
 }
 
@@ -64,11 +64,20 @@ function TokensView({
   ));
 }
 
+/** What is not read, or not yet. */
+function PlainView({ text }: { readonly text: string }) {
+  return (
+    <p data-plain dir="auto">
+      {text}
+    </p>
+  );
+}
+
 /** Below the page's own first heading. */
 function HeadingView({ token }: { readonly token: Tokens.Heading }) {
   const Tag = `h${Math.max(2, token.depth)}` as 'h2';
   return (
-    <Tag data-depth={token.depth}>
+    <Tag data-depth={token.depth} dir="auto">
       <InlineView tokens={token.tokens} />
     </Tag>
   );
@@ -94,5 +103,11 @@ function ListView({ token, isDone }: { readonly token: Tokens.List; readonly isD
     </li>
   ));
   const start = typeof token.start === 'number' && token.start !== 1 ? token.start : undefined;
-  return token.ordered ? <ol start={start}>{items}</ol> : <ul>{items}</ul>;
+  return token.ordered ? (
+    <ol start={start} dir="auto">
+      {items}
+    </ol>
+  ) : (
+    <ul dir="auto">{items}</ul>
+  );
 }

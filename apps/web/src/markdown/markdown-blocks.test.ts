@@ -90,3 +90,33 @@ test('a block that does not end is shown as it is, and costs no more reading', (
   expect(block?.token.type).toBe('text');
   expect(blocks.read('word '.repeat(10_000), true)[0]?.token.type).toBe('paragraph');
 });
+
+const typesOf = (source: string) =>
+  new MarkdownBlocks().read(source, false).map(({ token }) => token.type);
+
+test('words before a list are no heading while its first mark is all there is of it', () => {
+  const source = 'These are they:\n- one\n- two\n';
+  for (let end = 1; end <= source.length; end++)
+    expect(typesOf(source.slice(0, end)), source.slice(0, end)).not.toContain('heading');
+});
+
+test.each(['> quoted\n> -', '- item\n  ==', '1. a\n\n   b\n   --'])(
+  'nor are words within something: %j',
+  (source) => {
+    const found = JSON.stringify(new MarkdownBlocks().read(source, false));
+    expect(found).not.toContain('"heading"');
+  },
+);
+
+test('a line of marks makes a heading as soon as it has ended', () => {
+  expect(typesOf('Title\n---\n')).toEqual(['heading']);
+  expect(typesOf('Title\n---\n\nmore')).toEqual(['heading', 'paragraph']);
+  const blocks = new MarkdownBlocks();
+  const read = (text: string) => blocks.read(text, false).map(({ token }) => token.type);
+  expect(read('Title\n--')).toEqual(['paragraph', 'text']);
+  expect(read('Title\n---\n\nmore')).toEqual(['heading', 'paragraph']);
+});
+
+test('marks in code are code', () => {
+  expect(typesOf('```\na\n-')).toEqual(['code']);
+});

@@ -49,13 +49,13 @@ export class MarkdownBlocks {
   #readMore(text: string): readonly MarkdownBlock[] {
     const rest = text.slice(this.#from);
     const isLong = rest.length > maxLiveLength;
-    const tokens = isLong ? [plain(rest)] : lexed(rest);
+    const { tokens, marks } = isLong ? { tokens: [plain(rest)], marks: [] } : lexedSoFar(rest);
     const finished = isLong ? 0 : finishedCount(tokens);
     for (const token of tokens.slice(0, finished)) {
       this.#from += token.raw.length;
       if (isShown(token)) this.#done.push({ key: this.#done.length, token, isDone: true });
     }
-    const open = tokens.slice(finished).filter(isShown);
+    const open = [...tokens.slice(finished).filter(isShown), ...marks];
     return [
       ...this.#done,
       ...open.map((token, at) => ({ key: this.#done.length + at, token, isDone: false })),
@@ -68,6 +68,34 @@ function finishedCount(tokens: readonly MarkedToken[]): number {
   const last = tokens.findLastIndex(isShown);
   const before = tokens.slice(0, Math.max(0, last)).findLastIndex(isShown);
   return Math.max(0, tokens[before]?.type === 'list' ? before : last);
+}
+
+interface SoFar {
+  readonly tokens: readonly MarkedToken[];
+  /** A last line that may become anything. */
+  readonly marks: readonly MarkedToken[];
+}
+
+/** A last line of `-` or `=` makes what is before it a heading only where nothing else comes in it. */
+function lexedSoFar(text: string): SoFar {
+  const tokens = lexed(text);
+  if (!endsUnderlined(tokens)) return { tokens, marks: [] };
+  const from = text.lastIndexOf('\n') + 1;
+  return { tokens: lexed(text.slice(0, from)), marks: [plain(text.slice(from))] };
+}
+
+function endsUnderlined(tokens: readonly Token[]): boolean {
+  const last = tokens.findLast(isShown) as MarkedToken | undefined;
+  switch (last?.type) {
+    case 'heading':
+      return /\n *(?:-+|=+) *$/.test(last.raw);
+    case 'blockquote':
+      return endsUnderlined(last.tokens);
+    case 'list':
+      return endsUnderlined(last.items.at(-1)?.tokens ?? []);
+    default:
+      return false;
+  }
 }
 
 function tokensOf(text: string): readonly MarkedToken[] {

@@ -39,8 +39,17 @@ test('a link leads where it says, in a tab that cannot reach back', () => {
 
 test('what people write comes out as what they mean', () => {
   const shown = html('## A *b* `c&amp;d` &amp; e\n\n1. x\n2. y\n\n> q\n\n~~z~~');
-  expect(shown).toContain('<h2 data-depth="2">A <em>b</em> <code>c&amp;amp;d</code> &amp; e</h2>');
-  expect(shown).toContain('<ol><li>x</li><li>y</li></ol>');
-  expect(shown).toContain('<blockquote><p>q</p></blockquote>');
+  expect(shown).toContain(
+    '<h2 data-depth="2" dir="auto">A <em>b</em> <code>c&amp;amp;d</code> &amp; e</h2>',
+  );
+  expect(shown).toContain('<ol dir="auto"><li>x</li><li>y</li></ol>');
+  expect(shown).toContain('<blockquote dir="auto"><p dir="auto">q</p></blockquote>');
   expect(shown).toContain('<del>z</del>');
+});
+
+test('words that are read from right to left are set so, block by block', () => {
+  const shown = html('مرحبا\n\nhello\n\n- שלום');
+  expect(shown).toContain('<p dir="auto">مرحبا</p>');
+  expect(shown).toContain('<p dir="auto">hello</p>');
+  expect(shown).toContain('<ul dir="auto"><li>שלום');
 });

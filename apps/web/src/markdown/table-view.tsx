@@ -5,7 +5,7 @@ export function TableView({ token }: { readonly token: Tokens.Table }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
     <div className="markdown-table" tabIndex={0}>
-      <table>
+      <table dir="auto">
         <thead>
           <tr>
             {token.header.map((cell, at) => (

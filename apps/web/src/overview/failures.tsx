@@ -3,12 +3,19 @@ import { taskTitle } from '../app/task-words.ts';
 import { dayOrTime } from '../design/time.ts';
 import type { Failure } from './overview-figures.ts';
 
+export interface FailuresProps {
+  readonly failures: readonly Failure[];
+  /** There may be more than was found. */
+  readonly isCut: boolean;
+}
+
 /** What went wrong, with the reason that was recorded. */
-export function Failures({ failures }: { readonly failures: readonly Failure[] }) {
+export function Failures({ failures, isCut }: FailuresProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-failures">
       <h2 id="overview-failures">
-        Failures <span className="overview-count">{failures.length}</span>
+        Failures{' '}
+        <span className="overview-count">{`${failures.length}${isCut && failures.length > 0 ? '+' : ''}`}</span>
       </h2>
       {failures.length === 0 ? (
         <p className="overview-none">

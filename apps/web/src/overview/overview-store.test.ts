@@ -1,20 +1,38 @@
-import type { Client, TaskDigest, TaskSummary } from '@millrace/client';
+import type { Client, TaskDigest, TaskFilter, TaskSummary } from '@millrace/client';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { OverviewStore } from './overview-store.ts';
 
+interface Others {
+  /** Older than those that are looked at anyway. */
+  readonly working?: readonly string[];
+  readonly failed?: readonly string[];
+}
+
 /** A server of so many tasks that counts what it is asked. */
-function stage(ids: readonly string[], states: Readonly<Record<string, TaskDigest['state']>> = {}) {
+function stage(
+  ids: readonly string[],
+  states: Readonly<Record<string, TaskDigest['state']>> = {},
+  { working = [], failed = [] }: Others = {},
+) {
   const clock = new TestClock();
   const asked: string[] = [];
   const server = { isBroken: false, isVisible: true, most: 0, going: 0 };
+  const said = <T>(what: string, value: T): T => {
+    asked.push(what);
+    if (server.isBroken) throw new Error('away');
+    return value;
+  };
+  const summaries = (of: readonly string[]) => of.map((id) => ({ id }) as TaskSummary);
+  const byStatus = { FAILED: failed, TIMED_OUT: [] } as Readonly<Record<string, readonly string[]>>;
   const client = {
-    tasks: async () => {
-      asked.push('list');
-      if (server.isBroken) throw new Error('away');
-      return { data: ids.map((id) => ({ id }) as TaskSummary), next: undefined };
-    },
+    tasks: async ({ status }: TaskFilter) => ({
+      data: summaries(
+        said(status ?? 'list', status === undefined ? ids : (byStatus[status] ?? [])),
+      ),
+      next: undefined,
+    }),
     task: (id: string) => ({
       digest: async () => {
         asked.push(id);
@@ -27,7 +45,13 @@ function stage(ids: readonly string[], states: Readonly<Record<string, TaskDiges
       },
     }),
   } as unknown as Client;
-  const store = new OverviewStore({ client, clock, isVisible: () => server.isVisible });
+  const get = async () =>
+    said('work', [
+      ...ids.map((id) => ({ id, is_at_work: false })),
+      ...working.map((id) => ({ id, is_at_work: true })),
+    ]);
+  const isVisible = () => server.isVisible;
+  const store = new OverviewStore({ client, api: { get }, clock, isVisible });
   const leave = store.subscribe(() => {});
   onTestFinished(leave);
   const take = () => asked.splice(0);
@@ -35,9 +59,10 @@ function stage(ids: readonly string[], states: Readonly<Record<string, TaskDiges
     await clock.advance(ms);
     await settled();
   };
-  return { pass, server, store, leave, take };
+  return { pass, server, store, leave, take, clock };
 }
 
+const lists = ['list', 'FAILED', 'TIMED_OUT', 'work'];
 const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
 
 describe('the overview', () => {
@@ -56,10 +81,10 @@ describe('the overview', () => {
   test('asks for a few at once, and the next time only for those that may have changed', async () => {
     const { pass, server, take } = stage(many, { t40: 'running' });
     await pass(100);
-    expect(take()).toHaveLength(51);
+    expect(take().filter((one) => !lists.includes(one))).toHaveLength(50);
     expect(server.most).toBeLessThanOrEqual(4);
     await pass(5000);
-    expect(take().toSorted()).toEqual(['list', ...many.slice(0, 12), 't40'].toSorted());
+    expect(take().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
   });
 
   test('asks for nothing while nobody sees it, nor after it was left', async () => {
@@ -85,5 +110,27 @@ describe('the overview', () => {
     server.isBroken = false;
     await pass(5000);
     expect(store.now().error).toBeUndefined();
+  });
+
+  test('finds what runs and what failed, however long ago it changed', async () => {
+    const { pass, store } = stage(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
+    await pass(100);
+    const { tasks, others } = store.now();
+    expect(tasks).toHaveLength(50);
+    expect(others.map(({ task, digest }) => [task.id, digest?.state])).toEqual([
+      ['old', 'waiting'],
+      ['lost', 'idle'],
+    ]);
+  });
+
+  test('says of when it is', async () => {
+    const { pass, server, store, clock } = stage(['a']);
+    await pass(100);
+    await pass(5000);
+    const readAt = clock.now();
+    expect(store.now().readAt).toBe(readAt);
+    server.isBroken = true;
+    await pass(20_000);
+    expect(store.now().readAt).toBe(readAt);
   });
 });

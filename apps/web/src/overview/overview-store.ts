@@ -1,35 +1,48 @@
 import type { Client, Clock, TaskDigest, TaskSummary } from '@millrace/client';
+import type { Api } from '../app/api.ts';
 import type { OverviewTask } from './overview-figures.ts';
+import { othersOf, readLists, type TaskLists } from './task-lists.ts';
 
 export interface OverviewState {
   readonly isLoaded: boolean;
+  /** Those that changed last. */
   readonly tasks: readonly OverviewTask[];
+  /** Older ones that run, wait or failed. */
+  readonly others: readonly OverviewTask[];
   /** There are older ones, which are not looked at. */
   readonly isMore: boolean;
+  /** There may be more that runs or failed than was found. */
+  readonly isCut: boolean;
+  /** When it was so, in ms since 1970. */
+  readonly readAt: number | undefined;
   readonly error: unknown;
 }
 
 export interface OverviewOptions {
   readonly client: Pick<Client, 'tasks' | 'task'>;
+  readonly api: Pick<Api, 'get'>;
   readonly clock: Clock;
   /** Nobody sees a page that is hidden, and so nothing is asked for. */
   readonly isVisible?: () => boolean;
 }
 
-/** The latest ones alone, because each costs the server a look into its log. */
-const maxTasks = 50;
 const everyMs = 5_000;
 /** Of tasks that rest, only these are looked at each time; the others every so many rounds. */
 const latest = 12;
 const roundsForAll = 6;
 const atOnce = 4;
 
-/** The latest tasks and what each came to, asked for again while somebody looks. */
+const empty: OverviewState = {
+  ...{ isLoaded: false, tasks: [], others: [], isMore: false, isCut: false },
+  ...{ readAt: undefined, error: undefined },
+};
+
+/** The latest tasks, older ones that run or failed, and what each came to, asked for again while somebody looks. */
 export class OverviewStore {
   readonly #options: OverviewOptions;
   readonly #listeners = new Set<() => void>();
   readonly #digests = new Map<string, TaskDigest>();
-  #state: OverviewState = { isLoaded: false, tasks: [], isMore: false, error: undefined };
+  #state: OverviewState = empty;
   #stopped = new AbortController();
   #stopTimer: () => void = () => {};
   #round = 0;
@@ -61,31 +74,34 @@ export class OverviewStore {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     try {
-      const { data, next } = await this.#options.client.tasks({ limit: maxTasks }, { signal });
+      const lists = await readLists(this.#options, signal);
       if (signal.aborted) return;
-      const ids = new Set(data.map(({ id }) => id));
+      const others = othersOf(lists);
+      const ids = new Set([...lists.latest, ...others].map(({ id }) => id));
       for (const id of this.#digests.keys()) if (!ids.has(id)) this.#digests.delete(id);
-      const show = (isLoaded: boolean) =>
-        this.#change({
-          isLoaded,
-          tasks: this.#joined(data),
-          isMore: next !== undefined,
-          error: undefined,
-        });
-      show(this.#state.isLoaded || data.length === 0);
-      await this.#readDigests(this.#due(data), signal);
+      const show = (isLoaded: boolean) => this.#change(this.#shown(lists, isLoaded, clock.now()));
+      show(this.#state.isLoaded || ids.size === 0);
+      await this.#readDigests(this.#due(lists.latest, others), signal);
       if (!signal.aborted) show(true);
     } catch (error) {
       if (!signal.aborted) this.#change({ ...this.#state, error });
     }
   }
 
-  #due(tasks: readonly TaskSummary[]): string[] {
+  #shown(lists: TaskLists, isLoaded: boolean, readAt: number): OverviewState {
+    const { latest: newest, isMore, isCut } = lists;
+    const tasks = this.#joined(newest);
+    const others = this.#joined(othersOf(lists));
+    return { isLoaded, tasks, others, isMore, isCut, readAt, error: undefined };
+  }
+
+  #due(tasks: readonly TaskSummary[], others: readonly TaskSummary[]): string[] {
     const isAll = this.#round++ % roundsForAll === 0;
-    const isDue = ({ id }: TaskSummary, place: number) =>
-      isAll || place < latest || this.#digests.get(id)?.state !== 'idle';
-    return tasks.filter(isDue).map(({ id }) => id);
+    const isDue = ({ id }: TaskSummary) => isAll || this.#digests.get(id)?.state !== 'idle';
+    const due = [...tasks.filter((task, place) => place < latest || isDue(task))];
+    return [...due, ...others.filter(isDue)].map(({ id }) => id);
   }
 
   async #readDigests(ids: string[], signal: AbortSignal): Promise<void> {

@@ -1,5 +1,8 @@
 import type { Client } from '@millrace/client';
 import { useMemo, useSyncExternalStore } from 'react';
+import type { Api } from '../app/api.ts';
+import { failureWords } from '../app/failure-words.ts';
+import { clockTime } from '../design/time.ts';
 import { pageClock } from '../inspector/page-clock.ts';
 import { Failures } from './failures.tsx';
 import { failuresOf, runningOf, usageRows } from './overview-figures.ts';
@@ -8,34 +11,63 @@ import { Running } from './running.tsx';
 import { UsageTable } from './usage-table.tsx';
 import './overview.css';
 
+export interface OverviewProps {
+  readonly client: Client;
+  readonly api: Api;
+}
+
 /** What goes on, what went wrong, and what it cost. */
-export function Overview({ client }: { readonly client: Client }) {
+export function Overview({ client, api }: OverviewProps) {
   const store = useMemo(() => {
     const isVisible = () => document.visibilityState === 'visible';
-    return new OverviewStore({ client, clock: pageClock, isVisible });
-  }, [client]);
-  const { isLoaded, tasks, isMore, error } = useSyncExternalStore(store.subscribe, store.now);
-  if (error !== undefined && !isLoaded) {
-    const why = error instanceof Error ? error.message : 'The server did not answer';
+    const clock = { ...pageClock, now: () => Date.now() };
+    return new OverviewStore({ client, api, clock, isVisible });
+  }, [client, api]);
+  return <OverviewOf store={store} />;
+}
+
+export function OverviewOf({ store }: { readonly store: OverviewStore }) {
+  const state = useSyncExternalStore(store.subscribe, store.now);
+  const { isLoaded, tasks, others, isMore, isCut, error } = state;
+  if (error !== undefined && !isLoaded)
     return (
       <p className="overview-error" role="alert">
-        {why} It is asked again every few seconds.
+        {failureWords(error)} It is asked again every few seconds.
       </p>
     );
-  }
   if (!isLoaded) return <p className="overview-wait">Reading what the sessions came to …</p>;
-  if (tasks.length === 0) return <NoTasks />;
+  const all = [...tasks, ...others];
   return (
     <div className="overview">
-      <Running tasks={runningOf(tasks)} />
-      <Failures failures={failuresOf(tasks)} />
-      <UsageTable rows={usageRows(tasks)} />
-      <p className="overview-note">
-        {isMore
-          ? `Of the ${tasks.length} sessions that changed last. What they used is read from their logs, superseded attempts included.`
-          : `Of ${tasks.length === 1 ? 'the one session' : `all ${tasks.length} sessions`}. What they used is read from their logs, superseded attempts included.`}
-      </p>
+      {error !== undefined && <Old readAt={state.readAt} />}
+      {all.length === 0 ? (
+        <NoTasks />
+      ) : (
+        <>
+          <Running tasks={runningOf(all)} isCut={isCut} />
+          <Failures failures={failuresOf(all)} isCut={isCut} />
+          <UsageTable rows={usageRows(tasks)} />
+          <p className="overview-note">
+            {`Usage is that of ${scopeOf(tasks.length, isMore)}, read from their logs, superseded attempts included.`}
+          </p>
+        </>
+      )}
     </div>
+  );
+}
+
+function scopeOf(count: number, isMore: boolean): string {
+  if (isMore) return `the ${count} sessions that changed last`;
+  return count === 1 ? 'the one session' : `all ${count} sessions`;
+}
+
+/** What is shown may be untrue by now. */
+function Old({ readAt }: { readonly readAt: number | undefined }) {
+  const when = readAt === undefined ? 'before' : `at ${clockTime(readAt)}`;
+  return (
+    <p className="overview-old" role="alert">
+      The server does not answer. This is how it was {when}; it is asked again every few seconds.
+    </p>
   );
 }
 

@@ -3,17 +3,24 @@ import { taskTitle } from '../app/task-words.ts';
 import { duration } from '../design/time.ts';
 import type { OverviewTask } from './overview-figures.ts';
 
+export interface RunningProps {
+  readonly tasks: readonly OverviewTask[];
+  /** There may be more than was found. */
+  readonly isCut: boolean;
+}
+
 /** What goes on now; what waits for somebody comes first. */
-export function Running({ tasks }: { readonly tasks: readonly OverviewTask[] }) {
+export function Running({ tasks, isCut }: RunningProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-running">
       <h2 id="overview-running">
-        Running <span className="overview-count">{tasks.length}</span>
+        Running{' '}
+        <span className="overview-count">{`${tasks.length}${isCut && tasks.length > 0 ? '+' : ''}`}</span>
       </h2>
       {tasks.length === 0 ? (
         <p className="overview-none">
-          Nothing runs. A run shows up here with its first word, and stays until it ends or waits
-          for you.
+          {isCut ? 'Nothing runs among the sessions that changed last.' : 'Nothing runs.'} A run
+          shows up here with its first word, and stays until it ends.
         </p>
       ) : (
         <ul className="overview-list">

@@ -53,7 +53,7 @@ function Row({ agent, provider, model, tasks, attempts, usage }: UsageRow) {
     <tr>
       <th scope="row">{agent}</th>
       <td>
-        {model ?? 'not told'} {provider !== undefined && <small>{provider}</small>}
+        {model ?? 'unknown model'} {provider !== undefined && <small>{provider}</small>}
       </td>
       <td>{count(tasks)}</td>
       <td>{count(attempts)}</td>
@@ -71,7 +71,7 @@ function Numbers({ usage }: { readonly usage: Usage }) {
       <td>{count(output)}</td>
       <td title={estimated ? 'Some of it is estimated' : undefined}>
         {costs.length === 0
-          ? 'not told'
+          ? 'unknown'
           : costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')}
         {estimated && costs.length > 0 && ' ≈'}
       </td>

@@ -3,18 +3,26 @@ import { act, type ReactNode } from 'react';
 import { onTestFinished } from 'vitest';
 
 export interface DomPage {
+  readonly window: Window;
   render(node: ReactNode): Promise<void>;
   /** Does something, and has all that follows from it rendered. */
   act(work: () => void | Promise<void>): Promise<void>;
   find(selector: string): HTMLElement;
+  findAll(selector: string): readonly HTMLElement[];
   press(target: HTMLElement, key: string, options?: { readonly shiftKey?: boolean }): Promise<void>;
+  click(target: HTMLElement): Promise<void>;
+  /** Into a field, instead of what is there. */
+  type(target: HTMLElement, text: string): Promise<void>;
+  submit(form: HTMLElement): Promise<void>;
+  text(): string;
 }
 
 /** A page at a URL to render into, for one test. React looks for a window when it is loaded, so that comes first. */
 export async function openDomPage(url: string): Promise<DomPage> {
   const window = new Window({ url });
   const { document, location } = window;
-  const given = { window, document, location, IS_REACT_ACT_ENVIRONMENT: true };
+  const matchMedia = window.matchMedia.bind(window);
+  const given = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
   Object.assign(globalThis, given);
   const { createRoot } = await import('react-dom/client');
   const container = document.createElement('main');
@@ -26,6 +34,7 @@ export async function openDomPage(url: string): Promise<DomPage> {
     await window.happyDOM.close();
   });
   return {
+    window,
     render: (node) => act(async () => root.render(node)),
     act: (work) => act(async () => work()),
     find(selector) {
@@ -33,6 +42,19 @@ export async function openDomPage(url: string): Promise<DomPage> {
       if (found === null) throw new Error(`There is no ${selector} on the page`);
       return found as HTMLElement;
     },
+    findAll: (selector) => [...container.querySelectorAll(selector)] as HTMLElement[],
+    text: () => container.textContent ?? '',
+    click: (target) => act(async () => target.click()),
+    type: (target, text) =>
+      act(async () => {
+        // React watches the field's own setter, and would take what it sets for no news.
+        Reflect.set(Object.getPrototypeOf(target), 'value', text, target);
+        target.dispatchEvent(new window.Event('input', { bubbles: true }));
+      }),
+    submit: (form) =>
+      act(async () => {
+        form.dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }));
+      }),
     press: (target, key, options = {}) =>
       act(async () => {
         target.dispatchEvent(

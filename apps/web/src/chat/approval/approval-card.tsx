@@ -1,10 +1,13 @@
 import type { TaskHandle } from '@millrace/client';
-import { type AskedApproval, parseJson, type ToolCallPart } from '@millrace/core';
-import { type FormEvent, useId, useState } from 'react';
-import { useKey } from '../../app/use-key.ts';
-import { Button } from '../../design/button.tsx';
+import type { AskedApproval, ToolCallPart } from '@millrace/core';
+import { type KeyboardEvent, type RefObject, useId, useState } from 'react';
 import { ShieldIcon } from '../../design/icons.tsx';
 import { InputView } from '../tool/input-view.tsx';
+import { VisibleText } from '../tool/visible-text.tsx';
+import { ChangeForm } from './change-form.tsx';
+import { ChooseBar } from './choose-bar.tsx';
+import { DenyForm } from './deny-form.tsx';
+import { ScrollBody } from './scroll-body.tsx';
 import './approval-card.css';
 
 export interface ApprovalCardProps {
@@ -13,19 +16,28 @@ export interface ApprovalCardProps {
   /** How many others wait behind it. */
   readonly more: number;
   readonly handle: TaskHandle | undefined;
+  /** Where it is, for whoever gives it the focus. */
+  readonly card: RefObject<HTMLElement | null>;
 }
 
 type Mode = 'choose' | 'change' | 'deny';
 
 /** May it run? As it is, with another input, or not. */
-export function ApprovalCard({ asked, call, more, handle }: ApprovalCardProps) {
+export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>('choose');
+  /** What was written and not sent, for whoever comes back to it. */
+  const [changed, setChanged] = useState<string>();
   const [error, setError] = useState<string>();
   const [isSent, setSent] = useState(false);
   const titleId = useId();
   const { toolCallId, name, reason, rule } = asked;
+  // A button that has the focus and is gone, or off, would leave it to nobody.
+  const keepFocus = () => {
+    if (card.current?.contains(document.activeElement)) card.current.focus();
+  };
   const answer = (send: (to: TaskHandle) => Promise<unknown>) => {
     if (handle === undefined || isSent) return;
+    keepFocus();
     setSent(true);
     send(handle).then(
       () => setError(undefined),
@@ -35,60 +47,62 @@ export function ApprovalCard({ asked, call, more, handle }: ApprovalCardProps) {
       },
     );
   };
-  const allow = () => answer((to) => to.approve(toolCallId));
-  useKey('alt+y', allow);
-  useKey('alt+n', () => setMode('deny'));
+  const back = () => {
+    keepFocus();
+    setError(undefined);
+    setMode('choose');
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || mode === 'choose' || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    back();
+  };
   const isOff = handle === undefined || isSent;
   return (
-    <section className="approval" aria-labelledby={titleId}>
+    <section
+      {...{ ref: card, className: 'approval', tabIndex: -1, onKeyDown }}
+      aria-labelledby={titleId}
+    >
       <header>
         <ShieldIcon />
         <h3 id={titleId}>
-          Allow <code>{name}</code>?
+          Allow{' '}
+          <code>
+            <VisibleText text={name} />
+          </code>
+          ?
         </h3>
         {more > 0 && <span className="approval-more">{more} more after this</span>}
       </header>
-      {reason !== undefined && <p className="approval-reason">{reason}</p>}
       {mode !== 'change' && (
-        <div className="approval-input">
-          <InputView name={name} input={call.input} text={call.arguments} />
-        </div>
+        <ScrollBody>
+          {reason !== undefined && (
+            <p className="approval-reason">
+              <VisibleText text={reason} />
+            </p>
+          )}
+          <AskedInput call={call} />
+        </ScrollBody>
       )}
       {mode === 'choose' && (
-        <div className="approval-bar">
-          <Button look="main" disabled={isOff} onClick={allow} title="Alt+Y">
-            Allow
-          </Button>
-          {rule !== undefined && (
-            <Button
-              disabled={isOff}
-              title={`All that is asked by: ${rule}`}
-              onClick={() => answer((to) => to.approve(toolCallId, { until: 'session' }))}
-            >
-              Allow in this session
-            </Button>
-          )}
-          <Button disabled={isOff} onClick={() => setMode('change')}>
-            Change the input
-          </Button>
-          <Button look="danger" disabled={isOff} onClick={() => setMode('deny')} title="Alt+N">
-            Deny
-          </Button>
-        </div>
+        <ChooseBar
+          {...{ rule, isOff }}
+          onAllow={() => answer((to) => to.approve(toolCallId))}
+          onAllowSession={() => answer((to) => to.approve(toolCallId, { until: 'session' }))}
+          onChange={() => setMode('change')}
+          onDeny={() => setMode('deny')}
+        />
       )}
       {mode === 'change' && (
         <ChangeForm
-          call={call}
-          isOff={isOff}
-          onBack={() => setMode('choose')}
-          onError={setError}
+          {...{ call, isOff, text: changed, onText: setChanged, onError: setError, onBack: back }}
           onInput={(input) => answer((to) => to.approve(toolCallId, { input }))}
         />
       )}
       {mode === 'deny' && (
         <DenyForm
           isOff={isOff}
-          onBack={() => setMode('choose')}
+          onBack={back}
           onDeny={(why) => answer((to) => to.deny(toolCallId, why === '' ? {} : { reason: why }))}
         />
       )}
@@ -104,78 +118,16 @@ export function ApprovalCard({ asked, call, more, handle }: ApprovalCardProps) {
   );
 }
 
-interface ChangeFormProps {
-  readonly call: ToolCallPart;
-  readonly isOff: boolean;
-  readonly onBack: () => void;
-  readonly onError: (error: string | undefined) => void;
-  readonly onInput: (input: NonNullable<ToolCallPart['input']>) => void;
-}
-
-function ChangeForm({ call, isOff, onBack, onError, onInput }: ChangeFormProps) {
-  const before = call.input === undefined ? call.arguments : JSON.stringify(call.input, null, 2);
-  const [text, setText] = useState(before);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const parsed = parseJson(text);
-    if (!parsed.ok) return onError(`This is not JSON: ${parsed.failure.message}`);
-    onError(undefined);
-    if (parsed.value !== null) onInput(parsed.value);
-  };
+/** All that it would run with, also where that is nothing. */
+function AskedInput({ call: { name, input, arguments: text } }: Pick<ApprovalCardProps, 'call'>) {
+  const isNone = input === undefined && text === '';
   return (
-    <form className="approval-form" onSubmit={submit}>
-      <textarea
-        aria-label="Input as JSON"
-        className="approval-json"
-        spellCheck={false}
-        rows={Math.min(14, text.split('\n').length + 1)}
-        value={text}
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by a press of a button
-        autoFocus
-        onChange={(event) => setText(event.target.value)}
-      />
-      <div className="approval-bar">
-        <Button look="main" type="submit" disabled={isOff}>
-          Allow with this input
-        </Button>
-        <Button look="quiet" onClick={onBack}>
-          Back
-        </Button>
-      </div>
-    </form>
-  );
-}
-
-interface DenyFormProps {
-  readonly isOff: boolean;
-  readonly onBack: () => void;
-  readonly onDeny: (reason: string) => void;
-}
-
-function DenyForm({ isOff, onBack, onDeny }: DenyFormProps) {
-  const [reason, setReason] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onDeny(reason.trim());
-  };
-  return (
-    <form className="approval-form" onSubmit={submit}>
-      <input
-        aria-label="Why not"
-        placeholder="Why not, or what to do instead: the agent reads it"
-        value={reason}
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by a press of a button
-        autoFocus
-        onChange={(event) => setReason(event.target.value)}
-      />
-      <div className="approval-bar">
-        <Button look="danger" type="submit" disabled={isOff}>
-          Deny
-        </Button>
-        <Button look="quiet" onClick={onBack}>
-          Back
-        </Button>
-      </div>
-    </form>
+    <div className="approval-input">
+      {isNone ? (
+        <p className="input-note">What it would run with is not there to be shown.</p>
+      ) : (
+        <InputView name={name} input={input} text={text} />
+      )}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { TaskHandle } from '@millrace/client';
 import type { AskedApproval, ToolCallPart } from '@millrace/core';
-import { useCallback } from 'react';
+import { type RefObject, useCallback, useLayoutEffect, useRef } from 'react';
 import type { ChatSource } from '../state/chat-source.ts';
 import { findCall } from '../state/find-call.ts';
 import { usePart, useRead } from '../state/use-source.ts';
@@ -19,10 +19,20 @@ export function ApprovalDock({
 }) {
   const asked = useRead(source, askedOf);
   const [first] = asked;
+  const isFocusLeft = useRef(false);
+  useLayoutEffect(() => {
+    if (first === undefined && isFocusLeft.current) focusComposer();
+    isFocusLeft.current = false;
+  }, [first]);
   if (first === undefined) return null;
-  return (
-    <Asked key={first.toolCallId} {...{ source, handle, asked: first, more: asked.length - 1 }} />
-  );
+  const more = asked.length - 1;
+  return <Asked key={first.toolCallId} {...{ source, handle, asked: first, more, isFocusLeft }} />;
+}
+
+/** A phone would bring up its keyboard for it, and hide half of what one wants to see. */
+function focusComposer(): void {
+  if (window.matchMedia('(pointer: coarse)').matches) return;
+  document.querySelector<HTMLElement>('.composer textarea')?.focus();
 }
 
 interface AskedProps {
@@ -30,14 +40,25 @@ interface AskedProps {
   readonly handle: TaskHandle | undefined;
   readonly asked: AskedApproval;
   readonly more: number;
+  /** A card that had the focus went, and somebody has to take it. */
+  readonly isFocusLeft: RefObject<boolean>;
 }
 
-function Asked({ source, handle, asked, more }: AskedProps) {
+function Asked({ source, handle, asked, more, isFocusLeft }: AskedProps) {
   const { toolCallId } = asked;
   const read = useCallback((from: ChatSource) => findCall(from.state, toolCallId), [toolCallId]);
   const part = usePart(source, useRead(source, read));
   const call = part?.kind === 'tool_call' ? part : unknownCall(asked);
-  return <ApprovalCard asked={asked} call={call} more={more} handle={handle} />;
+  const card = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const element = card.current;
+    if (isFocusLeft.current) element?.focus();
+    isFocusLeft.current = false;
+    return () => {
+      if (element?.contains(document.activeElement)) isFocusLeft.current = true;
+    };
+  }, [isFocusLeft]);
+  return <ApprovalCard {...{ asked, call, more, handle, card }} />;
 }
 
 /** Its words are not there, as in a log that was redacted. */

@@ -1,7 +1,9 @@
 import type { Task } from '@millrace/client';
 import type { ItemId, Metadata } from '@millrace/core';
-import { type ReactNode, useMemo, useState } from 'react';
-import { type App, useApp, useDirectory } from '../../app/app-context.ts';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
+import type { ListedTask } from '../../app/directory.ts';
+import { failureWords } from '../../app/failure-words.ts';
 import { navigate } from '../../app/route.ts';
 import { setTitle } from '../../app/set-title.ts';
 import { type ItemActions, ItemActionsContext } from '../state/item-actions.ts';
@@ -23,22 +25,32 @@ interface Editing {
 /** Lets what is inside go on otherwise from any item: each way is a task of its own. */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
-  const { tasks } = useDirectory();
+  const tasks = useKnownTasks();
   const [editing, setEditing] = useState<Editing>();
   const [error, setError] = useState<string>();
-  const agent = tasks.find(({ id }) => id === live.id)?.agents?.[0];
+  const isForking = useRef(false);
+  const agent = useListedTask(live.id)?.agents?.[0];
   const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
   const actions = useMemo((): ItemActions => {
-    const fail = (reason: unknown) =>
-      setError(reason instanceof Error ? reason.message : String(reason));
-    const go = (body: ForkBody) =>
-      void fork(app, live.id, body).then(() => setError(undefined), fail);
+    const go = async (body: ForkBody) => {
+      // Whoever clicks twice wants one.
+      if (isForking.current) return;
+      isForking.current = true;
+      await fork(app, live.id, body)
+        .then(
+          () => setError(undefined),
+          (reason: unknown) => setError(failureWords(reason)),
+        )
+        .finally(() => {
+          isForking.current = false;
+        });
+    };
     return {
       branches: (id) => branchesAfter(tasks, live.id, itemBefore(live, id)),
       ...(isLoop &&
         !isPast && {
           edit: (id, text) => setEditing({ id, text }),
-          regenerate: (id) => go({ item_id: answerStart(live, id) }),
+          regenerate: (id) => void go({ item_id: answerStart(live, id) }),
         }),
     };
   }, [app, live, tasks, isLoop, isPast]);
@@ -65,6 +77,15 @@ export function Branches({ live, isPast, children }: BranchesProps) {
       )}
     </ItemActionsContext>
   );
+}
+
+/** Those of the list, and older ones that were opened. */
+function useKnownTasks(): readonly ListedTask[] {
+  const { tasks, others } = useDirectory();
+  return useMemo(() => {
+    const listed = new Set(tasks.map(({ id }) => id));
+    return [...tasks, ...[...others.values()].filter(({ id }) => !listed.has(id))];
+  }, [tasks, others]);
 }
 
 type ForkBody = {

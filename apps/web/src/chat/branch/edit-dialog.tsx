@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react';
+import { failureWords } from '../../app/failure-words.ts';
 import { Button } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import './edit-dialog.css';
@@ -19,7 +20,7 @@ export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
     setSending(true);
     onSend(text.trim()).catch((reason: unknown) => {
       setSending(false);
-      setError(reason instanceof Error ? reason.message : String(reason));
+      setError(failureWords(reason));
     });
   };
   return (
@@ -28,6 +29,7 @@ export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
         <p>It goes on from there in a branch. This session stays as it is.</p>
         <textarea
           aria-label="Message"
+          dir="auto"
           rows={5}
           value={text}
           onChange={(event) => setText(event.target.value)}

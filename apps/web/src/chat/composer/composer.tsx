@@ -1,7 +1,8 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { failureWords } from '../../app/failure-words.ts';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
-import { useDraft } from './draft.ts';
+import { drafts, useDraft } from './draft.ts';
 import './composer.css';
 
 export type SendWhen = 'steer' | 'follow_up';
@@ -13,8 +14,9 @@ export interface ComposerProps {
   readonly isRunning?: boolean;
   /** What is said while it runs can join the next request. */
   readonly canSteer?: boolean;
-  /** Why nothing can be said now. */
-  readonly refusal?: string | undefined;
+  /** What was said last is still being taken; nothing else can be said meanwhile. */
+  readonly isBusy?: boolean | undefined;
+  /** What was typed stays until it resolves: somebody else has it then. */
   readonly onSend: (text: string, when: SendWhen) => Promise<void>;
   readonly onStop?: (() => Promise<void>) | undefined;
   readonly children?: ReactNode;
@@ -22,14 +24,14 @@ export interface ComposerProps {
   readonly focusKey?: string | undefined;
 }
 
-/** Where one says something. What could not be sent comes back into it. */
+/** Where one says something. What nobody took over stays in it. */
 export function Composer(props: ComposerProps) {
   const {
     draftKey,
     placeholder,
     isRunning = false,
     canSteer = false,
-    refusal,
+    isBusy = false,
     onStop,
     focusKey,
   } = props;
@@ -42,20 +44,19 @@ export function Composer(props: ComposerProps) {
     if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
   }, [focusKey]);
   const isEmpty = text.trim() === '';
+  // Of what it says, nothing is true any more when it runs again or has ended.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  useEffect(() => setError(undefined), [isRunning, draftKey]);
   const guarded = (work: Promise<void>) =>
     void work.then(
       () => setError(undefined),
-      (reason: unknown) => setError(reason instanceof Error ? reason.message : String(reason)),
+      (reason: unknown) => setError(failureWords(reason)),
     );
   const send = (when: SendWhen) => {
-    if (isEmpty || refusal !== undefined) return;
-    setText('');
-    guarded(
-      props.onSend(text.trim(), when).catch((reason: unknown) => {
-        setText(text);
-        throw reason;
-      }),
-    );
+    if (isEmpty || isBusy) return;
+    const taken = props.onSend(text.trim(), when);
+    // What was typed meanwhile is another message.
+    guarded(taken.then(() => void (drafts.read(draftKey) === text && setText(''))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -81,8 +82,9 @@ export function Composer(props: ComposerProps) {
           ref={input}
           rows={1}
           value={text}
-          disabled={refusal !== undefined}
-          placeholder={refusal ?? placeholder}
+          dir="auto"
+          readOnly={isBusy}
+          placeholder={placeholder}
           aria-label="Message"
           aria-describedby={hintId}
           onChange={(event) => setText(event.target.value)}
@@ -97,7 +99,7 @@ export function Composer(props: ComposerProps) {
           )}
           {isRunning && canSteer && (
             <Button
-              disabled={isEmpty}
+              disabled={isEmpty || isBusy}
               title="Joins the next request (Ctrl+Enter)"
               onClick={() => send('steer')}
             >
@@ -105,18 +107,23 @@ export function Composer(props: ComposerProps) {
             </Button>
           )}
           {isRunning && canSteer ? (
-            <Button look="main" type="submit" disabled={isEmpty} title="Waits for the end (Enter)">
+            <Button
+              look="main"
+              type="submit"
+              disabled={isEmpty || isBusy}
+              title="Waits for the end (Enter)"
+            >
               Queue
             </Button>
           ) : (
-            <IconButton look="main" type="submit" label="Send" disabled={isEmpty}>
+            <IconButton look="main" type="submit" label="Send" disabled={isEmpty || isBusy}>
               <SendIcon />
             </IconButton>
           )}
         </div>
       </div>
       <p className="composer-hint" id={hintId}>
-        {hintFor(isRunning, canSteer)}
+        {isBusy ? 'Sending …' : hintFor(isRunning, canSteer)}
       </p>
     </form>
   );

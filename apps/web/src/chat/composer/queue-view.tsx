@@ -6,6 +6,7 @@ import { useRead } from '../state/use-source.ts';
 import './queue-view.css';
 
 const queuedOf = ({ facts }: ChatSource) => facts.queued;
+const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
 
 export interface QueueViewProps {
   readonly source: ChatSource;
@@ -16,6 +17,7 @@ export interface QueueViewProps {
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
   const queued = useRead(source, queuedOf);
+  const isRunning = useRead(source, isRunningOf);
   const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
   if (queued.length === 0) return null;
   return (
@@ -23,8 +25,10 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />
-          <span className="queue-when">{when === 'steer' ? 'steers next' : 'queued'}</span>
-          <span className="queue-text">{text}</span>
+          <span className="queue-when">{whenWords(when, isRunning)}</span>
+          <span className="queue-text" dir="auto">
+            {text}
+          </span>
           {canWithdraw && (
             <IconButton
               size="small"
@@ -41,4 +45,10 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
       ))}
     </ul>
   );
+}
+
+/** A stopped agent hears nothing by itself. */
+function whenWords(when: 'steer' | 'follow_up', isRunning: boolean): string {
+  if (!isRunning) return 'stopped: heard with your next message';
+  return when === 'steer' ? 'steers next' : 'queued';
 }

@@ -1,6 +1,7 @@
 import { IconButton } from '../../design/button.tsx';
 import { EditIcon } from '../../design/icons.tsx';
 import { clockTime } from '../../design/time.ts';
+import { TimeText } from '../../design/time-text.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
 import { useItemActions } from '../state/item-actions.ts';
@@ -39,9 +40,7 @@ export function UserItem({
             </IconButton>
           )}
         </span>
-        {item.startedAt !== undefined && (
-          <time dateTime={new Date(item.startedAt).toISOString()}>{clockTime(item.startedAt)}</time>
-        )}
+        {item.startedAt !== undefined && <TimeText at={item.startedAt} format={clockTime} />}
       </footer>
     </article>
   );

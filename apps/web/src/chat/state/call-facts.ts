@@ -8,6 +8,8 @@ export interface CallFacts {
   readonly summary?: string;
   /** The session of the sub-agent that it is. */
   readonly child?: string;
+  /** The run was stopped while it went on. */
+  readonly isStopped?: boolean;
   readonly outcome?: 'completed' | 'discarded' | 'lost';
   readonly rejected?: { readonly code: string; readonly message: string };
   readonly answer?: {

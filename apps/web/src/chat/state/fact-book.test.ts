@@ -75,3 +75,24 @@ test('an answer that ended as it should needs no words', () => {
   expect(bookOf([finished('stop')]).notices).toEqual([]);
   expect(bookOf([finished('length')]).notices).toHaveLength(1);
 });
+
+test('a stop is of those calls that went on', () => {
+  const started = (id: string) =>
+    factDraft({ type: 'tool_execution_started', ...executionOf(id), summary: 'Runs' }, 1, 1);
+  const finished = (id: string) =>
+    factDraft(
+      { type: 'tool_execution_finished', ...executionOf(id), isError: true, outcome: 'completed' },
+      1,
+      1,
+    );
+  const executionOf = (id: string) => ({
+    ...{ toolCallId: toolCallId(id), name: 'run', executionId: executionId(id) },
+  });
+  const book = bookOf([
+    ...[started('before'), finished('before'), started('a'), started('b')],
+    factDraft({ type: 'aborted' }),
+    ...[finished('a'), started('after'), finished('after')],
+  ]);
+  const ids = ['before', 'a', 'b', 'after'];
+  expect(ids.filter((id) => book.call(id)?.isStopped)).toEqual(['a', 'b']);
+});

@@ -65,10 +65,19 @@ export class FactBook {
   }
 
   #noteCall(event: AgentEvent): boolean {
+    if (event.type === 'aborted') return this.#noteStop();
     const facts = callFactsOf(event);
     if (facts === undefined || !('id' in event) || event.id === undefined) return false;
     this.#calls.set(event.id, { ...this.#calls.get(event.id), ...facts });
     return true;
+  }
+
+  #noteStop(): boolean {
+    const running = [...this.#calls].filter(
+      ([, { startedAt, finishedAt }]) => startedAt !== undefined && finishedAt === undefined,
+    );
+    for (const [id, facts] of running) this.#calls.set(id, { ...facts, isStopped: true });
+    return running.length > 0;
   }
 
   #noteQueue(event: AgentEvent): boolean {

@@ -28,11 +28,10 @@ function watched() {
 
 test('what happened is known from the start on, and listeners hear of it', async () => {
   const { server, source, queued } = watched();
-  const heard: (readonly string[])[] = [];
-  source.subscribe(() => heard.push(queued()));
+  const heard = Promise.withResolvers<readonly string[]>();
+  source.subscribe(() => queued().length > 0 && heard.resolve(queued()));
   (await server.next()).open(first);
-  await settled();
-  expect(heard.at(-1)).toEqual(['one']);
+  expect(await heard.promise).toEqual(['one']);
 });
 
 test('a stream that ended and goes on is read on, nothing missing and nothing twice', async () => {

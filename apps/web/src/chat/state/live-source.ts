@@ -12,6 +12,7 @@ export class LiveSource implements ChatSource {
   readonly facts: FactBook = new FactBook();
   readonly #listeners = new Set<() => void>();
   #isReading = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   readonly #onLeft: () => void;
 
@@ -75,13 +76,22 @@ export class LiveSource implements ChatSource {
   async #readEvents(): Promise<void> {
     try {
       for await (const event of this.handle.events()) {
-        if (this.facts.add(event)) this.#tell();
+        if (this.facts.add(event)) this.#tellSoon();
       }
     } catch {
       // What it failed with is the connection's, which says so.
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /** Once for all that came together: an opened session has thousands of facts. */
+  #tellSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      // The handle tells when it is there, and what is known by then is shown with it.
+      if (!this.handle.snapshot().isCatchingUp) this.#tell();
+    });
   }
 
   #tell(): void {

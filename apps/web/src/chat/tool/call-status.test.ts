@@ -27,6 +27,12 @@ test('a call goes its way from the first letter to the result', () => {
   ]);
 });
 
+test('what somebody stopped has not failed, and what was done in spite of it is done', () => {
+  const facts = { startedAt: 1, finishedAt: 2, isStopped: true };
+  expect(callStatus({ ...nothing, facts, result: result(true) })).toBe('stopped');
+  expect(callStatus({ ...nothing, facts, result: result(false) })).toBe('done');
+});
+
 test('a result without word of an execution is a result', () => {
   expect(callStatus({ ...nothing, result: result(false) })).toBe('done');
 });

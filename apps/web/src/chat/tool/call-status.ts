@@ -8,6 +8,7 @@ export type CallStatus =
   | 'running'
   | 'done'
   | 'failed'
+  | 'stopped'
   | 'rejected';
 
 export interface CallSituation {
@@ -26,7 +27,10 @@ export function callStatus(situation: CallSituation): CallStatus {
   if (isAsked) return 'asking';
   if (facts?.rejected !== undefined) return 'rejected';
   const isOver = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
-  if (isOver) return result?.kind === 'tool_result' && result.isError ? 'failed' : 'done';
+  if (isOver) {
+    const isError = result?.kind === 'tool_result' && result.isError;
+    return !isError ? 'done' : facts?.isStopped ? 'stopped' : 'failed';
+  }
   // What nobody answered, as an agent that only tells of its calls leaves them, is over with the run.
   if (!isLive) return 'done';
   if (facts?.startedAt !== undefined) return 'running';
@@ -35,10 +39,16 @@ export function callStatus(situation: CallSituation): CallStatus {
 
 export const statusWords: { readonly [Status in CallStatus]: string } = {
   writing: 'writing the call',
-  asking: 'waits for your word',
+  asking: 'waits for your answer',
   waiting: 'waiting',
   running: 'running',
   done: 'done',
   failed: 'failed',
+  stopped: 'stopped',
   rejected: 'not run',
+};
+
+export const isOverAs: { readonly [Status in CallStatus]: boolean } = {
+  ...{ writing: false, asking: false, waiting: false, running: false },
+  ...{ done: true, failed: true, stopped: true, rejected: true },
 };

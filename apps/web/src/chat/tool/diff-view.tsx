@@ -1,15 +1,34 @@
-import { memo } from 'react';
+import { memo, useState } from 'react';
 import { CopyButton } from '../../markdown/copy-button.tsx';
+import { type ClipLimits, clip } from './clip.ts';
 import { type DiffLine, diffLines } from './diff.ts';
+import { cutLines, limitsAt } from './diff-limits.ts';
+import { Gap } from './long-text.tsx';
+import { MoreBar } from './more-bar.tsx';
+import { VisibleText } from './visible-text.tsx';
 import './diff-view.css';
 
-const maxLines = 2000;
+export interface DiffViewProps {
+  readonly diff: string;
+  /** Only its head and its tail at first, without anything that scrolls. */
+  readonly isFolded?: boolean;
+}
+
 const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
 
 /** A unified diff in colours, which are not all that tells the lines apart. */
-export const DiffView = memo(function DiffView({ diff }: { readonly diff: string }) {
+export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffViewProps) {
+  const [level, setLevel] = useState(0);
   const all = diffLines(diff);
-  const lines = all.slice(0, maxLines);
+  const limits = limitsAt(isFolded ? level : level + 1);
+  const { head, tail, between } = cutLines(all, limits);
+  const isCut =
+    between > 0 || all.some(({ text }) => clip(text, limits.line).between !== undefined);
+  const rowsOf = (lines: readonly DiffLine[]) =>
+    lines.map((line, at) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
+      <DiffRow key={at} line={line} limits={limits.line} />
+    ));
   const count = (kind: DiffLine['kind']) => all.filter((line) => line.kind === kind).length;
   return (
     <figure className="diff">
@@ -25,24 +44,48 @@ export const DiffView = memo(function DiffView({ diff }: { readonly diff: string
         <CopyButton text={diff} label="Copy the diff" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
-      <div className="diff-lines" tabIndex={0}>
-        {lines.map((line, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
-          <DiffRow key={at} line={line} />
-        ))}
-        {all.length > maxLines && <p className="diff-more">{all.length - maxLines} more lines</p>}
+      <div className="diff-lines" tabIndex={0} data-all={!isFolded || level > 0}>
+        {rowsOf(head)}
+        {between > 0 && (
+          <p className="diff-more">
+            <Gap words={`${numberOf(between)} lines`} />
+          </p>
+        )}
+        {rowsOf(tail)}
       </div>
+      <MoreBar {...{ level, onLevel: setLevel, next: isCut ? nextWords(all, diff) : undefined }} />
     </figure>
   );
 });
 
-function DiffRow({ line: { kind, text, before, after } }: { readonly line: DiffLine }) {
+const numberOf = (count: number) => count.toLocaleString('en');
+
+function nextWords(all: readonly DiffLine[], diff: string): string {
+  const isOneLine = all.length < 3;
+  return isOneLine
+    ? `Show more of ${numberOf(diff.length)} characters`
+    : `Show more of ${numberOf(all.length)} lines`;
+}
+
+interface DiffRowProps {
+  readonly line: DiffLine;
+  readonly limits: ClipLimits;
+}
+
+function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) {
   const number = kind === 'removed' ? before : after;
+  const { head, tail, between } = clip(text === '' ? ' ' : text, limits);
+  // What is said of an edit, where a diff says its lines.
+  const isNote = kind === 'hunk' && !/^@@ (?:-\d|@@$)/.test(text);
   return (
-    <div className="diff-line" data-kind={kind}>
+    <div className="diff-line" data-kind={kind} data-note={isNote || undefined}>
       <span className="diff-number">{number}</span>
       <span className="diff-mark">{marks[kind]}</span>
-      <span className="diff-text">{text === '' ? ' ' : text}</span>
+      <span className="diff-text">
+        <VisibleText text={head} />
+        {between !== undefined && <Gap words={between} />}
+        <VisibleText text={tail} />
+      </span>
     </div>
   );
 }

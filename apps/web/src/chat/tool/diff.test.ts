@@ -1,3 +1,4 @@
+import type { JsonValue } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { diffLines, findDiff, inputDiff } from './diff.ts';
 
@@ -26,10 +27,34 @@ test('a diff is found in what a tool says, and nothing else is taken for one', (
   expect(findDiff('- a list\n- of things\n--- \n@@ nothing')).toBeUndefined();
 });
 
+const diffOf = (...of: Parameters<typeof inputDiff>) => inputDiff(...of)?.diff;
+
 test('an edit says what it will change, as far as it is written', () => {
   const edits = [{ old_text: 'a\nb', new_text: 'c\n' }, { old_text: 'half' }];
-  expect(inputDiff('edit', { path: 'x', edits })).toBe('@@ @@\n-a\n-b\n+c\n@@ @@\n-half');
-  expect(inputDiff('write', { path: 'x', content: 'a\n\nb\n' })).toBe('+a\n+\n+b');
+  expect(diffOf('edit', { path: 'x', edits })).toBe('@@ @@\n-a\n-b\n+c\n@@ @@\n-half');
+  expect(diffOf('write', { path: 'x', content: 'a\n\nb\n' })).toBe('+a\n+\n+b');
   expect(inputDiff('read', { content: 'a' })).toBeUndefined();
   expect(inputDiff('edit', null)).toBeUndefined();
+});
+
+test('an edit says that it is one of every place, and all else that it says', () => {
+  const texts = { old_text: 'a', new_text: 'b' };
+  const headOf = (edit: JsonValue) => diffOf('edit', { edits: [edit] })?.split('\n')[0];
+  expect(headOf({ ...texts, replace_all: true })).toBe('@@ replaces every occurrence @@');
+  expect(headOf({ ...texts, replace_all: false })).toBe('@@ @@');
+  expect(headOf({ ...texts, replace_all: 'yes' })).toBe('@@ "replace_all": "yes" @@');
+  expect(headOf({ ...texts, mode: 'x\ny' })).toBe('@@ "mode": "x\\ny" @@');
+  expect(headOf({ old_text: 'a', new_text: 7 })).toBe('@@ "new_text": 7 @@');
+  expect(headOf('what is this')).toBe('@@ "what is this" @@');
+});
+
+test('only the field that is the change is not told besides', () => {
+  const input = { path: 'x', content: 'c', edits: [{ old_text: 'a', new_text: 'b' }] };
+  expect(inputDiff('edit', input)?.field).toBe('edits');
+  expect(inputDiff('write', input)?.field).toBe('content');
+});
+
+test('lines that end as on Windows are lines, and a lone return begins none', () => {
+  expect(diffOf('write', { content: 'a\r\nb\r\n' })).toBe('+a\r\n+b\r');
+  expect(diffOf('write', { content: 'a\rb\u2028c' })).toBe('+a\rb\u2028c');
 });

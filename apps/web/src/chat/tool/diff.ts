@@ -47,28 +47,54 @@ export function findDiff(text: string): FoundDiff | undefined {
   return { words: text.slice(0, at).trim(), diff: text.slice(at).replace(/\n$/, '') };
 }
 
+export interface InputDiff {
+  /** Which field of the input it is: all others are to be shown besides. */
+  readonly field: 'content' | 'edits';
+  readonly diff: string;
+}
+
+type Fields = Readonly<Record<string, JsonValue | undefined>>;
+
 /** What an edit or a write is about to change, as far as its input says. */
-export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
-  const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
+export function inputDiff(name: string, input: JsonValue | undefined): InputDiff | undefined {
+  const fields = (input ?? {}) as Fields;
   const { content, edits } = { content: fields['content'], edits: fields['edits'] };
-  if (name === 'write' && typeof content === 'string') return marked('+', content);
-  if (name === 'edit' && Array.isArray(edits)) return edits.map(editDiff).join('\n');
+  if (name === 'write' && typeof content === 'string')
+    return { field: 'content', diff: marked('+', content) };
+  if (name === 'edit' && Array.isArray(edits))
+    return { field: 'edits', diff: edits.map(editDiff).join('\n') };
   return undefined;
 }
 
+/** One edit. Whatever it says besides the two texts stands in its first line. */
 function editDiff(edit: JsonValue): string {
-  const { old_text: before, new_text: after } = (edit ?? {}) as {
-    readonly old_text?: unknown;
-    readonly new_text?: unknown;
-  };
+  if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
+    return `@@ ${JSON.stringify(edit)} @@`;
+  const { old_text: before, new_text: after, replace_all: all, ...others } = edit as Fields;
+  const said = [
+    all === true
+      ? 'replaces every occurrence'
+      : saidOf('replace_all', all === false ? undefined : all),
+    ...[['old_text', before] as const, ['new_text', after] as const]
+      .filter(([, text]) => typeof text !== 'string')
+      .map(([key, value]) => saidOf(key, value)),
+    ...Object.entries(others).map(([key, value]) => saidOf(key, value)),
+  ].filter((words) => words !== undefined);
   const texts = [
     typeof before === 'string' && marked('-', before),
     typeof after === 'string' && marked('+', after),
   ];
-  return ['@@ @@', ...texts.filter(Boolean)].join('\n');
+  const head = said.length === 0 ? '@@ @@' : `@@ ${said.join(', ')} @@`;
+  return [head, ...texts.filter(Boolean)].join('\n');
 }
 
+function saidOf(key: string, value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
+}
+
+/** Lines end with a line feed here, and with nothing else: a lone return is a letter as others are. */
 function marked(mark: '+' | '-', text: string): string {
   if (text === '') return '';
-  return text.replace(/\n$/, '').replaceAll(/^/gm, mark);
+  const lines = text.replace(/\n$/, '').split('\n');
+  return lines.map((line) => `${mark}${line}`).join('\n');
 }

@@ -1,6 +1,8 @@
 import type { JsonValue } from '@millrace/core';
 import { inputDiff } from './diff.ts';
 import { DiffView } from './diff-view.tsx';
+import { LongText } from './long-text.tsx';
+import { VisibleText } from './visible-text.tsx';
 import './input-view.css';
 
 export interface InputViewProps {
@@ -8,35 +10,60 @@ export interface InputViewProps {
   readonly input: JsonValue | undefined;
   /** As it was written, for what is no object. */
   readonly text: string;
+  /** It is still being written. */
+  readonly isOpen?: boolean;
 }
 
-/** What a tool is called with, field by field. A change of a file is shown as one. */
-export function InputView({ name, input, text }: InputViewProps) {
+/** What a tool is called with, field by field and all of them. A change of a file is shown as one. */
+export function InputView({ name, input, text, isOpen = false }: InputViewProps) {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  if (!isObject) return text === '' ? null : <pre className="input-text">{clipped(text)}</pre>;
+  if (!isObject) return <InputText input={input} text={text} />;
   const diff = inputDiff(name, input);
-  const hidden = diff === undefined ? [] : ['content', 'edits'];
-  const fields = Object.entries(input).filter(([key]) => !hidden.includes(key));
+  const fields = Object.entries(input).filter(([key]) => key !== diff?.field);
   return (
     <>
       {fields.length > 0 && (
         <dl className="input-fields">
           {fields.map(([key, value]) => (
             <div key={key}>
-              <dt>{key}</dt>
-              <dd>{clipped(typeof value === 'string' ? value : JSON.stringify(value, null, 1))}</dd>
+              <dt>
+                <VisibleText text={key} />
+              </dt>
+              <dd>
+                <LongText text={textOf(value)} />
+              </dd>
             </div>
           ))}
         </dl>
       )}
-      {diff !== undefined && diff !== '' && <DiffView diff={diff} />}
+      {diff !== undefined && diff.diff !== '' && <DiffView diff={diff.diff} isFolded />}
+      {diff !== undefined && diff.diff === '' && !isOpen && (
+        <p className="input-note">{emptyWords[diff.field]}</p>
+      )}
+      {Object.keys(input).length === 0 && !isOpen && (
+        <p className="input-note">Without an input.</p>
+      )}
     </>
   );
 }
 
-const maxShown = 10_000;
+const emptyWords = {
+  content: 'Its content is empty: nothing will be in the file.',
+  edits: 'It has no edits.',
+} as const;
 
-function clipped(text: string): string {
-  if (text.length <= maxShown) return text;
-  return `${text.slice(0, maxShown)}\n… ${text.length - maxShown} more characters`;
+function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {
+  const said = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
+  if (said === '') return null;
+  return (
+    <div className="input-text">
+      <LongText text={said} />
+    </div>
+  );
+}
+
+/** An empty text is told from none. */
+function textOf(value: JsonValue): string {
+  if (value === '') return '""';
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }

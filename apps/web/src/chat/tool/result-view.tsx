@@ -12,14 +12,16 @@ export interface ResultViewProps {
   readonly part: ToolResultPart;
   /** It is progress, and grows. */
   readonly isOpen: boolean;
+  /** Somebody wanted it to end: that it did is no fault. */
+  readonly isStopped?: boolean;
 }
 
 /** What a tool said: as a diff where it is one. */
-export function ResultView({ source, part, isOpen }: ResultViewProps) {
+export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
   const found = isOpen || part.isError ? undefined : findDiff(part.text);
   const words = found === undefined ? part.text : found.words;
   return (
-    <div className="result" data-error={part.isError || undefined}>
+    <div className="result" data-error={(part.isError && !isStopped) || undefined}>
       {words !== '' && <ResultText text={words} isOpen={isOpen} />}
       {found !== undefined && <DiffView diff={found.diff} />}
       {part.attachments?.map((attachment, at) => (
@@ -35,7 +37,8 @@ const maxShown = 8000;
 /** Of progress the end is what one wants to see, of a result its start. */
 function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
   const [isAll, setAll] = useState(false);
-  const isLong = text.length > maxShown && !isAll;
+  const isMore = text.length > maxShown;
+  const isLong = isMore && !isAll;
   const shown = !isLong ? text : isOpen ? `…${text.slice(-maxShown)}` : text.slice(0, maxShown);
   return (
     <>
@@ -43,9 +46,9 @@ function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: 
       <pre className="result-text" tabIndex={0}>
         {shown}
       </pre>
-      {isLong && !isOpen && (
-        <Button size="small" look="quiet" onClick={() => setAll(true)}>
-          Show all {text.length.toLocaleString()} characters
+      {isMore && !isOpen && (
+        <Button size="small" look="quiet" onClick={() => setAll(!isAll)}>
+          {isAll ? 'Show less' : `Show all ${text.length.toLocaleString('en')} characters`}
         </Button>
       )}
     </>

@@ -1,4 +1,4 @@
-import { AlertIcon, CheckIcon, CrossIcon, ShieldIcon } from '../../design/icons.tsx';
+import { AlertIcon, CheckIcon, CrossIcon, ShieldIcon, StopIcon } from '../../design/icons.tsx';
 import type { CallStatus } from './call-status.ts';
 
 /** The words are beside it. */
@@ -18,6 +18,8 @@ function Mark({ status }: { readonly status: CallStatus }) {
       return <CheckIcon />;
     case 'failed':
       return <AlertIcon />;
+    case 'stopped':
+      return <StopIcon />;
     case 'rejected':
       return <CrossIcon />;
     case 'writing':

@@ -7,11 +7,12 @@ import type { CallFacts } from '../state/call-facts.ts';
 import type { ChatSource } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/unfolded.ts';
 import { useCallFacts, useRead, useResult } from '../state/use-source.ts';
-import { type CallStatus, callStatus, statusWords } from './call-status.ts';
+import { type CallStatus, callStatus, isOverAs, statusWords } from './call-status.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
 import { StatusMark } from './status-mark.tsx';
 import { useLiveInput } from './use-live-input.ts';
+import { VisibleText } from './visible-text.tsx';
 import './tool-card.css';
 
 export interface ToolCardProps {
@@ -31,7 +32,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const status = callStatus({ isOpen, isAsked, facts, result, isLive });
   // A picture is there to be seen.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
-  const isGoingOn = status !== 'done' && status !== 'failed' && status !== 'rejected';
+  const isGoingOn = !isOverAs[status];
   const [isUnfolded, setUnfolded] = useUnfolded(source, partId, isGoingOn || hasMedia);
   // While somebody is asked, it is shown where the question is.
   const isShown = isUnfolded && status !== 'asking';
@@ -64,7 +65,11 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
             <p className="tool-words">{facts.rejected.message}</p>
           )}
           {result?.kind === 'tool_result' && (
-            <ResultView source={source} part={result} isOpen={status === 'running'} />
+            <ResultView
+              {...{ source, part: result }}
+              isOpen={status === 'running'}
+              isStopped={status === 'stopped'}
+            />
           )}
           {facts?.child !== undefined && (
             <Link to={{ page: 'task', id: facts.child }}>Open the sub-agent’s session</Link>
@@ -92,7 +97,7 @@ function ToolInput({
   const input = useLiveInput(part, isOpen);
   const changed = facts?.answer?.input;
   if (changed === undefined)
-    return <InputView name={part.name} input={input} text={part.arguments} />;
+    return <InputView name={part.name} input={input} text={part.arguments} isOpen={isOpen} />;
   return (
     <>
       <p className="tool-words">Changed by {facts?.answer?.by ?? 'whoever allowed it'}:</p>
@@ -116,7 +121,11 @@ function ToolSummary({
   const summary = facts?.summary === part.name ? undefined : facts?.summary;
   const other = [...named.values()].find((value) => typeof value === 'string');
   const text = told ?? summary ?? other;
-  return <span className="tool-summary">{typeof text === 'string' ? text.slice(0, 200) : ''}</span>;
+  return (
+    <span className="tool-summary">
+      {typeof text === 'string' && <VisibleText text={text.slice(0, 200)} />}
+    </span>
+  );
 }
 
 function stateWords(status: CallStatus, facts: CallFacts | undefined): string {

@@ -20,7 +20,8 @@ export function useStage(): Stage {
       executablePath: chromiumPath() ?? 'chromium',
       args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
-  });
+    // To build the page and to start a browser takes long on a machine that has much else to do.
+  }, 60_000);
   afterAll(async () => {
     await browser?.close();
     await server?.close();

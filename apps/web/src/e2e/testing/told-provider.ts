@@ -14,13 +14,18 @@ export interface ToldProviderOptions {
 
 /**
  * The stage's model, which also counts: `count` makes it say `w1 w2 w3 …` until the test has enough, so
- * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do harm.
+ * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do harm, and `write`
+ * ask for a file with each of the lines that follow, which are JSON.
  */
 export function toldProvider({ pauseMs, told }: ToldProviderOptions): Provider {
   const stage = stageProvider({ pauseMs });
   return createProvider('stage', 'stage-1', (request, context) => {
     const call = () => toolCallPart(context.ids.toolCall(), 'hostile', { path: harm, why: said() });
-    const content = contentFor(request, told, call);
+    const write = (line: string) => {
+      const content = JSON.parse(line) as string;
+      return toolCallPart(context.ids.toolCall(), 'write', { path: 'notes/a.md', content });
+    };
+    const content = contentFor(request, told, call, write);
     if (content === undefined) return stage.stream(request, context);
     const usage = { input: 1200, output: 340 };
     const how = { id: 'stage', model: 'stage-1', pieces: 'token' } as const;
@@ -33,13 +38,16 @@ function contentFor(
   { items }: ModelRequest,
   told: () => Word,
   call: () => Part,
+  write: (line: string) => Part,
 ): ScriptedContent | undefined {
   const at = items.findLastIndex(({ kind }) => kind === 'user');
   const [first] = items[at]?.parts ?? [];
-  const verb = first?.kind === 'text' ? first.text.split(/\s/, 1)[0] : undefined;
+  const [start, ...lines] = first?.kind === 'text' ? first.text.split('\n') : [];
+  const verb = start?.split(/\s/, 1)[0];
   if (verb === 'count') return { write: (writer) => counted(writer, told) };
-  if (verb !== 'hostile') return undefined;
+  if (verb !== 'hostile' && verb !== 'write') return undefined;
   if (items.length > at + 1) return { parts: ['That was all of it.'] };
+  if (verb === 'write') return { parts: lines.map(write) };
   const texts = hostilePayloads.map(({ text }): Part => ({ kind: 'text', text }));
   return { parts: [...texts, { kind: 'reasoning', form: 'full', text: said() }, call()] };
 }

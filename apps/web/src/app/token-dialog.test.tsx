@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { openDomPage } from '../testing/dom-page.ts';
+import { refusalOfToken } from './api.ts';
+
+test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(
+  'a token that no request can carry is refused with words: %j',
+  (token) => {
+    expect(() => new Headers({ authorization: `Bearer ${token}` })).toThrow();
+    expect(refusalOfToken(token)).toMatch(/cannot be sent/);
+  },
+);
+
+test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is taken', (token) => {
+  expect(new Headers({ authorization: `Bearer ${token}` }).has('authorization')).toBe(true);
+  expect(refusalOfToken(token)).toBeUndefined();
+});
+
+test('the dialog says so, and keeps nothing', async () => {
+  const page = await openDomPage('http://localhost/');
+  const kept: string[] = [];
+  const { TokenDialog } = await import('./token-dialog.tsx');
+  await page.render(<TokenDialog onToken={(token) => kept.push(token)} />);
+  await page.type(page.find('input'), 'snow☃man');
+  await page.submit(page.find('form'));
+  expect(kept).toEqual([]);
+  expect(page.find('[role=alert]').textContent).toMatch(/cannot be sent/);
+  await page.type(page.find('input'), ' fine ');
+  await page.submit(page.find('form'));
+  expect(kept).toEqual(['fine']);
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { openDomPage } from '../testing/dom-page.ts';
+import { useKey } from './use-key.ts';
+
+const fields = ['.composer textarea', '.elsewhere', 'button', '[type=checkbox]'] as const;
+
+/** A page that hears some keys, and what it heard. */
+async function hearing() {
+  const page = await openDomPage('http://page.test/');
+  const heard: string[] = [];
+  function Ear({ name }: { readonly name: string }) {
+    useKey(name, () => heard.push(name));
+    return null;
+  }
+  await page.render(
+    <>
+      <form className="composer">
+        <textarea />
+      </form>
+      <input className="elsewhere" />
+      <input type="checkbox" />
+      <button type="button">Press</button>
+      {['alt+y', 'escape', '?'].map((name) => (
+        <Ear key={name} name={name} />
+      ))}
+    </>,
+  );
+  const press = async (selector: string, init: object) => {
+    heard.length = 0;
+    await page.act(() => {
+      const event = { bubbles: true, cancelable: true, ...init };
+      page.find(selector).dispatchEvent(new page.window.KeyboardEvent('keydown', event));
+    });
+    return [...heard];
+  };
+  return { press };
+}
+
+test('a key that is held down is heard once', async () => {
+  const { press } = await hearing();
+  expect(await press('button', { key: 'y', code: 'KeyY', altKey: true })).toEqual(['alt+y']);
+  expect(await press('button', { key: 'y', code: 'KeyY', altKey: true, repeat: true })).toEqual([]);
+});
+
+test('in a field no key is heard but where one says something', async () => {
+  const { press } = await hearing();
+  const heardIn = async (init: object) => {
+    const heard = [];
+    for (const field of fields) heard.push(await press(field, init));
+    return heard;
+  };
+  const esc = ['escape'];
+  expect(await heardIn({ key: 'Escape' })).toEqual([esc, [], esc, esc]);
+  expect(await heardIn({ key: '?' })).toEqual([[], [], ['?'], ['?']]);
+  const alt = ['alt+y'];
+  expect(await heardIn({ key: 'y', code: 'KeyY', altKey: true })).toEqual([alt, [], alt, alt]);
+});
+
+test('what a Mac types with Option is typed where one types, and a key elsewhere', async () => {
+  const { press } = await hearing();
+  const yen = { key: '¥', code: 'KeyY', altKey: true };
+  expect(await press('.composer textarea', yen)).toEqual([]);
+  expect(await press('button', yen)).toEqual(['alt+y']);
+});
+
+test('a letter is what the keyboard says it is, not where it lies on another', async () => {
+  const { press } = await hearing();
+  expect(await press('button', { key: 'z', code: 'KeyY', altKey: true })).toEqual([]);
+  expect(await press('button', { key: 'y', code: 'KeyZ', altKey: true })).toEqual(['alt+y']);
+});

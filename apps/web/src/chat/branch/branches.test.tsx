@@ -1,0 +1,51 @@
+import { type ItemId, itemId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../../testing/dom-page.ts';
+import { fakeApp, loopTask } from '../../testing/fake-app.ts';
+import type { LiveSource } from '../state/live-source.ts';
+
+const answer = itemId('answer');
+const live = {
+  id: 's',
+  itemIds: [itemId('question'), answer],
+  item: (id: ItemId) => ({ id, kind: id === answer ? 'assistant' : 'user' }),
+} as unknown as LiveSource;
+
+async function opened(post: () => Promise<never>) {
+  const page = await openDomPage('http://localhost/app/tasks/s');
+  const { AppContext } = await import('../../app/app-context.ts');
+  const { useItemActions } = await import('../state/item-actions.ts');
+  const { Branches } = await import('./branches.tsx');
+  const { app, posted } = fakeApp({ tasks: [loopTask('s')], post });
+  const Again = () => {
+    const { regenerate } = useItemActions();
+    return (
+      <button type="button" onClick={() => regenerate?.(answer)}>
+        again
+      </button>
+    );
+  };
+  await page.render(
+    <AppContext value={app}>
+      <Branches live={live} isPast={false}>
+        <Again />
+      </Branches>
+    </AppContext>,
+  );
+  return { page, posted };
+}
+
+test('two clicks on one button make one branch', async () => {
+  const { page, posted } = await opened(() => new Promise(() => {}));
+  await page.click(page.find('button'));
+  await page.click(page.find('button'));
+  expect(posted).toEqual([['/tasks/s/fork', { item_id: 'answer' }]]);
+});
+
+test('one that could not be made says why, and can be tried again', async () => {
+  const { page, posted } = await opened(() => Promise.reject(new Error('No room')));
+  await page.click(page.find('button'));
+  expect(page.find('[role=alert]').textContent).toBe('No room');
+  await page.click(page.find('button'));
+  expect(posted).toHaveLength(2);
+});

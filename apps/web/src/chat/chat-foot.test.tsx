@@ -1,0 +1,66 @@
+import type { Connection, Task, TaskStatus } from '@millrace/client';
+import { runId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../testing/dom-page.ts';
+import { fakeApp, loopTask } from '../testing/fake-app.ts';
+import { GrowingSource } from '../testing/growing-source.ts';
+import { factDraft, numbered } from '../testing/told.ts';
+import type { LiveSource } from './state/live-source.ts';
+
+interface Shown {
+  readonly connection: Connection;
+  readonly status?: TaskStatus;
+  readonly tasks?: readonly string[];
+}
+
+/** A session whose log says that a run goes on, as the page shows it. */
+async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) {
+  const page = await openDomPage('http://localhost/app/tasks/s');
+  const { AppContext } = await import('../app/app-context.ts');
+  const { ChatFoot } = await import('./chat-foot.tsx');
+  const source = new GrowingSource();
+  source.add(numbered([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
+  const snapshot = { connection, task: { id: 's', status } as Task };
+  const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
+  const { app, looked } = fakeApp({ tasks: tasks.map(loopTask) });
+  await page.render(
+    <AppContext value={app}>
+      <ChatFoot
+        {...{ live: live as unknown as LiveSource, source, isPast: false }}
+        onNow={() => {}}
+        onSent={() => {}}
+      />
+    </AppContext>,
+  );
+  return { page, looked };
+}
+
+test('what goes on is said, and can be stopped', async () => {
+  const { page } = await opened({ connection: { state: 'live' } });
+  expect(page.text()).toContain('Working');
+  expect(page.text()).toContain('Stop');
+  expect(page.text()).toContain('Steer');
+});
+
+test.each<Shown>([
+  { connection: { state: 'ended', reason: 'deleted' }, status: 'DELETED' },
+  { connection: { state: 'ended', reason: 'over' } },
+  { connection: { state: 'live' }, status: 'CANCELED' },
+])('of a session that is over nothing goes on, whatever its log says last: %j', async (shown) => {
+  const { page } = await opened(shown);
+  expect(page.text()).not.toContain('Working');
+  expect(page.text()).not.toContain('Stop');
+});
+
+test('where nothing can be said any more, a link leads to where it can', async () => {
+  const connection: Connection = { state: 'ended', reason: 'deleted' };
+  const { page } = await opened({ connection, status: 'DELETED' });
+  expect(page.text()).toContain('This session was deleted.');
+  expect(page.find('a').textContent).toBe('Begin a new one');
+  expect(page.find('a').getAttribute('href')).toBe('/');
+});
+
+test('a session that is too old for the list is asked for by itself', async () => {
+  const { looked } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
+  expect(looked).toEqual(['s']);
+});

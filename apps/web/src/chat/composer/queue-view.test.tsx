@@ -1,0 +1,36 @@
+import { runId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../../testing/dom-page.ts';
+import { fakeApp } from '../../testing/fake-app.ts';
+import { GrowingSource } from '../../testing/growing-source.ts';
+import { factDraft, numbered, told } from '../../testing/told.ts';
+
+const run = factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1);
+const message = {
+  type: 'message',
+  items: [{ parts: [{ kind: 'text', text: 'and then' }] }],
+} as const;
+const queued = factDraft({ type: 'command_queued', key: 'k', command: message });
+const stopped = factDraft(
+  { type: 'run_finished', runId: runId('r1'), stop: { reason: 'aborted' } },
+  1,
+  1,
+);
+
+test('what was queued says what it waits for, also after what it waited for was stopped', async () => {
+  const page = await openDomPage('http://localhost/');
+  const { AppContext } = await import('../../app/app-context.ts');
+  const { QueueView } = await import('./queue-view.tsx');
+  const { app } = fakeApp();
+  const source = new GrowingSource();
+  for (const event of told([run, queued, stopped]).events) source.facts.add(event);
+  source.add(numbered([run, queued]));
+  await page.render(
+    <AppContext value={app}>
+      <QueueView source={source} canWithdraw />
+    </AppContext>,
+  );
+  expect(page.find('.queue-when').textContent).toBe('queued');
+  await page.act(() => source.add(numbered([stopped], 3)));
+  expect(page.find('.queue-when').textContent).toBe('stopped: heard with your next message');
+});

@@ -1,0 +1,31 @@
+import { createClient } from '@millrace/client';
+import { createServer, type ServedAgent } from '@millrace/server';
+import { expect, onTestFinished, test } from 'vitest';
+import { LiveSource } from './live-source.ts';
+
+const flood: ServedAgent = {
+  ...{ type: 'sync', name: 'flood', description: 'Says more than may be said at once' },
+  async *onMessage() {
+    for (let index = 0; index < 1_100; index++)
+      yield { type: 'full', index, content: { type: 'text', author: 'agent', content: 'more' } };
+  },
+};
+
+test('an answer that is stopped at a limit keeps what it said, and ends with an error that says so', async () => {
+  const server = createServer({ agents: [flood] });
+  const { url } = await server.listen({ port: 0 });
+  const client = createClient({ url });
+  onTestFinished(async () => {
+    client.close();
+    await server.close();
+  });
+  const source = new LiveSource(await client.createTask({ agent: 'flood' }));
+  const told = Promise.withResolvers<void>();
+  source.subscribe(() => source.facts.notices.length > 0 && told.resolve());
+  await source.handle.send('Go').catch(() => {});
+  await told.promise;
+  expect(source.facts.notices).toMatchObject([
+    { look: 'bad', text: expect.stringContaining('too many'), after: source.itemIds.at(-1) },
+  ]);
+  expect(source.itemIds.length).toBeGreaterThan(1_000);
+});

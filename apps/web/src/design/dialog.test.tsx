@@ -1,0 +1,33 @@
+import type { HTMLDialogElement } from 'happy-dom';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../testing/dom-page.ts';
+
+// A browser asks once whether a dialog may close; the second press of Escape closes it without asking.
+
+async function opened(onClose?: () => void) {
+  const page = await openDomPage('http://localhost/');
+  const { Dialog } = await import('./dialog.tsx');
+  await page.render(
+    <Dialog title="A question" onClose={onClose}>
+      words
+    </Dialog>,
+  );
+  const dialog = page.find('dialog') as HTMLDialogElement;
+  return { dialog, closeIt: () => page.act(() => dialog.close()) };
+}
+
+test('a dialog that has to be answered comes back when the browser closes it', async () => {
+  const { dialog, closeIt } = await opened();
+  expect(dialog.open).toBe(true);
+  await closeIt();
+  expect(dialog.open).toBe(true);
+});
+
+test('one that may be closed says that it was, however that came', async () => {
+  let closed = 0;
+  const { closeIt } = await opened(() => {
+    closed++;
+  });
+  await closeIt();
+  expect(closed).toBe(1);
+});

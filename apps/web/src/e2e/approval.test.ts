@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { useStage } from './testing/stage.ts';
+
+// What a call does is decided by whoever reads the card: it hides nothing, and nobody answers it unseen.
+
+describeInChromium()('a question', () => {
+  const stage = useStage();
+
+  async function asking(...contents: readonly string[]): Promise<ChatOnPage> {
+    const tab = await (await stage.visitor()).tab();
+    // A message of several lines comes from the clipboard, or from a form.
+    await tab.say(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
+    await card(tab).waitFor();
+    return tab;
+  }
+
+  const card = ({ page }: ChatOnPage) => page.getByRole('region', { name: 'Allow write?' });
+  const allow = (tab: ChatOnPage) => card(tab).getByRole('button', { name: 'Allow', exact: true });
+  const untilArmed = (tab: ChatOnPage) => allow(tab).click({ trial: true });
+  const allowed = ({ page }: ChatOnPage) =>
+    page.getByRole('region', { name: 'Tool write: done' }).count();
+
+  test('is not answered by the second click on the one before', async () => {
+    const tab = await asking('one', 'two', 'three');
+    await untilArmed(tab);
+    const box = await allow(tab).boundingBox();
+    if (box === null) throw new Error('There is nothing to click on');
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await tab.page.mouse.click(x, y);
+    await card(tab).getByText('1 more after this').waitFor();
+    await tab.page.mouse.click(x, y);
+    await tab.page.mouse.click(x, y);
+    await untilArmed(tab);
+    await card(tab).getByText('1 more after this').waitFor();
+    await card(tab).getByText('two').waitFor();
+  });
+
+  test('takes one answer of a key that is held', async () => {
+    const tab = await asking('one', 'two');
+    await untilArmed(tab);
+    await tab.page.keyboard.down('Alt');
+    // Each but the first says that it is a repeat, as a key does that is held.
+    await tab.page.keyboard.down('y');
+    await card(tab).getByText('two').waitFor();
+    for (let repeats = 0; repeats < 20; repeats++) await tab.page.keyboard.down('y');
+    await tab.page.keyboard.up('y');
+    await tab.page.keyboard.up('Alt');
+    await untilArmed(tab);
+    await card(tab).getByText('two').waitFor();
+  });
+
+  test('is not answered by a key while another answer is written, which Escape leaves', async () => {
+    const tab = await asking('one');
+    await untilArmed(tab);
+    await card(tab).getByRole('button', { name: 'Deny' }).click();
+    const reason = card(tab).getByRole('textbox', { name: 'Why not' });
+    await reason.press('Alt+y');
+    await reason.press('Escape');
+    await reason.waitFor({ state: 'detached' });
+    await card(tab).getByRole('button', { name: 'Change the input' }).click();
+    await card(tab).getByRole('textbox').press('Alt+y');
+    await card(tab).getByRole('button', { name: 'Back' }).click();
+    await untilArmed(tab);
+    expect(await allowed(tab)).toBe(0);
+  });
+
+  test('gives the focus to the next one, and the last one to the message', async () => {
+    const tab = await asking('one', 'two');
+    await untilArmed(tab);
+    await allow(tab).focus();
+    await tab.page.keyboard.press('Enter');
+    await card(tab).getByText('two').waitFor();
+    await expect.poll(() => focused(tab)).toMatch(/^SECTION/);
+    await untilArmed(tab);
+    await tab.tabTo('Allow');
+    await tab.page.keyboard.press('Enter');
+    await tab.untilSaid('That was all of it.');
+    await expect.poll(() => focused(tab)).toBe('TEXTAREA Message');
+  });
+
+  test.each([
+    [1280, 800],
+    [390, 844],
+  ])(
+    'shows both ends of what it is about, or says that there is more, at %d by %d',
+    async (width, height) => {
+      const odd = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
+      const tab = await asking(odd);
+      await tab.page.setViewportSize({ width, height });
+      for (const words of [/start/, /… [\d,]+ lines/])
+        await expect.poll(() => isInSight(tab, words)).toBe(true);
+      expect(await card(tab).textContent()).not.toMatch(/\p{Bidi_Control}/u);
+      if (!(await isInSight(tab, /\\u202E/)))
+        await card(tab).getByRole('button', { name: 'More below' }).click();
+      await expect.poll(() => isInSight(tab, /\\u202E/)).toBe(true);
+      expect(await allow(tab).isVisible()).toBe(true);
+    },
+  );
+
+  test('what is stopped while it runs has not failed', async () => {
+    const tab = await (await stage.visitor()).tab();
+    await tab.say('tools');
+    await tab.page.getByRole('region', { name: 'Tool run: running' }).waitFor();
+    await tab.page.getByText('test 1 of 12').first().waitFor();
+    await tab.message.press('Escape');
+    await tab.page.getByRole('region', { name: 'Tool run: stopped' }).waitFor();
+  });
+
+  test('Escape in the search of the inspector stops nothing', async () => {
+    stage.server.tell('go');
+    const tab = await (await stage.visitor()).tab();
+    await tab.say('count on');
+    const before = await tab.untilCounted(5);
+    await tab.page.getByRole('button', { name: 'Inspector' }).click();
+    const search = tab.page.getByRole('searchbox');
+    await search.fill('w1');
+    await search.press('Escape');
+    expect(await search.inputValue()).toBe('');
+    await search.press('Escape');
+    await expect.poll(() => focused(tab)).toMatch(/^BODY/);
+    await tab.untilCounted(before + 50);
+    stage.server.tell('enough');
+    await tab.untilSaid('END');
+  });
+});
+
+function focused({ page }: ChatOnPage): Promise<string> {
+  return page.evaluate<string>(
+    "[document.activeElement?.tagName, document.activeElement?.ariaLabel].filter(Boolean).join(' ')",
+  );
+}
+
+/** All of it is within what the card shows without scrolling. */
+async function isInSight({ page }: ChatOnPage, words: RegExp): Promise<boolean> {
+  const seen = await page.locator('.approval-scroll').boundingBox();
+  const box = await page.locator('.approval').getByText(words).last().boundingBox();
+  if (seen === null || box === null) return false;
+  return box.y >= seen.y && box.y + box.height <= seen.y + seen.height + 1;
+}

@@ -1,0 +1,59 @@
+import type { Locator } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { useStage } from './testing/stage.ts';
+
+const phone = { viewport: { width: 390, height: 844 } } as const;
+
+/** As much of an element as is looked at here. */
+interface Shown {
+  readonly scrollTop: number;
+  readonly ownerDocument: { elementFromPoint(x: number, y: number): Shown | null };
+  getBoundingClientRect(): Record<'x' | 'y' | 'width' | 'height', number>;
+  contains(other: Shown | null): boolean;
+}
+
+/** It is in sight, and nothing lies on it. */
+async function isOnTop(what: Locator): Promise<boolean> {
+  await what.scrollIntoViewIfNeeded();
+  return what.evaluate((one) => {
+    const element = one as unknown as Shown;
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return element.contains(element.ownerDocument.elementFromPoint(x + width / 2, y + height / 2));
+  });
+}
+
+describeInChromium()('the page where there is little room', () => {
+  const stage = useStage();
+
+  test.each([
+    ['a phone', phone],
+    ['a desk', { viewport: { width: 1280, height: 800 } }],
+  ] as const)('fits %s, whatever a session is called', async (_, { viewport }) => {
+    const tab = await (await stage.visitor({ viewport })).tab();
+    await tab.say('W'.repeat(80));
+    await tab.untilSaid('See the protocol');
+    await tab.page.getByRole('heading', { level: 1, name: /^W+/ }).waitFor();
+    const right = (selector: string) =>
+      tab.page.evaluate<number>(
+        `document.querySelector('${selector}').getBoundingClientRect().right`,
+      );
+    for (const part of ['.chat', '.chat-header', '.transcript', '.chat-foot', '.composer'])
+      expect(await right(part), part).toBeLessThanOrEqual(viewport.width);
+    expect(await isOnTop(tab.page.getByRole('button', { name: 'Inspector' }))).toBe(true);
+  });
+
+  test('lets one answer what is asked while the inspector is open', async () => {
+    const tab = await (await stage.visitor(phone)).tab();
+    await tab.say('ask me');
+    const allow = tab.page.getByRole('button', { name: 'Allow', exact: true });
+    await allow.waitFor();
+    await tab.page.getByRole('button', { name: 'Inspector' }).click();
+    await tab.slider.waitFor();
+    expect(await isOnTop(allow)).toBe(true);
+    // Without scrolling for it.
+    const foot = tab.page.locator('.chat-foot');
+    expect(await foot.evaluate((one) => (one as unknown as Shown).scrollTop)).toBe(0);
+    expect(await isOnTop(tab.page.getByRole('button', { name: 'Deny' }))).toBe(true);
+  });
+});

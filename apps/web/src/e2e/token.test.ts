@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { useStage } from './testing/stage.ts';
+
+describeInChromium()('a server that wants a token', () => {
+  const stage = useStage();
+
+  test('is given one that can be sent, however often one presses Escape before', async () => {
+    const visitor = await stage.visitor();
+    const page = await visitor.context.newPage();
+    const given: (string | undefined)[] = [];
+    await page.route('**/agents?*', (route) => {
+      const { authorization } = route.request().headers();
+      given.push(authorization);
+      const json = { message: 'Who are you?', code: 401, data: null };
+      return authorization === 'Bearer sesame'
+        ? route.fulfill({ json: [] })
+        : route.fulfill({ status: 401, json });
+    });
+    await page.route('**/tasks?*', (route) => route.fulfill({ json: [] }));
+    await page.goto('/');
+    const dialog = page.getByRole('dialog', { name: 'This server wants a token' });
+    await dialog.waitFor();
+    for (let presses = 0; presses < 3; presses++) {
+      await page.keyboard.press('Escape');
+      // The next press is heard after all that follows from this one.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+    }
+    const token = dialog.getByRole('textbox', { name: 'Token' });
+    await token.fill('open☃sesame');
+    await token.press('Enter');
+    await dialog.getByText('A token with “☃” in it cannot be sent.').waitFor();
+    await token.fill('sesame');
+    await token.press('Enter');
+    await page.getByText('There are no agents.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect(new Set(given)).toEqual(new Set([undefined, 'Bearer sesame']));
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { useStage } from './testing/stage.ts';
+
+// What somebody said is theirs until the server has it, whatever happens in between.
+
+const commands = '**/tasks/*/commands';
+
+describeInChromium()('what was said and is not sent yet', () => {
+  const stage = useStage();
+
+  /** A session in which something was said and answered. */
+  const answered = async (): Promise<ChatOnPage> => {
+    const tab = await (await stage.visitor()).tab();
+    await tab.say('hello');
+    await tab.untilSaid('See the protocol');
+    await tab.page.getByRole('button', { name: 'Send' }).waitFor();
+    return tab;
+  };
+  const said = ({ page }: ChatOnPage, text: string) =>
+    page.locator('article[data-kind=user]').getByText(text, { exact: true });
+
+  test('says why it was refused, and what was typed meanwhile stays as well', async () => {
+    const tab = await answered();
+    await tab.page.route(commands, (route) =>
+      route.fulfill({ status: 400, json: { message: 'Not today', code: 400, data: null } }),
+    );
+    await tab.say('the first');
+    await tab.message.fill('the second');
+    await tab.transcript.getByText('Not sent: Not today').waitFor();
+    expect(await tab.message.inputValue()).toBe('the second');
+    await tab.page.reload();
+    await tab.transcript.getByText('Not sent: Not today').waitFor();
+    expect(await tab.message.inputValue()).toBe('the second');
+    await tab.page.unroute(commands);
+    await tab.page.getByRole('button', { name: 'Try again' }).click();
+    await said(tab, 'the first').waitFor();
+    expect(await tab.message.inputValue()).toBe('the second');
+  });
+
+  test('is sent once though the page is loaded again before an answer came', async () => {
+    const tab = await answered();
+    for (const [text, isHeard] of [
+      ['not yet heard', false],
+      ['heard, but nobody said so', true],
+    ] as const) {
+      const held = Promise.withResolvers<void>();
+      await tab.page.route(commands, async (route) => {
+        if (isHeard) await route.fetch();
+        held.resolve();
+      });
+      await tab.say(text);
+      await held.promise;
+      await tab.page.unroute(commands);
+      await tab.page.reload();
+      await said(tab, text).waitFor();
+      await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
+      await tab.page.getByRole('button', { name: 'Send' }).waitFor();
+      expect(await said(tab, text).count()).toBe(1);
+    }
+  });
+
+  test('waits in its session while the server is away, and is sent once when it is back', async () => {
+    const tab = await answered();
+    await stage.server.kill();
+    await tab.say('are you there');
+    await tab.page.getByRole('link', { name: 'New session' }).click();
+    await tab.transcript.waitFor({ state: 'detached' });
+    await tab.page.goBack();
+    await tab.transcript.getByText('are you there').waitFor();
+    await stage.server.restart();
+    await said(tab, 'are you there').waitFor();
+    await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
+    await tab.page.reload();
+    await said(tab, 'are you there').waitFor();
+    expect(await said(tab, 'are you there').count()).toBe(1);
+  });
+});

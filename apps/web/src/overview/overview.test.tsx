@@ -1,0 +1,37 @@
+import type { Client } from '@millrace/client';
+import { TestClock } from '@millrace/log/suite';
+import { expect, test } from 'vitest';
+import { settled } from '../../../../packages/client/src/testing/settled.ts';
+import { openDomPage } from '../testing/dom-page.ts';
+import { OverviewStore } from './overview-store.ts';
+
+test('a server that does not answer any more is said beside what was known', async () => {
+  const page = await openDomPage('http://localhost/app/overview');
+  const { OverviewOf } = await import('./overview.tsx');
+  const server = { isBroken: false };
+  const list = async () => {
+    if (server.isBroken) throw new Error('away');
+    return { data: [{ id: 'a', status: 'RUNNING' }], next: undefined };
+  };
+  const digest = async () => ({ state: 'running', agents: ['builder'], usage: [] });
+  const client = { tasks: list, task: () => ({ digest }) } as unknown as Client;
+  const clock = new TestClock();
+  const store = new OverviewStore({ client, api: { get: async () => [] }, clock });
+  await page.render(<OverviewOf store={store} />);
+  await page.act(settled);
+  expect(page.text()).toContain('Running 1');
+  expect(page.findAll('[role=alert]')).toEqual([]);
+  server.isBroken = true;
+  await page.act(async () => {
+    await clock.advance(5000);
+    await settled();
+  });
+  expect(page.find('[role=alert]').textContent).toMatch(/^The server does not answer/);
+  expect(page.text()).toContain('Running 1');
+  server.isBroken = false;
+  await page.act(async () => {
+    await clock.advance(5000);
+    await settled();
+  });
+  expect(page.findAll('[role=alert]')).toEqual([]);
+});

@@ -1,0 +1,86 @@
+import { createAgent } from '@millrace/agent';
+import type { DeltaWriter } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { createServer, type ServedAgent, type Server } from '@millrace/server';
+import { deltas, itemAt, items, pauseMs, wordAt } from './page-words.ts';
+
+/** A server takes only so many messages in one answer. */
+const atOnce = 1_000;
+
+export interface PageServer extends AsyncDisposable {
+  readonly url: string;
+  /** A session with so much in it. */
+  longSession(count?: number): Promise<string>;
+  newSession(): Promise<string>;
+  say(task: string): Promise<void>;
+}
+
+/** Ours, with a page of whomever. Each word of an answer is told to `onWord` as it is said. */
+export async function servePage(
+  page: string,
+  onWord: (count: number) => void,
+): Promise<PageServer> {
+  const log = memoryLog();
+  const agents = [speaker(log, onWord), many];
+  const server: Server = createServer({ agents, log, page });
+  const { url } = await server.listen({ port: 0 });
+  const newTask = async (agent: string) => (await rpc(url, agent, 'task/create', {})).id;
+  const say = async (agent: string, task_id: string, text: string) => {
+    const content = { type: 'text', author: 'user', content: text };
+    await rpc(url, agent, 'message/send', { task_id, content });
+  };
+  return {
+    url,
+    async longSession(count = items) {
+      const task = await newTask('many');
+      for (let from = 0; from < count; from += atOnce)
+        await say('many', task, `${from} ${Math.min(atOnce, count - from)}`);
+      return task;
+    },
+    newSession: () => newTask('speaker'),
+    say: (task) => say('speaker', task, 'Go'),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+function speaker(log: ReturnType<typeof memoryLog>, onWord: (count: number) => void): ServedAgent {
+  function* write(writer: DeltaWriter): Generator<void> {
+    const text = writer.text();
+    for (let count = 1; count <= deltas; count++) {
+      text.append(wordAt(count));
+      onWord(count);
+      yield;
+    }
+    text.commit();
+    yield;
+  }
+  const script = Array.from({ length: 10 }, () => ({ content: { write } }));
+  const agent = createAgent({ provider: scriptedProvider(script, { pauseMs }), log });
+  return { type: 'loop', name: 'speaker', description: 'Speaks long', agent };
+}
+
+const many: ServedAgent = {
+  ...{ type: 'sync', name: 'many', description: 'Says much' },
+  async *onMessage(asked) {
+    const [from = 0, count = 0] = asked.type === 'text' ? asked.content.split(' ').map(Number) : [];
+    for (let index = 0; index < count; index++) {
+      const content = { type: 'text', author: 'agent', content: itemAt(from + index) } as const;
+      yield { type: 'full', index, content };
+    }
+  },
+};
+
+async function rpc(
+  url: string,
+  agent: string,
+  method: string,
+  params: object,
+): Promise<{ readonly id: string }> {
+  const response = await fetch(`${url}/agents/name/${agent}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ method, params }),
+  });
+  return ((await response.json()) as { readonly result: { readonly id: string } }).result;
+}
