@@ -19,7 +19,7 @@ const bundle = await rolldown({
     'search-worker': join(root, 'packages/tools/src/search/search-worker.ts'),
   },
   platform: 'node',
-  resolve: { conditionNames: ['@millrace/source', 'node', 'import', 'default'] },
+  resolve: { conditionNames: ['@millrace/source', 'node', 'default'] },
   transform: { define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' } },
   // Ink's, and only asked for by who works on Ink.
   external: ['react-devtools-core'],

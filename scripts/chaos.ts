@@ -4,11 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { clusterRun } from './chaos/cluster-run.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
-const usage = `Usage: npm run chaos -- [--kills N] [--seed S] [--keep]
+const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
 
-  --kills N   how many processes die; 100 unless told
+  --cluster   two servers, a worker, Postgres and Redis instead of one log
+  --kills N   how many processes die; 100 unless told, 200 of a cluster
   --seed S    what chance begins with, to have the same plan again; random unless told
   --keep      leaves the folder with the log behind, and says where it is`;
 
@@ -26,7 +28,8 @@ function readArgs() {
   const flag = { type: 'boolean' } as const;
   const value = { type: 'string' } as const;
   try {
-    return parseArgs({ options: { kills: value, seed: value, keep: flag, help: flag } });
+    const options = { kills: value, seed: value, keep: flag, help: flag, cluster: flag };
+    return parseArgs({ options });
   } catch {
     return refuse();
   }
@@ -47,12 +50,13 @@ if (values.help) {
   process.exit(0);
 }
 
-const wanted = wholeNumber(values.kills, 100);
+const wanted = wholeNumber(values.kills, values.cluster ? 200 : 100);
 const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31));
 const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
 const startedAt = performance.now();
-console.log(`chaos: --kills ${wanted} --seed ${seed}`);
-try {
+console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --seed ${seed}`);
+
+async function chaosOfOneLog(): Promise<boolean> {
   const result = await runChaos({ kills: wanted, seed, folder, onRound: console.log });
   const { verdict, failures, deaths, records } = result;
   const minutes = (performance.now() - startedAt) / 60_000;
@@ -62,7 +66,14 @@ try {
   console.log(`${deaths.length} kills, ${perMinute} a minute; ${records} records`);
   for (const problem of [...verdict.problems, ...failures]) console.error(`problem: ${problem}`);
   console.log(`${verdict}`);
-  process.exitCode = verdict.isClean && failures.length === 0 ? 0 : 1;
+  return verdict.isClean && failures.length === 0;
+}
+
+try {
+  const isClean = values.cluster
+    ? await clusterRun({ kills: wanted, seed, folder })
+    : await chaosOfOneLog();
+  process.exitCode = isClean ? 0 : 1;
 } finally {
   if (values.keep) console.log(`kept: ${folder}`);
   else rmSync(folder, { recursive: true });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { SpanExporter } from '@millrace/agent';
 import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { ServedAgent } from './agents/served-agent.ts';
@@ -37,6 +38,11 @@ export interface ServerOptions {
   readonly requestLog?: RequestLogOptions | undefined;
   /** Hears what is odd and changes nothing. Never content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  /**
+   * Takes the spans of requests, runs and handlers: `otlpExporter({ url })`. None are made unless told;
+   * the trace that a request names is followed all the same.
+   */
+  readonly exporter?: SpanExporter | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
   /** From 0 up to 1: when exactly is looked what other servers of the same files left. */
@@ -66,12 +72,14 @@ export function createServer(options: ServerOptions = {}): Server {
   const service = createTaskService({
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
     graceMs: graceOf(options.limits),
+    exporter: options.exporter,
   });
   const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
   const tokens = new TokenStore(rows, operators);
-  const { hosts, origins, page, limits, requestLog } = options;
+  const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
+    exporter,
   });
   return {
     async listen(where) {

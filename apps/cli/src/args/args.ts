@@ -110,8 +110,14 @@ export interface ServeArgs {
   readonly agents?: string | undefined;
   /** The folder of sessions, tasks and keys. */
   readonly data?: string | undefined;
+  /** The same, or a database that several servers share. */
+  readonly store?: string | undefined;
+  /** What tells other servers of what was said. */
+  readonly bus?: string | undefined;
   readonly log: 'text' | 'json';
   readonly token?: string | undefined;
+  /** Where spans go. */
+  readonly otlp?: string | undefined;
   /** The demo may change files and run programs. */
   readonly yes: boolean;
 }

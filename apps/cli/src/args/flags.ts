@@ -41,8 +41,10 @@ export type FlagName =
   | 'host'
   | 'agents'
   | 'data'
+  | 'bus'
   | 'log'
   | 'token'
+  | 'otlp'
   | 'no-color'
   | 'help'
   | 'version';
@@ -92,7 +94,15 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   cwd: { value: '<dir>', of: all, help: 'Work in this folder' },
   config: { value: '<file>', of: ofSessions, help: 'Use this configuration file and no other' },
-  store: { value: '<file>', of: ofSessions, help: 'Keep the sessions in this file' },
+  store: {
+    value: '<file>',
+    of: all,
+    help: 'Keep the sessions in this file',
+    helpOf: {
+      serve:
+        'Keep all in this folder, or in postgres://user@host/database, which servers share. MILLRACE_SERVER_STORE does the same, unseen by others',
+    },
+  },
   system: { value: '<text>', of: run, help: 'Further instructions for the model' },
   'max-turns': { value: '<n>', of: run, help: 'Stop after so many requests' },
   'max-tokens': { value: '<n>', of: run, help: 'Stop after so many tokens, in and out' },
@@ -140,6 +150,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Serve what this module exports, instead of the demo',
   },
   data: { value: '<dir>', of: ['serve'], help: 'Keep sessions, tasks and keys in this folder' },
+  bus: {
+    value: '<url>',
+    of: ['serve'],
+    help: 'Tell other servers of the same store through redis://host. MILLRACE_SERVER_BUS does the same',
+  },
   log: {
     value: '<form>',
     of: ['serve'],
@@ -149,6 +164,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<text>',
     of: ['serve'],
     help: 'Let in who has it. MILLRACE_TOKEN does the same, unseen by others',
+  },
+  otlp: {
+    value: '<url>',
+    of: ['serve'],
+    help: 'Send spans to this collector: http://localhost:4318',
   },
   'no-color': { of: ofSessions, help: 'No colours; NO_COLOR=1 does the same' },
   help: { short: 'h', of: all, help: 'Say how it is used' },

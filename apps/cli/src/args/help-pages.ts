@@ -81,7 +81,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [['millrace doctor', 'run it when something does not work']],
   },
   serve: {
-    usage: ['millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]'],
+    usage: [
+      'millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]',
+      'millrace serve --store postgres://… [--bus redis://…]',
+    ],
     about:
       'Serves agents over HTTP: tasks, messages, events, and streams that anyone can leave and rejoin. Without --agents there are two to try, which need no key: "demo" and "echo". What is said is kept; Ctrl-C ends it.',
     flagsOf: ['serve'],
@@ -89,6 +92,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
       ['millrace serve --agents agents.ts', 'your own: the file exports them'],
       ['millrace serve --host 0.0.0.0 --log json', 'for others, with MILLRACE_TOKEN set'],
+      [
+        'millrace serve --store postgres://db/app --bus redis://r',
+        'one of several, on any machine',
+      ],
     ],
     more: `The module exports agents: { type: 'sync', name, onMessage },
 { type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,

@@ -108,11 +108,15 @@ describe('commands', () => {
     ['doctor --no-color', { command: 'doctor', color: false }],
     ['serve', { command: 'serve', port: undefined, host: undefined, log: 'text', yes: false }],
     [
-      'serve --port 0 --host ::1 --agents a.ts --data d --log json --token t -y',
+      'serve --port 0 --host ::1 --agents a.ts --data d --log json --token t --otlp http://h:4318 -y',
       {
         ...{ command: 'serve', port: 0, host: '::1', agents: 'a.ts', data: 'd' },
-        ...{ log: 'json', token: 't', yes: true },
+        ...{ log: 'json', token: 't', otlp: 'http://h:4318', yes: true },
       },
+    ],
+    [
+      'serve --store postgres://db/app --bus redis://r',
+      { command: 'serve', store: 'postgres://db/app', bus: 'redis://r' },
     ],
     ['help', { command: 'help', topic: undefined }],
     ['help replay', { command: 'help', topic: 'replay' }],
@@ -174,7 +178,7 @@ describe('a mistake is told with the way out', () => {
     [['serve', '--port', '65536'], '--port takes a number from 0 to 65535'],
     [['serve', '--port', '-1'], '--port'],
     [['serve', '--log', 'xml'], '--log takes text or json'],
-    [['serve', '--store', 'x'], '--store is not for millrace serve'],
+    [['serve', '--config', 'x'], '--config is not for millrace serve'],
     [['help', 'me'], 'There is no help on that. There is on: sessions, replay'],
     [['--max-turns', '0'], '--max-turns takes a whole number from 1 on'],
     [['--max-tokens', '1e3'], '--max-tokens takes a whole number'],

@@ -15,8 +15,11 @@ export function serveArgs(given: Words): ServeArgs {
     host: textOf(given, 'host'),
     agents: textOf(given, 'agents'),
     data: textOf(given, 'data'),
+    store: textOf(given, 'store'),
+    bus: textOf(given, 'bus'),
     log: logOf(given),
     token: textOf(given, 'token'),
+    otlp: textOf(given, 'otlp'),
     yes: isGiven(given, 'yes'),
   };
 }

@@ -7,9 +7,15 @@ export function withTypedPaths<Given extends Args>(args: Given, from: string): G
   const given: Readonly<Record<string, unknown>> = { ...args };
   const paths = pathNames.flatMap((name) => {
     const path = given[name];
-    return typeof path === 'string' ? [[name, resolve(from, path)] as const] : [];
+    const isPath = typeof path === 'string' && !(args.command === 'serve' && isUrl(path));
+    return isPath ? [[name, resolve(from, path)] as const] : [];
   });
   return { ...args, ...Object.fromEntries(paths), ...typedFiles(args, from) };
+}
+
+/** A server keeps things elsewhere too. */
+function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+]*:\/\//.test(text);
 }
 
 /** Of `import`, what is named are files. */

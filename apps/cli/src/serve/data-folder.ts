@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MillraceError } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import type { Bus, Log } from '@millrace/log';
 import type { Rows } from '@millrace/server';
 import type { Env } from '../models/env.ts';
 import { makePrivateFile } from '../store/private-file.ts';
@@ -10,15 +10,17 @@ import { storePath } from '../store/store-path.ts';
 
 /** All that a server keeps. */
 export interface Data {
+  /** Where that is, for people. */
   readonly path: string;
   readonly log: Log;
   readonly rows: Rows;
-  readonly secret: string;
+  /** What keys of remote agents follow from; from the token, where there is none. */
+  readonly secret: string | undefined;
   close(): Promise<void>;
 }
 
 /** Opens the folder of a server, which is made if there is none, for its owner alone. */
-export async function openData(given: string | undefined, env: Env): Promise<Data> {
+export async function openData(given: string | undefined, env: Env, bus?: Bus): Promise<Data> {
   const path = given ?? defaultPath(env);
   const [{ sqliteLog }, { sqliteRows }] = await Promise.all([
     import('@millrace/log/sqlite'),
@@ -30,7 +32,7 @@ export async function openData(given: string | undefined, env: Env): Promise<Dat
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
     await Promise.all([makePrivateFile(files.log), makePrivateFile(files.rows)]);
     const secret = await secretIn(join(path, 'secret'));
-    const log = sqliteLog({ path: files.log });
+    const log = sqliteLog({ path: files.log, bus });
     opened.defer(() => log.close());
     const rows = sqliteRows({ path: files.rows });
     opened.defer(() => rows.close());

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Captured } from '../testing/captured.ts';
@@ -76,6 +77,26 @@ async function send(url: string, agent: string, params: object, headers = {}) {
   });
   return { status: response.status, body: (await response.json()) as Told };
 }
+
+describe('millrace serve --otlp', () => {
+  test('sends the spans of what it serves to the collector, all of them before it ends', async () => {
+    const { url: collectorUrl, spans, requests } = await collector();
+    const env = { OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b' };
+    const { url, stop } = await serve(['--otlp', collectorUrl], env);
+    const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+    await send(url, 'echo', { task_name: 'traced' }, { traceparent });
+    expect(await stop()).toBe(exitCodes.done);
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set(['ab'.repeat(16)]));
+    const names = spans.map(({ name }) => name);
+    expect(names).toContain('POST /agents/name/{agent_name}/rpc');
+    expect(names).toContain('invoke_agent echo');
+    expect(requests[0]?.['x-key']).toBe('a b');
+  });
+
+  test('refuses what is no address of a collector', async () => {
+    await expect(serve(['--otlp', 'nowhere'])).rejects.toThrow('http://localhost:4318');
+  });
+});
 
 describe('millrace serve', () => {
   test('says where it listens, which agents there are, and what to try; what it says works', async () => {

@@ -5,26 +5,30 @@ import type { Host } from '../command/host.ts';
 import { workFolder } from '../command/work-folder.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../page-folder.ts';
-import { type Data, openData } from './data-folder.ts';
+import type { Data } from './data-folder.ts';
 import { demoAgents } from './demo-agents.ts';
 import { loadAgents } from './load-agents.ts';
+import { openServerStore } from './open-server-store.ts';
+import { spanExporter } from './span-exporter.ts';
 import { startWords } from './start-words.ts';
 
 /** `millrace serve`: agents over HTTP until a signal comes. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
   const cwd = await workFolder(args, host.cwd);
-  const data = await openData(args.data, host.env);
+  const data = await openServerStore(args, host.env, notesFor(args, host));
   try {
     const agents = await agentsFor(args, host, cwd, data);
     const tokens = tokensOf(args, host);
     const page = pageFolder();
-    const server = serverOf(args, host, data, { agents, tokens, page });
+    const otlp = spanExporter(args.otlp, host.env, notesFor(args, host));
+    const server = serverOf(args, host, data, { agents, tokens, page, exporter: otlp });
     const { url } = await listen(server, args);
     const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
     host.stdout.write(startWords({ ...words, hasPage: page !== undefined }));
     await stopped(host.signal);
     host.stderr.write('Ending: what goes on is stopped and kept. Once more ends it at once.\n');
     await server.close();
+    await otlp?.close();
     return exitCodes.done;
   } finally {
     await data.close();
@@ -47,18 +51,25 @@ function tokensOf({ token }: ServeArgs, { env }: Host): readonly string[] {
 }
 
 function serverOf(
-  { log: format }: ServeArgs,
-  { stderr }: Host,
+  args: ServeArgs,
+  host: Host,
   { log, rows, secret }: Data,
-  served: Pick<ServerOptions, 'agents' | 'tokens' | 'page'>,
+  served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
-  const write = (line: string) => void stderr.write(`${line}\n`);
-  const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
+  const { log: format } = args;
+  const write = (line: string) => void host.stderr.write(`${line}\n`);
   return createServer({
     ...{ ...served, log, rows, secret },
     requestLog: { format, write },
-    onDiagnostic: (problem) => write(format === 'json' ? JSON.stringify(note(problem)) : problem),
+    onDiagnostic: notesFor(args, host),
   });
+}
+
+/** A line for each thing that is odd. */
+function notesFor({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
+  const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
+  return (problem) =>
+    void stderr.write(`${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
 }
 
 async function listen(

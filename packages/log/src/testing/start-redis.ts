@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
 
+const program: string = 'redis-server';
 const missing = 'redis-server is not there, and these tests need one: npm run test:setup';
 
 /** For tests on a real Redis. Where there is none they are skipped, and that is said. */
@@ -18,7 +19,7 @@ export function describeWithRedis(): (name: string, tests: () => void) => void {
 export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {
-  if (spawnSync('redis-server', ['--version']).status === 0) return otherwise;
+  if (spawnSync(program, ['--version']).status === 0) return otherwise;
   if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
   console.warn(`Skipped: ${missing}`);
   return describe.skip;
@@ -72,7 +73,7 @@ async function started(
 ): Promise<ChildProcess> {
   const fixed = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder];
   const empty = ['--save', '', '--appendonly', 'no'];
-  const child = spawn('redis-server', [...fixed, ...empty, ...args], {
+  const child = spawn(program, [...fixed, ...empty, ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   // Nobody should have to look for what a test that failed left behind.

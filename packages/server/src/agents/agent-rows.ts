@@ -1,4 +1,4 @@
-import type { Ids, JsonObject } from '@millrace/core';
+import { type Ids, isMillraceError, type JsonObject } from '@millrace/core';
 import { ServerError } from '../http/server-error.ts';
 import type { RegisterAgent, RegisterBuild } from '../routes/request-bodies.ts';
 import type { Listed, Page, Ref } from '../routes/service.ts';
@@ -73,7 +73,9 @@ export class AgentRows {
     given: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
     const fields: Fields = { ...nothing, ...given, status: 'Ready' };
-    return (await this.#put(await this.#named(given.name), fields, null)).info;
+    const put = async () => this.#put(await this.#named(given.name), fields, null);
+    // Another server of the same rows may have been quicker to make it.
+    return (await put().catch((error) => (isTaken(error) ? put() : Promise.reject(error)))).info;
   }
 
   async build(body: RegisterBuild): Promise<AgentInfo> {
@@ -138,6 +140,10 @@ export class AgentRows {
     const [row] = await this.#rows.list('agents', { where: { name }, limit: 1 });
     return row;
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return isMillraceError(error) && error.code === 'conflict';
 }
 
 function registered({ name, description, ...body }: RegisterBuild) {

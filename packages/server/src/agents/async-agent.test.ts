@@ -20,7 +20,7 @@ const listener = (agent: Omit<AsyncAgent, 'type' | 'name'>): AsyncAgent => ({
 
 function send(stage: TaskStage, task_id: string, text: string, key?: string): Promise<TaskEvent> {
   const event = { task_id, content: userText(text) };
-  return stage.idOf('listener').then((id) => stage.service.tasks.sendEvent(id, event, key));
+  return stage.idOf('listener').then((id) => stage.service.tasks.sendEvent(id, event, { key }));
 }
 
 const isIdle = async ({ log }: TaskStage, id: string) =>

@@ -1,4 +1,4 @@
-import { type Stop, sessionId } from '@millrace/core';
+import { type Stop, sessionId, type TraceContext } from '@millrace/core';
 import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
 import { eventOf } from '../tasks/event-log.ts';
 import type { QueuedCommand } from '../tasks/journal-fold.ts';
@@ -6,8 +6,10 @@ import type { LocalJournal } from '../tasks/local-journal.ts';
 import { interrupted } from '../tasks/mending-drafts.ts';
 import type { JournalTurn } from '../tasks/task-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
+import { traceIn, traceJson } from '../tasks/trace-json.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import { createContext } from './create-context.ts';
+import { exportRun } from './export-run.ts';
 import type { HandlerContext } from './handler-context.ts';
 import { codeOf, reasonOf } from './reason-of.ts';
 import type { RunnerOptions } from './runner-options.ts';
@@ -42,10 +44,10 @@ export class AsyncRunner {
     this.#find = find;
   }
 
-  async created(taskId: string): Promise<void> {
+  async created(taskId: string, trace?: TraceContext): Promise<void> {
     const { log } = this.#options;
     const { type, key } = taskCreate;
-    await log.submit(sessionId(taskId), { type, id: key, content: null }, key);
+    await log.submit(sessionId(taskId), { type, id: key, content: null, ...traceJson(trace) }, key);
     this.wake(taskId);
   }
 
@@ -116,8 +118,9 @@ export class AsyncRunner {
     handler: (context: HandlerContext) => Promise<void>,
     { key, command, offset }: QueuedCommand,
   ): Promise<boolean> {
-    const { journal, signal, task } = handling;
-    const turn = await journal.beginTurn();
+    const { journal, signal, task, info } = handling;
+    const startMs = this.#options.clock.now();
+    const turn = await journal.beginTurn(() => [], traceIn(command));
     try {
       const { stop, error } = await this.#call(handling, turn, handler);
       const isClosing = stopKindOf(signal) === 'close_server';
@@ -125,6 +128,7 @@ export class AsyncRunner {
       if (!isClosing) await journal.consume(key);
       if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset);
       await turn.finish(stop, error);
+      exportRun(this.#options, { task, agent: info, turn, startMs, stop, error });
       return stop.reason === 'stop';
     } catch (error) {
       await abandonTurn(journal, turn);

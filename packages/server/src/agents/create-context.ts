@@ -1,3 +1,4 @@
+import type { SpanExporter } from '@millrace/agent';
 import type { Ids, JsonObject } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
@@ -12,6 +13,7 @@ import { toItems } from '../updates/to-items.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import { contentSchema } from '../wire/content.ts';
 import type { Task } from '../wire/task.ts';
+import { traceOfRun } from './export-run.ts';
 import type { EventsOfTask, HandlerContext, Messages, StateOfTask } from './handler-context.ts';
 import { streamingOf } from './streaming-of.ts';
 import { tracingOf } from './tracing.ts';
@@ -30,21 +32,23 @@ export interface ContextOptions {
     readonly clock: Clock;
     readonly ids: Ids;
     readonly spans: SpanService;
+    readonly exporter?: SpanExporter | undefined;
   };
 }
 
 /** What a handler has to work with, for one turn. */
 export function createContext(options: ContextOptions): HandlerContext {
   const { task, agent, signal, services } = options;
-  const { clock, ids, spans } = services;
-  const desk = new TurnDesk({ ...options, ids });
+  const { clock, ids, spans, exporter } = services;
+  const trace = traceOfRun(options.turn);
+  const desk = new TurnDesk({ ...options, ids, trace });
   const makeName = () => `${options.turn.runId} ${ids.execution()}`;
   return {
-    ...{ task, agent, signal, toItems },
+    ...{ task, agent, signal, trace, toItems },
     messages: messagesFor(options),
     state: stateFor(options),
     events: eventsFor(options),
-    tracing: tracingOf({ taskId: task.id, spans, clock, makeName }),
+    tracing: tracingOf({ taskId: task.id, trace, spans, exporter, clock, makeName }),
     stream: streamingOf(desk),
   };
 }

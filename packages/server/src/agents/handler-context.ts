@@ -1,4 +1,4 @@
-import type { Item, JsonObject } from '@millrace/core';
+import type { Item, JsonObject, TraceContext } from '@millrace/core';
 import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import type { Content, ContentInput } from '../wire/content.ts';
@@ -18,6 +18,11 @@ export interface HandlerContext {
   readonly state: StateOfTask;
   readonly events: EventsOfTask;
   readonly tracing: Tracing;
+  /**
+   * What the handler's run is part of, where whoever asked for it said so: for its own requests.
+   * `stream.auto` sends it, and spans are under it unless they name a parent.
+   */
+  readonly trace?: TraceContext | undefined;
   readonly stream: Streaming;
   /** Messages as items of a request, calls and results paired. */
   toItems(messages: readonly TaskMessage[]): readonly Item[];
@@ -58,6 +63,8 @@ export interface Span extends AsyncDisposable {
   readonly traceId: string;
   /** For a provider's request headers: W3C trace context. */
   readonly traceparent: string;
+  /** The same with its `tracestate`, for `agent.run` and `provider.stream`. */
+  readonly trace: TraceContext;
   end(result?: { readonly output?: JsonObject; readonly data?: JsonObject }): Promise<SpanInfo>;
 }
 

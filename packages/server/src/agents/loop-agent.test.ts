@@ -125,7 +125,7 @@ describe('commands', () => {
     await stage.send('looper', id, 'Hi');
     await eventually(async () => (await stage.messages(id)).length === 2);
     const waits = { type: 'message', content: userText('Never mind') } as const;
-    await stage.service.tasks.submit(id, waits, 'k');
+    await stage.service.tasks.submit(id, waits, { key: 'k' });
     await stage.service.tasks.change(id, 'interrupt');
     await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
     await stage.service.tasks.submit(id, { type: 'revoke', rule: 'look' });
@@ -150,8 +150,8 @@ describe('commands', () => {
     const stage = await taskStage(looping(['One', 'Two']));
     const { id } = await stage.newTask('looper');
     const command = { type: 'message', content: userText('Hi') } as const;
-    const first = await stage.service.tasks.submit(id, command, 'k');
-    const again = await stage.service.tasks.submit(id, command, 'k');
+    const first = await stage.service.tasks.submit(id, command, { key: 'k' });
+    const again = await stage.service.tasks.submit(id, command, { key: 'k' });
     expect(again).toEqual({ offset: first.offset, is_repeat: true });
     await eventually(() => isIdle(stage, id));
     expect((await stage.messages(id)).length).toBe(2);

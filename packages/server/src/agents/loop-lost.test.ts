@@ -93,13 +93,21 @@ test('a message that is taken back before it is heard has no answer, and whoever
   const first = await stage.send('looper', id, 'Hi');
   await eventually(() => hasSpoken(stage, id));
   const content = (await stage.messages(id))[0]?.content ?? expect.fail();
-  const waits = await stage.service.tasks.sendMessage(agentId, { task_id: id, content }, 'k');
+  const waits = await stage.service.tasks.sendMessage(
+    agentId,
+    { task_id: id, content },
+    { key: 'k' },
+  );
   const answered = waits.messages();
   answered.catch(() => {});
   await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
   gate.resolve();
   expect(textsOf(await first.messages())).toEqual(['One two three four']);
   await expect(answered).rejects.toMatchObject({ code: 'bad_state' });
-  const again = await stage.service.tasks.sendMessage(agentId, { task_id: id, content }, 'k');
+  const again = await stage.service.tasks.sendMessage(
+    agentId,
+    { task_id: id, content },
+    { key: 'k' },
+  );
   await expect(again.messages()).rejects.toMatchObject({ code: 'bad_state' });
 });

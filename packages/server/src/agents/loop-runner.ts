@@ -1,4 +1,10 @@
-import type { Run, RunResult } from '@millrace/agent';
+import {
+  type Observer,
+  openTelemetryObserver,
+  type Run,
+  type RunResult,
+  type SpanExporter,
+} from '@millrace/agent';
 import {
   emptyState,
   type FoldState,
@@ -8,10 +14,11 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { Command } from '../routes/command.ts';
-import type { Answer, Submitted } from '../routes/service.ts';
+import type { Answer, SentWith, Submitted } from '../routes/service.ts';
 import type { LocalJournal, OpenWork } from '../tasks/local-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
+import { traceJson } from '../tasks/trace-json.ts';
 import type { Content } from '../wire/content.ts';
 import type { TaskStatus } from '../wire/task.ts';
 import { AnswerWaiters } from './answer-waiters.ts';
@@ -46,9 +53,13 @@ export class LoopRunner {
   /** Those that are tried again in a moment. */
   readonly #again = new Set<string>();
   readonly #waiters = new AnswerWaiters();
+  readonly #nameOf: (agent: LoopAgent['agent']) => string;
+  readonly #observers = new WeakMap<LoopAgent['agent'], Observer>();
 
-  constructor(options: RunnerOptions) {
+  /** `nameOf`: what an agent is served as. */
+  constructor(options: RunnerOptions, nameOf = ({ name }: LoopAgent['agent']): string => name) {
     this.#options = options;
+    this.#nameOf = nameOf;
   }
 
   /** A run, or what follows the one that goes on. */
@@ -56,7 +67,7 @@ export class LoopRunner {
     kept: KeptTask,
     agent: LoopAgent,
     content: Content,
-    given?: string,
+    { key: given, trace }: SentWith = {},
   ): Promise<Answer> {
     const { log, ids } = this.#options;
     const taskId = kept.task.id;
@@ -64,7 +75,7 @@ export class LoopRunner {
     const before = await stateOf(log, taskId);
     const waiter = this.#waiters.add(taskId, key);
     try {
-      await this.submit(kept, agent, { type: 'message', content }, key);
+      await this.submit(kept, agent, { type: 'message', content }, key, traceJson(trace));
     } catch (error) {
       this.#waiters.forget(taskId, waiter);
       throw error;
@@ -123,8 +134,18 @@ export class LoopRunner {
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#going.has(taskId) || this.#options.works.isClosing) return;
     const controller = new AbortController();
-    const signal = stopped ?? controller.signal;
-    this.adopt(taskId, agent, agent.resume(sessionId(taskId), { signal }), controller);
+    const observers = this.observersOf(agent);
+    const own = { signal: stopped ?? controller.signal, observers };
+    this.adopt(taskId, agent, agent.resume(sessionId(taskId), own), controller);
+  }
+
+  /** What hears of a run for whoever collects spans. */
+  observersOf(agent: LoopAgent['agent']): readonly Observer[] {
+    const { exporter } = this.#options;
+    if (exporter === undefined) return [];
+    const known = this.#observers.get(agent) ?? observerOf(exporter, this.#nameOf(agent));
+    this.#observers.set(agent, known);
+    return [known];
   }
 
   /** Looks after a run, whoever began it. */
@@ -252,6 +273,10 @@ export class LoopRunner {
 async function stateOf(log: Log, taskId: string): Promise<FoldState> {
   const session = sessionId(taskId);
   return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
+}
+
+function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {
+  return openTelemetryObserver({ tracer, ids, agentName }).observe;
 }
 
 /** What was stopped is taken up again. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { sessionId, spanIdOf } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
@@ -55,6 +56,27 @@ describe('a remote sync agent', () => {
     });
     expect(call?.headers['x-agent-api-key']).toBe(agent.agent_api_key);
     expect(call?.headers['x-request-id']).toBe(call?.id);
+  });
+
+  test('is told which trace it answers in, under the run that its answer is', async () => {
+    const { stage, remote, id, log } = await farStage((_call, response) => {
+      response.end(line(textDelta(0, 'Hello')));
+    });
+    const given = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+    const trace = { traceparent: given, tracestate: 'a=1' };
+    const body = { task_id: id, content: userText('Hi') };
+    const agentId = await stage.idOf('far');
+    await (await stage.service.tasks.sendMessage(agentId, body, { trace })).messages();
+    await (await stage.service.tasks.sendMessage(agentId, body)).messages();
+    const { records } = await log.read(sessionId(id));
+    const runs = records.flatMap(({ fact }) => (fact?.type === 'run_started' ? [fact] : []));
+    expect(runs.map((run) => run.trace)).toEqual([trace, undefined]);
+    const own = spanIdOf.run(runs[0]?.runId ?? expect.fail());
+    expect(remote.calls.map(({ headers }) => headers['traceparent'])).toEqual([
+      `00-${'ab'.repeat(16)}-${own}-01`,
+      undefined,
+    ]);
+    expect(remote.calls[0]?.headers['tracestate']).toBe('a=1');
   });
 
   test('that dies in the middle leaves what came, and the task fails as interrupted', async () => {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { JsonObject, TraceContext } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { readUpdate } from '../updates/read-update.ts';
 import { UpdateError } from '../updates/update-error.ts';
@@ -42,8 +42,8 @@ const retryMs = 1000;
 export function remoteAgent(options: RemoteOptions): RemoteAgent {
   const { info } = options;
   const { name, description } = info;
-  const tell = (method: string, task: Task, more: JsonObject = {}, signal?: AbortSignal) =>
-    callOnce(options, { method, task, more, signal });
+  const tell = (method: string, task: Task, more: JsonObject = {}, by: CalledBy = {}) =>
+    callOnce(options, { method, task, more, signal: by.signal, trace: by.trace });
   const onInterrupt = (task: Task) => tell('task/interrupt', task);
   if (info.acp_type === 'sync') {
     const onMessage = (content: Content, context: HandlerContext) =>
@@ -54,14 +54,18 @@ export function remoteAgent(options: RemoteOptions): RemoteAgent {
     untilHeard(call, options.clock, signal);
   return {
     ...{ type: 'async', name, description, onInterrupt },
-    onTaskCreate: ({ task, signal }) =>
-      retried(() => tell('task/create', task, { params: json(task.params) }, signal), signal),
-    onEvent: (event, { task, signal }) =>
-      retried(
-        () => tell('event/send', task, { event: json(event), request: null }, signal),
+    onTaskCreate: (context) => {
+      const { task, signal } = context;
+      return retried(
+        () => tell('task/create', task, { params: json(task.params) }, context),
         signal,
-      ),
-    onCancel: ({ task, signal }) => tell('task/cancel', task, {}, signal),
+      );
+    },
+    onEvent: (event, context) => {
+      const sent = { event: json(event), request: null };
+      return retried(() => tell('event/send', context.task, sent, context), context.signal);
+    },
+    onCancel: (context) => tell('task/cancel', context.task, {}, context),
   };
 }
 
@@ -70,13 +74,18 @@ interface Call {
   readonly task: Task;
   readonly more: JsonObject;
   readonly signal?: AbortSignal | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
-async function callOnce(options: RemoteOptions, { method, task, more, signal }: Call) {
+type CalledBy = Pick<Call, 'signal' | 'trace'>;
+
+async function callOnce(options: RemoteOptions, call: Call) {
+  const { method, task, more, signal, trace } = call;
   const { endpoint, clock, limits = remoteLimits } = options;
   const params = { agent: agentJson(options), task: json(task), ...more } as JsonObject;
   const id = `${method}-${task.id}`;
-  await resultOf(await callRemote(endpoint, { method, params, id, signal }, clock, limits), limits);
+  const request = { method, params, id, signal, trace };
+  await resultOf(await callRemote(endpoint, request, clock, limits), limits);
 }
 
 /** A connection that breaks may have been heard: the event has an id by which the agent can tell. */
@@ -99,13 +108,13 @@ async function untilHeard(
 async function* remoteUpdates(
   options: RemoteOptions,
   content: Content,
-  { task, signal }: HandlerContext,
+  { task, signal, trace }: HandlerContext,
 ): AsyncGenerator<UpdateInput> {
   const { endpoint, clock, limits = remoteLimits, onDiagnostic, info } = options;
   const params = {
     ...{ agent: agentJson(options), task: json(task), content: json(content), stream: true },
   } as JsonObject;
-  const request = { method: 'message/send', params, id: `message/send-${task.id}`, signal };
+  const request = { method: 'message/send', params, id: `message/send-${task.id}`, signal, trace };
   const { body } = await callRemote(endpoint, request, clock, limits);
   const counts = { unreadable: 0 };
   const sequence = new LineSequence();

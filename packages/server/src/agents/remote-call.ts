@@ -1,4 +1,10 @@
-import { isMillraceError, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import {
+  isMillraceError,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type TraceContext,
+} from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
 
@@ -28,6 +34,8 @@ export interface RemoteRequest {
   readonly params: JsonObject;
   readonly id: string;
   readonly signal?: AbortSignal | undefined;
+  /** What the call is part of. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** An answer that has begun. */
@@ -56,6 +64,7 @@ export async function callRemote(
         accept: 'application/x-ndjson, application/json',
         'x-agent-api-key': endpoint.key,
         'x-request-id': id,
+        ...request.trace,
       },
       body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
     });

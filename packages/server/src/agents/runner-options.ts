@@ -1,3 +1,4 @@
+import type { SpanExporter } from '@millrace/agent';
 import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { SpanService, TrackerService } from '../routes/service.ts';
@@ -18,6 +19,8 @@ export interface RunnerOptions {
   readonly journals: Journals;
   readonly works: TaskWorks;
   readonly graceMs: number;
+  /** Takes the spans of what runs. */
+  readonly exporter?: SpanExporter | undefined;
   /** Hears what is odd and changes nothing. */
   readonly onDiagnostic: (problem: string) => void;
 }

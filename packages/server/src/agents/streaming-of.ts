@@ -16,8 +16,9 @@ type Asked =
   | readonly [steps: AsyncIterable<StreamStep>]
   | readonly [provider: Pick<Provider, 'stream'>, request: ModelRequest];
 
-function stepsOf({ turn: { turn, attempt }, ids, signal }: TurnDesk, asked: Asked) {
+function stepsOf({ turn: { turn, attempt }, ids, signal, trace }: TurnDesk, asked: Asked) {
   if (asked.length === 1) return asked[0];
   const [provider, request] = asked;
-  return provider.stream(request, { item: { id: ids.item(), turn, attempt }, ids, signal });
+  const item = { id: ids.item(), turn, attempt };
+  return provider.stream(request, { item, ids, signal, trace });
 }

@@ -1,4 +1,10 @@
-import { emptyState, type FoldState, type RunId, sessionId } from '@millrace/core';
+import {
+  emptyState,
+  type FoldState,
+  type RunId,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
 import { ServerError } from '../http/server-error.ts';
 import type { Answer } from '../routes/service.ts';
 import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
@@ -10,6 +16,7 @@ import type { UpdateWarnings } from '../updates/update-warnings.ts';
 import type { AgentInfo } from '../wire/agent-info.ts';
 import type { Content } from '../wire/content.ts';
 import { createContext } from './create-context.ts';
+import { exportRun } from './export-run.ts';
 import { logAnswer } from './log-answer.ts';
 import { reasonOf } from './reason-of.ts';
 import { runSync, type TurnEnd } from './run-sync.ts';
@@ -24,6 +31,8 @@ export interface SyncJob {
   readonly content: Content;
   /** The same again is answered with what there is. */
   readonly key?: string | undefined;
+  /** What the answer is part of. */
+  readonly trace?: TraceContext | undefined;
 }
 
 interface Begun {
@@ -91,7 +100,7 @@ export class SyncRunner {
   }
 
   async #run(
-    { taskId, info, agent, content, key }: SyncJob,
+    { taskId, info, agent, content, key, trace }: SyncJob,
     journal: LocalJournal,
     signal: AbortSignal,
     { begin, lost }: Begun,
@@ -104,9 +113,12 @@ export class SyncRunner {
     const known = key === undefined ? undefined : keyedRun(before, key);
     if (known !== undefined) return begin(this.#told(known, emptyState(before.session)));
     const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
-    const turn = await journal.beginTurn((run) =>
-      key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
+    const turn = await journal.beginTurn(
+      (run) =>
+        key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
+      trace,
     );
+    const startMs = clock.now();
     const { runId } = turn;
     this.#going.set(runId, lost);
     begin(this.#told(runId, before));
@@ -120,6 +132,7 @@ export class SyncRunner {
       await closeTurn(journal, turn, end.stop);
       await this.#settle(taskId, end, signal);
       await turn.finish(end.stop, end.error);
+      exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
       this.#warn(taskId, end.warnings);
     } catch (error) {
       await this.#fail(taskId, `Cannot keep the answer: ${reasonOf(error)}`);

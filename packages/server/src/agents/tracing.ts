@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { FinishedSpan, SpanExporter } from '@millrace/agent';
+import { formatTraceparent, isSampled, parseTraceparent, type TraceContext } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import type { SpanService } from '../routes/service.ts';
 import { isoTime } from '../tasks/iso-time.ts';
@@ -6,13 +8,16 @@ import type { Span, Tracing } from './handler-context.ts';
 
 export interface TracingOptions {
   readonly taskId: string;
+  /** What the handler's run is part of. */
+  readonly trace?: TraceContext | undefined;
   readonly spans: SpanService;
+  readonly exporter?: SpanExporter | undefined;
   readonly clock: Clock;
   /** A text that was never there before. */
   readonly makeName: () => string;
 }
 
-/** All spans of a task are one trace, whoever makes them: its id follows from the task's. */
+/** Where nobody named a trace, all spans of a task are one: its id follows from the task's. */
 function traceIdOf(taskId: string): string {
   return hex(`trace ${taskId}`, 32);
 }
@@ -26,38 +31,60 @@ function hex(text: string, digits: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digits);
 }
 
-export function tracingOf({ taskId, spans, clock, makeName }: TracingOptions): Tracing {
-  const traceId = traceIdOf(taskId);
+export function tracingOf(options: TracingOptions): Tracing {
+  const { taskId, trace, spans, clock, makeName } = options;
+  const under = trace && parseTraceparent(trace.traceparent);
+  const traceId = under?.traceId ?? traceIdOf(taskId);
   return {
     async span(name, { parent, input } = {}) {
-      const parentId = typeof parent === 'string' ? parent : parent?.id;
+      const parentId = (typeof parent === 'string' ? parent : parent?.id) ?? under?.spanId;
+      const startMs = clock.now();
       const { id } = await spans.create({
         ...{ id: spanId(`${taskId} ${makeName()}`), trace_id: traceId, name, task_id: taskId },
-        start_time: isoTime(clock.now()),
+        start_time: isoTime(startMs),
         ...(parentId !== undefined && { parent_id: parentId }),
         ...(input !== undefined && { input }),
       });
-      return spanOf({ id, traceId }, spans, clock);
+      return spanOf({ id, traceId, parentId, name, startMs, flags: under?.flags ?? 1 }, options);
     },
   };
 }
 
-function spanOf(
-  { id, traceId }: { readonly id: string; readonly traceId: string },
-  spans: SpanService,
-  clock: Clock,
-): Span {
+interface Begun {
+  readonly id: string;
+  readonly traceId: string;
+  readonly parentId: string | undefined;
+  readonly name: string;
+  readonly startMs: number;
+  readonly flags: number;
+}
+
+function spanOf(begun: Begun, { spans, clock, exporter, taskId, trace }: TracingOptions): Span {
+  const { id, traceId, flags } = begun;
   let hasEnded = false;
   const end: Span['end'] = ({ output, data } = {}) => {
+    const endMs = clock.now();
     // The first end counts; what is said later is added all the same.
-    const ended = hasEnded ? {} : { end_time: isoTime(clock.now()) };
+    const ended = hasEnded ? {} : { end_time: isoTime(endMs) };
+    if (!hasEnded && isSampled(begun)) exporter?.export(finished(begun, endMs, taskId));
     hasEnded = true;
     return spans.update(id, { ...ended, ...(output && { output }), ...(data && { data }) });
   };
+  const traceparent = formatTraceparent({ traceId, spanId: id, flags });
   return {
-    ...{ id, traceId, traceparent: `00-${traceId}-${id}-01`, end },
+    ...{ id, traceId, traceparent, trace: { ...trace, traceparent }, end },
     async [Symbol.asyncDispose]() {
       if (!hasEnded) await end();
     },
+  };
+}
+
+/** Without what went in and came out, which may be private. */
+function finished(begun: Begun, endMs: number, taskId: string): FinishedSpan {
+  const { id, traceId, parentId, name, startMs } = begun;
+  return {
+    ...{ traceId, spanId: id, parentSpanId: parentId, name, kind: 0 },
+    ...{ startMs, endMs: Math.max(startMs, endMs) },
+    attributes: { 'gen_ai.conversation.id': taskId },
   };
 }

@@ -4,6 +4,7 @@ import {
   type Ids,
   noUsage,
   type PartId,
+  type TraceContext,
   type Usage,
 } from '@millrace/core';
 import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
@@ -16,6 +17,8 @@ export interface TurnDeskOptions {
   readonly turn: JournalTurn;
   readonly ids: Ids;
   readonly signal: AbortSignal;
+  /** What the turn's requests are part of. */
+  readonly trace?: TraceContext | undefined;
   /** Of the first message that is opened by hand. */
   readonly firstIndex: number;
 }
@@ -25,14 +28,16 @@ export class TurnDesk {
   readonly turn: JournalTurn;
   readonly ids: Ids;
   readonly signal: AbortSignal;
+  readonly trace: TraceContext | undefined;
   readonly #journal: TaskJournal;
   #nextIndex: number;
   #usage: Usage = noUsage;
 
-  constructor({ journal, turn, ids, signal, firstIndex }: TurnDeskOptions) {
+  constructor({ journal, turn, ids, signal, trace, firstIndex }: TurnDeskOptions) {
     this.turn = turn;
     this.ids = ids;
     this.signal = signal;
+    this.trace = trace;
     this.#journal = journal;
     this.#nextIndex = firstIndex;
   }

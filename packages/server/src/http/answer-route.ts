@@ -7,6 +7,7 @@ import type { OpenStreams } from './open-streams.ts';
 import { readJson } from './read-json.ts';
 import { readQuery } from './read-query.ts';
 import { Reply, StreamReply } from './reply.ts';
+import { requestTrace } from './request-trace.ts';
 import type { Route, RouteContext, RouteServices } from './route.ts';
 import { ServerError } from './server-error.ts';
 import { validate } from './validate.ts';
@@ -27,7 +28,7 @@ export async function answerRoute(
 ): Promise<FastifyReply> {
   try {
     const input = readInput(route, answered, options.limits);
-    const result = await route.handle(input, contextOf(answered, options));
+    const result = await route.handle(input, contextOf(route, answered, options));
     if (result instanceof StreamReply) {
       const { openStreams } = options;
       // What was asked for by another method is done already; only its answer is told.
@@ -64,7 +65,7 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
   throw new ServerError('bad_request', `Cannot read the body: ${body.why}`);
 }
 
-function contextOf(answered: AnsweredRequest, options: AnswerOptions): RouteContext {
+function contextOf(route: Route, answered: AnsweredRequest, options: AnswerOptions): RouteContext {
   const { request, scope, toRefusal } = answered;
   const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
@@ -76,6 +77,7 @@ function contextOf(answered: AnsweredRequest, options: AnswerOptions): RouteCont
     limits,
     closing,
     headers: request.headers,
+    trace: requestTrace(route, answered, options),
     bytes: Buffer.isBuffer(request.body) ? request.body : undefined,
     note: (what) => {
       answered.what = what;

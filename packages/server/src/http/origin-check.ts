@@ -26,7 +26,7 @@ export function checkOrigin(
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'authorization, content-type, idempotency-key, last-event-id, x-agent-api-key, x-request-id',
+    'authorization, content-type, idempotency-key, last-event-id, traceparent, tracestate, x-agent-api-key, x-request-id',
   'access-control-max-age': '600',
 };
 

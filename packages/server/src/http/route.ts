@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { SpanExporter } from '@millrace/agent';
+import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
 import type { TaskService } from '../routes/service.ts';
@@ -17,11 +19,15 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
+  /** Takes a span for each request that may begin work. */
+  readonly exporter?: SpanExporter | undefined;
 }
 
 /** `service` allows only what the caller may touch. */
 export interface RouteContext extends RouteServices {
   readonly headers: IncomingHttpHeaders;
+  /** What the request is part of, by `traceparent`; a bad one counts as none. */
+  readonly trace: TraceContext | undefined;
   /** The body as it came. */
   readonly bytes: Buffer | undefined;
   /** Aborted when the server closes. */

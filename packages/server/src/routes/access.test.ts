@@ -114,6 +114,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
   'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
+  'GET /tasks/{task_id}/request': { query: () => ({ turn: 1 }) },
   'POST /agents/name/{agent_name}/chat': {
     body: ({ task_name: id }) => ({ id, messages: [textChat] }),
   },
@@ -225,7 +226,7 @@ function masked({ status, text }: Told, of: Belongings): Told {
 
 test('what is one’s own is reached with either token', async () => {
   const reads = guarded.filter(
-    ({ method, path }) => method === 'GET' && !/tokens|blobs|\{event_id\}|chat/.test(path),
+    ({ method, path }) => method === 'GET' && !/tokens|blobs|\{event_id\}|chat|request$/.test(path),
   );
   const told = await Promise.all(
     reads.flatMap((operation) =>

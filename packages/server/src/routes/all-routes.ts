@@ -31,6 +31,7 @@ import { deleteTask } from './tasks/delete-task.ts';
 import { forkTask } from './tasks/fork-task.ts';
 import { getBlob } from './tasks/get-blob.ts';
 import { getDigest } from './tasks/get-digest.ts';
+import { getRequest } from './tasks/get-request.ts';
 import { getTask } from './tasks/get-task.ts';
 import { listRecords } from './tasks/list-records.ts';
 import { listTasks } from './tasks/list-tasks.ts';
@@ -62,6 +63,7 @@ const routes: readonly Route[] = [
   getBlob,
   listRecords,
   getDigest,
+  getRequest,
   listMessages,
   pageMessages,
   getMessage,

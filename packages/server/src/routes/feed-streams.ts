@@ -49,7 +49,16 @@ async function watchTask(
   try {
     const { agents: _, ...found } = await tasks.get({ id: taskId });
     const current = () => changed ?? found;
-    return { watch: { current, onChange: (listener) => changes.listen(taskId, listener) }, stop };
+    const onChange: TaskWatch['onChange'] = (listener) => {
+      let last = JSON.stringify(current());
+      // What another server changed is looked for, and may be what was told before.
+      return changes.listen(taskId, (task) => {
+        const now = JSON.stringify(task);
+        if (now !== last) listener(task);
+        last = now;
+      });
+    };
+    return { watch: { current, onChange }, stop };
   } catch (error) {
     stop();
     throw error;

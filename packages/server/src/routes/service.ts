@@ -1,5 +1,6 @@
-import type { JsonObject, RunId } from '@millrace/core';
+import type { Attempt, JsonObject, RunId, TraceContext } from '@millrace/core';
 import type { AgentInfo } from '../wire/agent-info.ts';
+import type { PastRequestInfo } from '../wire/past-request.ts';
 import type { SpanInfo } from '../wire/span-info.ts';
 import type { Task, TaskResponse, TaskStatus, TaskSummary } from '../wire/task.ts';
 import type { TaskEvent } from '../wire/task-event.ts';
@@ -59,24 +60,34 @@ export interface AgentService {
   register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
+/** What came with a request that begins work. */
+export interface SentWith {
+  /** The same again counts once. */
+  readonly key?: string | undefined;
+  /** What the work is part of. */
+  readonly trace?: TraceContext | undefined;
+}
+
 export interface TasksService {
   /**
    * A name that is known gives that task, its params replaced where some are given. The same key again
    * gives the task that it made, as it is now.
    */
-  create(agentId: string, body: bodies.CreateTask, key?: string): Promise<Task>;
+  create(agentId: string, body: bodies.CreateTask, sent?: SentWith): Promise<Task>;
   /**
    * Stores the message and begins to answer it. Makes a task where neither id nor name is known or given.
    * The same key again gives the answer that there is, whatever became of the task since.
    */
-  sendMessage(agentId: string, body: bodies.SendMessage, key?: string): Promise<Answer>;
+  sendMessage(agentId: string, body: bodies.SendMessage, sent?: SentWith): Promise<Answer>;
   /** The same key again gives the event that it made. `task_id` or `task_name` is given. */
-  sendEvent(agentId: string, body: bodies.SendEvent, key?: string): Promise<TaskEvent>;
+  sendEvent(agentId: string, body: bodies.SendEvent, sent?: SentWith): Promise<TaskEvent>;
   /** Leaves it for the agent loop that drives the task. */
-  submit(taskId: string, command: Command, key?: string): Promise<Submitted>;
+  submit(taskId: string, command: Command, sent?: SentWith): Promise<Submitted>;
   /** A copy of what was before an item, which an agent loop goes on with. */
-  fork(taskId: string, body: bodies.ForkTask): Promise<Task>;
+  fork(taskId: string, body: bodies.ForkTask, sent?: Pick<SentWith, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
+  /** What an agent loop asked its model, made again from the log. */
+  request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
   list(query: TaskQuery): Promise<Listed<TaskSummary>>;
   update(id: string, body: bodies.UpdateTask): Promise<Task>;
   delete(id: string): Promise<Deleted>;

@@ -55,18 +55,24 @@ interface Replayed {
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
-function replay(view: FrameView, { state, seen, later, after, end, skip }: Replayed): Told {
+function replay(view: FrameView, replayed: Replayed): Told {
+  const { later, after, end, skip } = replayed;
+  const batch = { after, through: end, records: mergeNeighbours(later) };
+  // One that tells records as they are has no use for the states around them.
+  const steps = view.batch === undefined ? stepsOf(replayed, batch) : [];
+  const [told] = tell(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
+  return told ?? { after, through: end, bytes: Buffer.alloc(0) };
+}
+
+function stepsOf({ state, seen, after }: Replayed, { records }: Batch): readonly Step[] {
   const folder = new Folder(state);
   add(folder, { after: state.through, through: Math.max(after, state.through), records: seen });
   const steps: Step[] = [];
-  const records = mergeNeighbours(later);
   for (const record of records) {
     const { through } = folder.state;
     add(folder, { after: through, through: record.offset, records: [record] }, steps);
   }
-  const batch = { after, through: end, records };
-  const [told] = tell(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
-  return told ?? { after, through: end, bytes: Buffer.alloc(0) };
+  return steps;
 }
 
 function add(folder: Folder, batch: Batch, steps?: Step[]): void {

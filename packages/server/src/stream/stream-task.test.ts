@@ -45,6 +45,16 @@ test.each(['-1', 'x', '1.', '1.x', '1.2.3', '99999999999999999', '1e3', '0x1'])(
   },
 );
 
+test('a stream of records says where what is there ends, so that who folds knows when it has it', async () => {
+  await using it = await served();
+  const info = await it.log.info(session);
+  const reader = it.get('/asked?view=records');
+  await reader.until(({ messages }) => messages.length > 0);
+  expect(reader.headers['millrace-through']).toBe(String(info?.through));
+  expect(reader.messages.at(-1)?.id).toBe(String(info?.through));
+  reader.leave();
+});
+
 test('an offset that never existed is refused, and the refusal says how to go on', async () => {
   await using it = await served();
   const reader = await it.get('/asked?from=100000').over();

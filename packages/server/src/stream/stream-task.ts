@@ -44,7 +44,7 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
     if (cursor !== undefined) await assertKnown(feeds, joined.feed, cursor);
     if (response.destroyed) return 'left';
     options.beforeHead?.();
-    writeHead(options);
+    writeHead(options, joined);
     return await new Promise((resolve) => watch(options, joined, cursor, resolve));
   } finally {
     feeds.leave(joined);
@@ -58,8 +58,10 @@ async function assertKnown({ log }: Feeds, { history, session }: Feed, cursor: C
   assertReached(session, cursor, info?.through ?? 0);
 }
 
-function writeHead({ feeds, session, view, response, headers, task }: StreamTaskOptions): void {
-  response.writeHead(200, { ...headersOf(view), ...headers });
+function writeHead(options: StreamTaskOptions, { feed }: Joined): void {
+  const { feeds, session, view, response, headers, task } = options;
+  const { through } = feed.history.state;
+  response.writeHead(200, { ...headersOf(view, through), ...headers });
   const row = task === undefined ? '' : taskUpdated(view, task.current());
   response.write(`${encodeRetry(feeds.limits.retryMs)}${opening(view, session)}${row}`);
 }

@@ -7,8 +7,17 @@ import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
 // What a stream says that is not in the log. None of it has an id, and nothing depends on hearing it once.
 
 /** What a stream of a view begins with, besides what all of them do. */
-export function headersOf(view: ViewName): Readonly<Record<string, string>> {
-  return view === 'ui' ? { ...sseHeaders, ...uiHeaders } : sseHeaders;
+export function headersOf(view: ViewName, through: number): Readonly<Record<string, string>> {
+  switch (view) {
+    case 'ui':
+      return { ...sseHeaders, ...uiHeaders };
+    case 'records':
+      // Who folds knows by it when it has all that was there, and need not show each step of the way.
+      return { ...sseHeaders, 'millrace-through': `${through}` };
+    case 'updates':
+    case 'events':
+      return sseHeaders;
+  }
 }
 
 /** The first frame: Agentex's clients wait for it. */

@@ -1,3 +1,4 @@
+import type { SpanExporter } from '@millrace/agent';
 import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import { AgentDirectory } from '../agents/agent-directory.ts';
@@ -10,7 +11,7 @@ import { LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import type { RemoteLimits } from '../agents/remote-call.ts';
 import { RemoteHealth } from '../agents/remote-health.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { LoopAgent, ServedAgent } from '../agents/served-agent.ts';
 import { SyncRunner } from '../agents/sync-runner.ts';
 import { TaskWorks } from '../agents/task-works.ts';
 import { spanId } from '../agents/tracing.ts';
@@ -21,6 +22,7 @@ import { Journals } from './journals.ts';
 import { messageService, type UseJournal } from './message-service.ts';
 import { Recovery } from './recovery.ts';
 import { noSuch } from './row-errors.ts';
+import { RowWatch } from './row-watch.ts';
 import { spanService } from './span-rows.ts';
 import { stateService } from './state-rows.ts';
 import { TaskChanges } from './task-changes.ts';
@@ -52,6 +54,8 @@ export interface TaskServiceOptions {
   readonly remote?: RemoteLimits | undefined;
   /** Hears what is odd and changes nothing. Never content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  /** Takes the spans of what runs. */
+  readonly exporter?: SpanExporter | undefined;
 }
 
 export interface RunningTaskService extends TaskService {
@@ -80,19 +84,21 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const trackers = trackerService(rows);
   const shared: RunnerOptions = {
     ...{ log, rows, clock, ids, spans, trackers, tasks, journals, works, graceMs, onDiagnostic },
+    exporter: options.exporter,
   };
   const sync = new SyncRunner(shared);
   const async = new AsyncRunner(shared, async (agentId) => {
     const found = await directory.find(agentId);
     return found?.agent.type === 'async' ? { info: found.info, agent: found.agent } : undefined;
   });
-  const loops = new LoopRunner(shared);
+  const loops = new LoopRunner(shared, (agent) => servedName(options.agents, agent));
   const running = { ...shared, directory, async, loops };
   const stops = new TaskStops(running);
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
   const watch = new TaskWatch({ ...running, recovery, everyMs: watchMs, random });
+  const rowWatch = new RowWatch({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
   const use: UseJournal = async (taskId, work) => {
     const { agentId } = await tasks.get({ id: taskId });
     const isLoop = (await directory.find(agentId))?.agent.type === 'loop';
@@ -118,12 +124,18 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
       await recovery.takeAll();
       health.start();
       watch.start();
+      rowWatch.start();
     },
     async close() {
-      await Promise.all([works.close(), loops.close(), health.stop(), watch.stop()]);
+      const looks = [health.stop(), watch.stop(), rowWatch.stop()];
+      await Promise.all([works.close(), loops.close(), ...looks]);
       await journals.close();
     },
   };
+}
+
+function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): string {
+  return all.find((one) => one.type === 'loop' && one.agent === agent)?.name ?? agent.name;
 }
 
 /** Nobody goes on with an answer whose process died; an async agent gets its events again. */

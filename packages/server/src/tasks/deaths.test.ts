@@ -84,7 +84,7 @@ test.each([1, 5, 40])(
     expect((await log.info(sessionId(id)))?.hasWork).toBe(false);
     const content = go?.content ?? expect.fail();
     const body = { task_id: id, content };
-    const again = await service.tasks.sendMessage(await idOf('dying'), body, 'key');
+    const again = await service.tasks.sendMessage(await idOf('dying'), body, { key: 'key' });
     await expect(again.messages()).rejects.toMatchObject({ details: { reason: 'interrupted' } });
     expect((await all(untilThrown(again.updates()))).at(-1)).toMatchObject({ type: 'done' });
     expect(textsOf(await (await send('dying', id, 'Again?')).messages())).toEqual(['Back']);

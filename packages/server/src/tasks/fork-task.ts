@@ -1,5 +1,12 @@
 import type { Run } from '@millrace/agent';
-import { type Item, itemId, type SessionId, sessionId, toArray } from '@millrace/core';
+import {
+  type Item,
+  itemId,
+  type SessionId,
+  sessionId,
+  type TraceContext,
+  toArray,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { LoopRunner } from '../agents/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
@@ -22,17 +29,18 @@ export async function forkTask(
   { task: from, agentId }: KeptTask,
   { agent }: LoopAgent,
   body: ForkTask,
+  trace?: TraceContext,
 ): Promise<Task> {
   const { log, rows, tasks, ids, loops } = options;
   const into = ids.session();
   const controller = new AbortController();
   const input = inputOf(body, ids.item());
-  const { signal } = controller;
+  const own = { into, signal: controller.signal, trace, observers: loops.observersOf(agent) };
   const item = body.item_id == null ? undefined : itemId(body.item_id);
   const run =
     input === undefined || item === undefined
-      ? agent.regenerate(sessionId(from.id), { into, signal, ...(item && { item }) })
-      : agent.edit(sessionId(from.id), item, [input], { into, signal });
+      ? agent.regenerate(sessionId(from.id), { ...own, ...(item && { item }) })
+      : agent.edit(sessionId(from.id), item, [input], own);
   await begun(run);
   const through = (await log.info(into))?.origin?.through;
   if (through === undefined) throw await refusal(from.id, run);

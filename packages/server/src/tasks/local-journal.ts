@@ -7,6 +7,7 @@ import {
   type RunId,
   type SessionId,
   sessionId,
+  type TraceContext,
 } from '@millrace/core';
 import { type Driver, LogError } from '@millrace/log';
 import { ServerError } from '../http/server-error.ts';
@@ -94,6 +95,7 @@ export class LocalJournal implements TaskJournal {
 
   async beginTurn(
     about: (runId: RunId) => readonly DraftRecord[] = () => [],
+    trace?: TraceContext,
   ): Promise<JournalTurn> {
     if (this.#turn !== undefined) throw oneAtATime(this.taskId);
     // Before it is known which turn comes next, whatever was left open is ended.
@@ -104,7 +106,7 @@ export class LocalJournal implements TaskJournal {
     const runId = this.#options.ids.run();
     const isOurs = () => this.#driver === driver && this.#turn === begun;
     const begun: JournalTurn = {
-      ...{ turn, attempt: 1, runId, after: this.#folder.state.through },
+      ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
       append: (drafts) =>
         isOurs() ? this.append(drafts) : Promise.reject(turnOver(this.taskId, turn)),
       finish: async (stop, error) => {
@@ -125,7 +127,7 @@ export class LocalJournal implements TaskJournal {
     try {
       await this.append([
         ...about(runId),
-        { turn: 0, attempt: 0, fact: { type: 'run_started', runId } },
+        { turn: 0, attempt: 0, fact: { type: 'run_started', runId, ...(trace && { trace }) } },
         { turn, attempt: 0, fact: { type: 'turn_started' } },
       ]);
     } catch (error) {

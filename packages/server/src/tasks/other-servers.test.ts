@@ -199,7 +199,7 @@ describe('an agent loop', () => {
     const agentId = await stage.idOf('looper');
     const { service } = stage;
     const send = () =>
-      service.tasks.sendEvent(agentId, { task_id: id, content: userText('Hi') }, 'a key');
+      service.tasks.sendEvent(agentId, { task_id: id, content: userText('Hi') }, { key: 'a key' });
     const event = await send();
     expect(await send()).toEqual(event);
     expect(await service.events.get(event.id)).toEqual(event);

@@ -40,7 +40,7 @@ const looping =
 async function keyed(stage: TaskStage, task_id: string | undefined, text: string, key?: string) {
   const agentId = await stage.idOf('agent');
   const body = { content: userText(text), ...(task_id !== undefined && { task_id }) };
-  return stage.service.tasks.sendMessage(agentId, body, key);
+  return stage.service.tasks.sendMessage(agentId, body, { key });
 }
 
 async function recordsOf({ log }: TaskStage, id: string): Promise<readonly LogRecord[]> {
@@ -136,7 +136,7 @@ test('a message that is sent again while it is answered is told as it grows', as
 test('a task is made once for a key, with or without a name, and not once more when it was deleted', async () => {
   const stage = await taskStage([counting().agent]);
   const agentId = await stage.idOf('agent');
-  const create = (body: object, key?: string) => stage.service.tasks.create(agentId, body, key);
+  const create = (body: object, key?: string) => stage.service.tasks.create(agentId, body, { key });
   const made = await Promise.all([1, 2, 3].map(() => create({ params: { a: 1 } }, 'k')));
   expect(new Set(made.map(({ id }) => id)).size).toBe(1);
   const [{ id = '' } = {}] = made;

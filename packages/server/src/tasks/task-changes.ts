@@ -17,6 +17,15 @@ export class TaskChanges {
     };
   }
 
+  /** Does nobody want to hear of anything? */
+  get isEmpty(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  hasListeners(taskId: string): boolean {
+    return this.#listeners.has(taskId);
+  }
+
   tell(task: Task): void {
     for (const listener of [...(this.#listeners.get(task.id) ?? [])]) {
       try {

@@ -1,4 +1,12 @@
-import type { Batch, DraftRecord, FoldState, JsonObject, RunId, Stop } from '@millrace/core';
+import type {
+  Batch,
+  DraftRecord,
+  FoldState,
+  JsonObject,
+  RunId,
+  Stop,
+  TraceContext,
+} from '@millrace/core';
 
 /**
  * The one writer of a task's session in this process, for agents that are not loops. It takes the lease
@@ -13,7 +21,10 @@ export interface TaskJournal {
    * Begins a run of one turn: an answer to a message, or the handling of an event. One goes on at a time.
    * What it is about is written with its beginning, or neither is.
    */
-  beginTurn(about?: (runId: RunId) => readonly DraftRecord[]): Promise<JournalTurn>;
+  beginTurn(
+    about?: (runId: RunId) => readonly DraftRecord[],
+    trace?: TraceContext,
+  ): Promise<JournalTurn>;
   /** Takes a command off the queue. */
   consume(key: string): Promise<void>;
   /** Writes what is written, and gives the lease back. */
@@ -26,6 +37,8 @@ export interface JournalTurn {
   readonly runId: RunId;
   /** The offset after which the turn's records begin. */
   readonly after: number;
+  /** What the run is part of. */
+  readonly trace?: TraceContext | undefined;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
   /** Ends the run. All items of the turn have to be finished by then. */
   finish(stop: Stop, error?: { readonly code: string; readonly message: string }): Promise<void>;
@@ -36,4 +49,6 @@ export interface EventCommand {
   readonly type: 'event';
   readonly id: string;
   readonly content: JsonObject | null;
+  /** A `TraceContext`: what handling it is part of. */
+  readonly trace?: JsonObject;
 }

@@ -201,7 +201,8 @@ function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> 
   return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
 }
 
-function keptTask({ id, createdAt, updatedAt, data }: Row): KeptTask {
+/** What a row says. */
+export function keptTask({ id, createdAt, updatedAt, data }: Row): KeptTask {
   const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
   return { task: { id, ...fields, ...times }, agentId: agent_id };

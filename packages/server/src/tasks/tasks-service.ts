@@ -1,10 +1,11 @@
-import { type JsonObject, sessionId } from '@millrace/core';
+import { type JsonObject, sessionId, type TraceContext } from '@millrace/core';
 import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
 import type { AgentRows } from '../agents/agent-rows.ts';
 import type { AsyncRunner } from '../agents/async-runner.ts';
 import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
+import { pastRequest } from '../digest/past-request.ts';
 import { ServerError } from '../http/server-error.ts';
 import type { Command } from '../routes/command.ts';
 import type { SendEvent, SendMessage } from '../routes/request-bodies.ts';
@@ -19,6 +20,7 @@ import type { EventCommand } from './task-journal.ts';
 import type { KeptTask } from './task-rows.ts';
 import { assertUsable } from './task-status.ts';
 import type { TaskStops } from './task-stops.ts';
+import { traceJson } from './trace-json.ts';
 import { makeTracker } from './tracker-rows.ts';
 
 export interface TasksServiceOptions extends RunnerOptions {
@@ -33,17 +35,18 @@ export interface TasksServiceOptions extends RunnerOptions {
 export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, works, ids, stops } = options;
   return {
-    async create(agentId, body, key) {
+    async create(agentId, body, { key, trace } = {}) {
       works.assertOpen();
       const { agent } = await directory.get(agentId);
       const name = key === undefined ? undefined : `task:${key}`;
-      return (await created(options, agentId, agent, body, name)).task;
+      return (await created(options, { agentId, agent, trace }, body, name)).task;
     },
-    async sendMessage(agentId, { content, ...body }, key) {
+    async sendMessage(agentId, { content, ...body }, sent = {}) {
+      const { key, trace } = sent;
       works.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const kept = await taskFor(options, agentId, agent, body, key);
+      const kept = await taskFor(options, { agentId, agent, trace }, body, key);
       const taskId = kept.task.id;
       const isLoop = agent.type === 'loop';
       const known =
@@ -52,34 +55,39 @@ export function tasksService(options: TasksServiceOptions): TasksService {
           : await (isLoop ? loops.known(kept, agent, key) : sync.known(taskId, key));
       if (known !== undefined) return known;
       assertUsable(taskId, kept.task.status ?? 'RUNNING');
-      if (!isLoop) return sync.answer({ taskId, info, agent, content, key });
+      if (!isLoop) return sync.answer({ taskId, info, agent, content, ...sent });
       await assertRoom(options, taskId, agent);
-      return loops.answer(kept, agent, content, key);
+      return loops.answer(kept, agent, content, sent);
     },
-    async sendEvent(agentId, body, key) {
+    async sendEvent(agentId, body, { key, trace } = {}) {
       works.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'sync') throw wrongMethod(info, 'send an event', 'message/send');
       const kept = await namedTask(options, agentId, body);
       const name = key === undefined ? `server:${ids.execution()}` : `event:${key}`;
-      return sent(options, kept, agent, body.content ?? null, name);
+      return sent(options, { kept, agent, trace }, body.content ?? null, name);
     },
-    async submit(taskId, command, key) {
+    async submit(taskId, command, { key, trace } = {}) {
       const kept = await tasks.get({ id: taskId });
       const { info, agent } = await directory.get(kept.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
       await assertRoom(options, taskId, agent);
       const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
-      return loops.submit(kept, agent, await meant(options, taskId, command), name);
+      const heeded = await meant(options, taskId, command);
+      return loops.submit(kept, agent, heeded, name, traceJson(trace));
     },
-    async fork(taskId, body) {
+    async fork(taskId, body, { trace } = {}) {
       works.assertOpen();
       const kept = await tasks.get({ id: taskId });
       const { info, agent } = await directory.get(kept.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'fork a task', 'message/send in a new task');
-      return forkTask(options, kept, agent, body);
+      return forkTask(options, kept, agent, body, trace);
+    },
+    async request(taskId, at) {
+      const kept = await tasks.get({ id: taskId });
+      return pastRequest(taskId, await directory.get(kept.agentId), at);
     },
     async get(ref) {
       const { task, agentId } = await tasks.get(ref);
@@ -105,10 +113,16 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
+/** For whom a task is, and what making it is part of. */
+interface Addressed {
+  readonly agentId: string;
+  readonly agent: FoundAgent['agent'];
+  readonly trace: TraceContext | undefined;
+}
+
 async function created(
   { tasks, rows, async }: TasksServiceOptions,
-  agentId: string,
-  agent: FoundAgent['agent'],
+  { agentId, agent, trace }: Addressed,
   body: Parameters<TasksService['create']>[1],
   key?: string,
 ): Promise<KeptTask> {
@@ -117,7 +131,8 @@ async function created(
   // By a key once more too, because whoever made it may have died before this.
   if (origin !== 'name' && task.status === 'RUNNING') {
     await makeTracker(rows, task.id, agentId);
-    if (agent.type === 'async' && agent.onTaskCreate !== undefined) await async.created(task.id);
+    if (agent.type === 'async' && agent.onTaskCreate !== undefined)
+      await async.created(task.id, trace);
   }
   if (origin !== 'name' || task.status !== 'INTERRUPTED') return kept;
   const resumed = await tasks.setStatus(task.id, () => 'RUNNING', null);
@@ -130,14 +145,13 @@ type TaskName = Pick<SendMessage, 'task_id' | 'task_name'>;
 /** The one that is named, or a new one. */
 async function taskFor(
   options: TasksServiceOptions,
-  agentId: string,
-  agent: FoundAgent['agent'],
+  addressed: Addressed,
   { task_id, task_name, task_params }: Omit<SendMessage, 'content'>,
   key: string | undefined,
 ): Promise<KeptTask> {
-  if (task_id != null) return namedTask(options, agentId, { task_id });
+  if (task_id != null) return namedTask(options, addressed.agentId, { task_id });
   const body = { name: task_name, params: task_params };
-  return created(options, agentId, agent, body, key === undefined ? undefined : `message:${key}`);
+  return created(options, addressed, body, key === undefined ? undefined : `message:${key}`);
 }
 
 async function namedTask(
@@ -155,10 +169,15 @@ async function namedTask(
   return kept;
 }
 
+interface SentTo {
+  readonly kept: KeptTask;
+  readonly agent: Exclude<FoundAgent['agent'], { readonly type: 'sync' }>;
+  readonly trace: TraceContext | undefined;
+}
+
 async function sent(
   options: TasksServiceOptions,
-  kept: KeptTask,
-  agent: Exclude<FoundAgent['agent'], { readonly type: 'sync' }>,
+  { kept, agent, trace }: SentTo,
   content: NonNullable<SendEvent['content']> | null,
   key: string,
 ): Promise<TaskEvent> {
@@ -169,7 +188,7 @@ async function sent(
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
     // A loop reads it as what somebody says; that it came as an event is kept beside it.
-    const event: JsonObject = { event: { ...content } };
+    const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
     const { offset } = await loops.submit(kept, agent, message, key, event);
     return readEvent(log, agentId, { taskId: task.id, offset });
@@ -182,7 +201,7 @@ async function sent(
     },
     null,
   );
-  const event = { id: key, content: content as JsonObject | null };
+  const event = { id: key, content: content as JsonObject | null, ...traceJson(trace) };
   const command = { type: 'event', ...event } satisfies EventCommand;
   const { offset } = await log.submit(sessionId(task.id), command, key);
   async.wake(task.id);

@@ -121,6 +121,7 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
       sendEvent: none,
       submit: none,
       fork: none,
+      request: none,
       get: async (ref) => taskOf(ref),
       list: async () => all([...tasks.values()]),
       update: async (id) => taskOf({ id }),

@@ -60,11 +60,11 @@ const { id } = await service.agents.get({ name: 'dying' });
 const task = await service.tasks.create(id, { name: 'doomed' });
 if (kind !== 'async') {
   const body = { task_id: task.id, content: parsed() };
-  const answer = await service.tasks.sendMessage(id, body, 'key');
+  const answer = await service.tasks.sendMessage(id, body, { key: 'key' });
   for await (const { type, index, parent_task_message } of answer.updates())
     tell({ type, index, id: parent_task_message?.id, task: task.id });
 } else {
-  await service.tasks.sendEvent(id, { task_id: task.id, content: parsed() }, 'key');
+  await service.tasks.sendEvent(id, { task_id: task.id, content: parsed() }, { key: 'key' });
   tell({ type: 'sent', task: task.id });
   for (;;) {
     const page = { taskId: task.id, limit: 1, direction: 'newer', filters: [] } as const;

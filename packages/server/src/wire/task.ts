@@ -32,7 +32,10 @@ export const taskResponseSchema = taskSchema.extend({
 });
 
 /** As lists have it. */
-export const taskSummarySchema = taskResponseSchema.omit({ params: true });
+export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
+  /** A run, a turn or a message of it is not finished; told only to whoever asks for it. */
+  is_at_work: z.boolean().optional(),
+});
 
 export type TaskStatus = z.output<typeof taskStatusSchema>;
 export type Task = z.output<typeof taskSchema>;

@@ -20,10 +20,10 @@ interface ChatName {
 /** Makes its task with the first message. */
 export async function openChat(
   { agentName, chatId }: ChatName,
-  { service }: RouteContext,
+  { service, trace }: RouteContext,
 ): Promise<Chat> {
   const agent = await service.agents.get({ name: agentName });
-  const { id: taskId } = await service.tasks.create(agent.id, { name: chatId });
+  const { id: taskId } = await service.tasks.create(agent.id, { name: chatId }, { trace });
   return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
 }
 

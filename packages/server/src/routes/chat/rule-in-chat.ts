@@ -17,7 +17,7 @@ type Rulings = Extract<ChatNews, { readonly kind: 'rulings' }>;
 export async function ruleInChat(
   { taskId, id }: Chat,
   { messageId: shown, rulings }: Rulings,
-  { service, log }: RouteContext,
+  { service, log, trace }: RouteContext,
 ): Promise<Telling> {
   const ruled = new Set(rulings.map(({ callId }) => callId));
   let asking: ChatState | undefined;
@@ -28,7 +28,7 @@ export async function ruleInChat(
   // Where somebody else was first, theirs counts, and the message goes on from there all the same.
   for (const ruling of rulings) {
     const isOpen = isAsked(now.fold, new Set([ruling.callId]));
-    if (isOpen) await service.tasks.submit(taskId, commandOf(ruling));
+    if (isOpen) await service.tasks.submit(taskId, commandOf(ruling), { trace });
   }
   const opening = againFrom(asking.fold, rulings, shown ?? messageId(asking.fold));
   return { from: asking, opening, ruled };

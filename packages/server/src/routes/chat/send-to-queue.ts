@@ -9,10 +9,11 @@ import type { Telling } from './tell-chat.ts';
 export async function sendToQueue(
   chat: Chat,
   { key, content, before }: Sending,
-  { service }: RouteContext,
+  { service, trace }: RouteContext,
 ): Promise<Telling> {
   const { taskId: task_id, agentId } = chat;
-  const { sequence_id } = await service.tasks.sendEvent(agentId, { task_id, content }, key);
+  const body = { task_id, content };
+  const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace });
   const isNew = sequence_id > before.through;
   return {
     from: isNew ? before : emptyChat(task_id),

@@ -8,10 +8,10 @@ import type { Telling } from './tell-chat.ts';
 export async function sendToSync(
   { taskId: task_id, agentId }: Chat,
   { key, content, before, isKnown }: Sending,
-  { service }: RouteContext,
+  { service, trace }: RouteContext,
 ): Promise<Telling> {
   // It resolves when the run has begun, which goes on whether or not anybody reads it.
-  const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, key);
+  const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, { key, trace });
   return {
     from: isKnown ? emptyChat(task_id) : before,
     begins: ({ record: { fact } }) => fact?.type === 'run_started' && fact.runId === run,

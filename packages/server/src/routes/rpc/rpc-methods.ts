@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { idempotencyKey } from '../../http/idempotency-key.ts';
 import type { RouteContext } from '../../http/route.ts';
+import { sentWith } from '../../http/sent-with.ts';
 import { ServerError } from '../../http/server-error.ts';
 import { validate } from '../../http/validate.ts';
 import {
@@ -21,28 +21,31 @@ type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Pr
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMethod>([
   [
     'task/create',
-    async (agentId, params, { service, headers }) => {
+    async (agentId, params, context) => {
+      const { service } = context;
       const body = read(createTaskSchema, params);
-      const task = await service.tasks.create(agentId, body, idempotencyKey(headers));
+      const task = await service.tasks.create(agentId, body, sentWith(context));
       return { kind: 'value', value: task };
     },
   ],
   [
     'message/send',
-    async (agentId, params, { service, headers }) => {
+    async (agentId, params, context) => {
+      const { service } = context;
       const body = read(sendMessageSchema, params);
       checkOne(body, false);
-      const answer = await service.tasks.sendMessage(agentId, body, idempotencyKey(headers));
+      const answer = await service.tasks.sendMessage(agentId, body, sentWith(context));
       if (body.stream === true) return { kind: 'stream', answer };
       return { kind: 'value', value: await answer.messages() };
     },
   ],
   [
     'event/send',
-    async (agentId, params, { service, headers }) => {
+    async (agentId, params, context) => {
+      const { service } = context;
       const body = read(sendEventSchema, params);
       checkOne(body, true);
-      const event = await service.tasks.sendEvent(agentId, body, idempotencyKey(headers));
+      const event = await service.tasks.sendEvent(agentId, body, sentWith(context));
       return { kind: 'value', value: event };
     },
   ],

@@ -15,30 +15,34 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
   };
   return {
     get,
-    async create(agentId, body, key) {
+    async create(agentId, body, sent) {
       await rules.agent(agentId);
       await checkNamed({ task_name: body.name });
-      return tasks.create(agentId, body, key);
+      return tasks.create(agentId, body, sent);
     },
-    async sendMessage(agentId, body, key) {
+    async sendMessage(agentId, body, sent) {
       await rules.agent(agentId);
       await checkNamed(body);
-      return tasks.sendMessage(agentId, body, key);
+      return tasks.sendMessage(agentId, body, sent);
     },
-    async sendEvent(agentId, body, key) {
+    async sendEvent(agentId, body, sent) {
       await rules.agent(agentId);
       if (body.task_id != null) await rules.task(body.task_id);
       else if (body.task_name != null) await get({ name: body.task_name });
-      return tasks.sendEvent(agentId, body, key);
+      return tasks.sendEvent(agentId, body, sent);
     },
-    async submit(taskId, command, key) {
+    async submit(taskId, command, sent) {
       await rules.task(taskId);
-      return tasks.submit(taskId, command, key);
+      return tasks.submit(taskId, command, sent);
     },
-    async fork(taskId, body) {
+    async fork(taskId, body, sent) {
       await rules.task(taskId);
       checkNew(rules);
-      return tasks.fork(taskId, body);
+      return tasks.fork(taskId, body, sent);
+    },
+    async request(taskId, at) {
+      await rules.task(taskId);
+      return tasks.request(taskId, at);
     },
     async list(query) {
       const { scope } = rules;

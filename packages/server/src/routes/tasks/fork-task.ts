@@ -13,5 +13,6 @@ export const forkTask = route({
   isBodyOptional: true,
   status: 201,
   reply: taskSchema,
-  handle: ({ params, body }, { service }) => service.tasks.fork(params.task_id, body),
+  handle: ({ params, body }, { service, trace }) =>
+    service.tasks.fork(params.task_id, body, { trace }),
 });

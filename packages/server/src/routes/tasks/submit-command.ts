@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { idempotencyKey } from '../../http/idempotency-key.ts';
 import { route } from '../../http/route.ts';
+import { sentWith } from '../../http/sent-with.ts';
 import { commandSchema } from '../command.ts';
 import { taskIdParams } from '../path-params.ts';
 
@@ -13,6 +13,6 @@ export const submitCommand = route({
   body: commandSchema,
   status: 202,
   reply: z.object({ offset: z.int(), is_repeat: z.boolean() }),
-  handle: ({ params, body }, { service, headers }) =>
-    service.tasks.submit(params.task_id, body, idempotencyKey(headers)),
+  handle: ({ params, body }, context) =>
+    context.service.tasks.submit(params.task_id, body, sentWith(context)),
 });

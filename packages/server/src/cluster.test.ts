@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionId, transcript } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Randomness } from '../../../scripts/chaos/randomness.ts';
+import { createClient } from '../../client/src/create-client.ts';
+import type { TaskHandle } from '../../client/src/task/task-handle.ts';
+import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
+import { needsRedis } from '../../log/src/testing/start-redis.ts';
+import { type Cluster, startCluster } from './testing/cluster.ts';
+import { clusterAgentName, ending, textOf } from './testing/cluster-agent.ts';
+import { clusterChaos } from './testing/cluster-chaos.ts';
+import { type ClusterStore, openClusterStore } from './testing/cluster-store.ts';
+
+const kills = 20;
+const describe = needsRedis(describeOnPostgres());
+
+describe('two servers and a worker on Postgres and Redis', () => {
+  let folder: string;
+  let cluster: Cluster;
+  let store: ClusterStore;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+    cluster = await startCluster(folder);
+    store = await openClusterStore(cluster.store, cluster.bus);
+  }, 120_000);
+
+  afterAll(async () => {
+    await store?.close();
+    await cluster?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** A task that is made and spoken to on B, and watched on A. */
+  async function watched(): Promise<{ readonly a: TaskHandle; readonly b: TaskHandle }> {
+    const [viaA, viaB] = [createClient(cluster.a), createClient(cluster.b)];
+    const made = await viaB.createTask({ agent: clusterAgentName });
+    const a = viaA.task(made.id);
+    const stop = a.subscribe(() => {});
+    onTestFinished(() => {
+      stop();
+      viaA.close();
+      viaB.close();
+    });
+    return { a, b: made };
+  }
+
+  const saysNow = (task: TaskHandle) => textOf(task.transcript.at(-1));
+
+  async function holderOf({ id }: TaskHandle): Promise<string | undefined> {
+    return (await store.log.info(sessionId(id)))?.lease?.holder;
+  }
+
+  test('a run that B drives is followed through A, word by word, and is what the log has', async () => {
+    const { a, b } = await watched();
+    const shown = new Set<string>();
+    a.subscribe(() => shown.add(saysNow(a)));
+    await b.send('hello');
+    await a.until(({ items }) => items.length === 2);
+    expect(await holderOf(a)).toContain(String(cluster.b.pid));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('hello'));
+    // Not at once, but as it came.
+    expect(shown.size).toBeGreaterThan(5);
+    expect(a.transcript).toEqual(transcript(await snapshot(store.log, sessionId(a.id))));
+  });
+
+  test('a run that B drives is stopped through A, which hears of it, and is resumed through A', async () => {
+    const { a, b } = await watched();
+    await b.send('first');
+    await a.until(({ items }) => items.length === 2 && saysNow(a).length > 10);
+    expect(await holderOf(a)).toContain(String(cluster.b.pid));
+    await a.stop();
+    await a.until(({ isRunning, task }) => !isRunning && task?.status === 'INTERRUPTED');
+    expect(saysNow(a)).not.toBe(ending('first'));
+    await a.send('second');
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('second'));
+  });
+
+  test('what changes in a row on B is told live to who watches on A', async () => {
+    const { a, b } = await watched();
+    await b.send('one');
+    await a.until(({ items }) => items.length === 2);
+    await b.stop();
+    await a.until(({ task }) => task?.status === 'INTERRUPTED');
+  });
+
+  test('a run that B drives is steered through A', async () => {
+    const { a, b } = await watched();
+    await b.send('one');
+    await a.until(({ items }) => items.length === 2 && saysNow(a).length > 10);
+    expect(await holderOf(a)).toContain(String(cluster.b.pid));
+    await a.send('two', { when: 'steer' });
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('two'));
+    const said = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
+    expect(said).toEqual(['one', 'two']);
+  });
+
+  test('what waits for a word on B is approved through A', async () => {
+    const { a, b } = await watched();
+    await b.send('asking first');
+    const { approvals } = await a.until((now) => now.approvals.length === 2);
+    for (const { toolCallId } of approvals) await a.approve(toolCallId);
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('asking first'));
+  });
+
+  test('whoever dies and whatever is lost, a client of A has in the end what the log has, each thing once', async () => {
+    const seed = Number(process.env['SEED']);
+    const chance = new Randomness(seed);
+    const rounds: string[] = [];
+    const onRound = (words: string) => rounds.push(words);
+    const random = () => chance.next();
+    const { problems, counts, ...numbers } = await clusterChaos({
+      ...{ kills, random, cluster, onRound },
+    });
+    console.log('cluster:', JSON.stringify({ seed, ...counts, ...numbers }));
+    expect(problems, rounds.join('\n')).toEqual([]);
+  }, 900_000);
+});

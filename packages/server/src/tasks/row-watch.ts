@@ -1,0 +1,63 @@
+import type { Clock } from '@millrace/log';
+import { reasonOf } from '../agents/reason-of.ts';
+import type { Rows } from '../rows/rows.ts';
+import type { TaskChanges } from './task-changes.ts';
+import { keptTask } from './task-rows.ts';
+
+export interface RowWatchOptions {
+  readonly rows: Rows;
+  readonly changes: TaskChanges;
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly onDiagnostic: (problem: string) => void;
+}
+
+/** So many of those that were changed last; one that is not among them is told when somebody connects. */
+const looked = 200;
+
+/** Tells whoever watches a task here what another server made of its row: one query, however many watch. */
+export class RowWatch {
+  readonly #options: RowWatchOptions;
+  /** The version that was seen last, of the rows that somebody watches. */
+  #versions: ReadonlyMap<string, number> = new Map();
+  #cancel: () => void = () => {};
+  #isStopped = false;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(options: RowWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#isStopped) return;
+    const { clock, everyMs } = this.#options;
+    const look = () => {
+      this.#looking = this.look().then(() => this.start());
+    };
+    this.#cancel = clock.after(everyMs, look, { isIdle: true });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#looking;
+  }
+
+  /** Once. */
+  async look(): Promise<void> {
+    const { rows, changes, onDiagnostic } = this.#options;
+    if (changes.isEmpty) return;
+    try {
+      const order = { orderBy: 'updatedAt', direction: 'desc', limit: looked } as const;
+      const all = await rows.list('tasks', order);
+      const watched = all.filter(({ id }) => changes.hasListeners(id));
+      const before = this.#versions;
+      this.#versions = new Map(watched.map(({ id, version }) => [id, version]));
+      // Whoever has it as it is already makes nothing of it.
+      for (const row of watched)
+        if (before.get(row.id) !== row.version) changes.tell(keptTask(row).task);
+    } catch (error) {
+      onDiagnostic(`Cannot look at what other servers changed: ${reasonOf(error)}`);
+    }
+  }
+}
