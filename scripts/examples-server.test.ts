@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { describeOnPostgres, startPostgres } from '../packages/log/src/testing/start-postgres.ts';
+import { needsRedis, startRedis } from '../packages/log/src/testing/start-redis.ts';
 
 /** What an example prints, run as a reader would. */
-function printed(name: string): readonly string[] {
+function printed(name: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
   const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`];
-  return execFileSync(process.execPath, flags, { encoding: 'utf8' }).trimEnd().split('\n');
+  const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const;
+  return execFileSync(process.execPath, flags, options).trimEnd().split('\n');
 }
 
 test('09-sync-agent streams two messages at once, and keeps the full one', () => {
@@ -39,6 +42,31 @@ test('12-usechat shows the same to whoever comes in the middle', () => {
   expect(first).toMatch(/^first: {2}Let me look\. \[tool-weather\] It rains, .* grinding\.$/);
   expect(second).toBe(first.replace('first: ', 'second:'));
   expect(later).toBe('later:  null');
+});
+
+const twoServers = [
+  'B hears that A asks about grind',
+  'A is dead',
+  'user: Grind some grain.',
+  'assistant: I would grind three. ',
+  'assistant: Three sacks of flour, and the wheel still turns.',
+];
+
+test('13-two-servers goes on with the run of a server that was killed', () => {
+  expect(printed('13-two-servers')).toEqual(twoServers);
+});
+
+needsRedis(describeOnPostgres())('13-two-servers', () => {
+  test('does the same on Postgres and Redis', async () => {
+    const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+    try {
+      const env = { STORE: postgres.url, BUS: redis.url };
+      expect(printed('13-two-servers', env)).toEqual(twoServers);
+    } finally {
+      await redis.stop();
+      await postgres.remove();
+    }
+  });
 });
 
 test('15-openai-agents tells the same story as a sync and as an async agent', () => {

@@ -9,6 +9,8 @@ const layers: readonly (readonly string[])[] = [
   ['@millrace/providers', '@millrace/log'],
   ['@millrace/agent'],
   ['@millrace/tools', '@millrace/server', '@millrace/client'],
+  ['@millrace/temporal'],
+  ['@millrace/openai-agents'],
   ['millrace', '@millrace/web'],
 ];
 

@@ -1,4 +1,5 @@
 import { compareAgent } from './agent/compare-agent.ts';
+import { compareCluster } from './cluster/compare-cluster.ts';
 import { compareColdStart } from './cold-start/compare-cold-start.ts';
 import { compareCore } from './compare-core.ts';
 import { contest } from './contest.ts';
@@ -7,10 +8,11 @@ import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
 import { ours } from './ours.ts';
+import { comparePage } from './page/compare-page.ts';
 import { compareServer } from './server/compare-server.ts';
 import { workloads } from './workloads.ts';
 
-const sections = ['core', 'ours', 'log', 'agent', 'server', 'peers', 'cold-start'];
+const sections = ['core', 'ours', 'log', 'agent', 'server', 'peers', 'page', 'cold-start'];
 
 /** What the injected fetch alone costs everybody. */
 const floorThroughFetch: Contestant = {
@@ -29,16 +31,20 @@ async function loadPeers(): Promise<readonly Contestant[]> {
 }
 
 async function main(chosen: readonly string[]): Promise<void> {
-  const unknown = chosen.find((word) => !sections.includes(word));
+  const unknown = chosen.find((word) => word !== '--cluster' && !sections.includes(word));
   if (unknown !== undefined) {
-    throw new Error(`there is no bench "${unknown}"; choose among ${sections.join(', ')}`);
+    throw new Error(
+      `there is no bench "${unknown}"; choose among ${sections.join(', ')}, or --cluster alone`,
+    );
   }
+  if (chosen.includes('--cluster')) return compareCluster();
   const has = (section: string) => chosen.length === 0 || chosen.includes(section);
   console.log(`Node ${process.version}, ${process.arch}\n`);
   if (has('core')) await compareCore();
   if (has('log')) await compareLog();
   if (has('agent')) await compareAgent();
   if (has('server')) await compareServer();
+  if (has('page')) await comparePage();
   if (has('cold-start')) await compareColdStart();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];

@@ -7,7 +7,7 @@ import { type Claim, claimSession } from './claim.ts';
 import { mendingDrafts } from './mending-drafts.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 import type { Advanced, Plan } from './plan.ts';
-import { isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
+import { isAsked, isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
 import { settledFrom } from './settled-item.ts';
 
 export interface AdvanceOptions extends StepSignals {
@@ -20,6 +20,8 @@ export interface AdvanceOptions extends StepSignals {
   readonly keepsCut?: boolean | undefined;
   /** The run begins with a turn, also where nothing was said: the answer is the caller's own. */
   readonly startsTurn?: boolean | undefined;
+  /** Where nothing waits to be answered, no run is begun. */
+  readonly ifAsked?: boolean | undefined;
   /** How many items the caller has; those since the run began, unless told. */
   readonly items?: number | undefined;
 }
@@ -37,7 +39,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
   let isDone = false;
   try {
     const plan = await driven(step, options);
-    isDone = plan.do === 'done';
+    isDone = plan.do === 'done' || plan.do === 'idle';
     const { state } = step.journal;
     const first = options.items ?? toArray(step.marks.before.items).length;
     const settled = settledFrom(state, first);
@@ -60,6 +62,7 @@ async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
     if (journal.loop.run === undefined) {
       const isOver = marks.ended?.id === runId;
       if (isOver) return { do: 'done', ...(await runEnd(step, marks.ended)) };
+      if (options.ifAsked && !isAsked(journal.loop)) return { do: 'idle' };
       await begin(step, options);
     }
     const next = await loop.driveTo(isOthers, repairsIn(step));
@@ -69,13 +72,14 @@ async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
 
 async function begin({ journal, context }: OpenStep, options: AdvanceOptions): Promise<void> {
   const { runId, trace, startsTurn = false } = options;
-  // They meant a run that is over.
-  const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
+  const { turn: left, commands } = journal.loop;
+  // They meant a run that is over; a turn that it left open ends by them.
+  const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
   const started = runStarted(runId, trace ?? traceFor(journal.loop));
   context.standing.isAborting = false;
   const turn = journal.loop.lastTurn + 1;
   const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
-  const isNew = startsTurn && journal.loop.turn === undefined;
+  const isNew = startsTurn && left === undefined;
   const begun = isNew ? [started, turned] : [started];
   await journal.write([...stale.map(({ key }) => consumed(key)), ...begun]);
 }

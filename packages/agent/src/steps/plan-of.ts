@@ -2,6 +2,7 @@ import { type JsonValue, parseJson, toArray } from '@millrace/core';
 import { ResultPlaces } from '../calls/result-places.ts';
 import { standingCommands } from '../loop/command.ts';
 import type { Step } from '../loop/decide.ts';
+import type { LoopState } from '../loop/loop-state.ts';
 import { byTheLoop, checkAnswer } from '../output/check-answer.ts';
 import { resultOf } from '../run/run-result.ts';
 import type { EndedRun } from './ended-run.ts';
@@ -30,6 +31,17 @@ export async function planOf({ journal, context }: OpenStep, step: Step): Promis
   return { do: 'calls', turn, attempt, calls: planned, maxParallel };
 }
 
+/** There is something that a run would be about. */
+export function isAsked(loop: LoopState): boolean {
+  return loop.turn !== undefined || loop.hasInput || hasSaid(loop);
+}
+
+function hasSaid({ commands }: LoopState): boolean {
+  return standingCommands(commands).some(
+    ({ command }) => command.type === 'message' || command.type === 'compact',
+  );
+}
+
 const maxText = 16 * 1024;
 
 export async function runEnd(step: OpenStep, ended: EndedRun | undefined): Promise<RunEnd> {
@@ -41,12 +53,9 @@ export async function runEnd(step: OpenStep, ended: EndedRun | undefined): Promi
   const after = { value, error: loop.lastError, cause: undefined };
   const { text, usage, error } = resultOf(marks.before, state, stop, [], after);
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
-  const isAsked = standingCommands(loop.commands).some(
-    ({ command }) => command.type === 'message' || command.type === 'compact',
-  );
   const isClipped = text.length > maxText;
   return {
-    ...{ runId, stop, usage, isAsked: isAsked && isOpenEnd, isClipped },
+    ...{ runId, stop, usage, isAsked: hasSaid(loop) && isOpenEnd, isClipped },
     text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
     ...(value !== undefined && { value }),
     ...(error && { error }),

@@ -12,7 +12,9 @@ export type Plan =
       /** So many may run at once. */
       readonly maxParallel: number;
     }
-  | ({ readonly do: 'done' } & RunEnd);
+  | ({ readonly do: 'done' } & RunEnd)
+  /** Nothing waits to be answered, and no run was begun. */
+  | { readonly do: 'idle' };
 
 export interface PlannedCall {
   readonly toolCallId: ToolCallId;

@@ -229,10 +229,8 @@ describe('a request', () => {
   test('that is left writes nothing more, and another one goes on', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
-    const script = [
-      { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
-      'Whole.',
-    ];
+    const half = { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' } as const;
+    const script = [half, 'Whole.'];
     const hand = new ByHand(createAgent({ provider: scriptedProvider(script), log }), session);
     await hand.say('Answer.');
     await hand.advance();
@@ -445,6 +443,23 @@ describe('the session', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Half', 'And?', 'Whole.']);
     gate.resolve();
     await run.result;
+  });
+
+  test('where nothing was said is left alone, if that is asked for', async () => {
+    const log = memoryLog();
+    const agent = createAgent({ provider: scriptedProvider([]), log });
+    const hand = new ByHand(agent, session);
+    const own = { session, runId: 'run one' as never, ifAsked: true };
+    expect((await advance(agent, { ...own, claim: hand.claim(1) })).plan).toEqual({ do: 'idle' });
+    expect(await log.info(session)).toMatchObject({ through: 0, lease: undefined });
+  });
+
+  test('is not left commands that nobody could read', async () => {
+    const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
+    for (const command of [{ type: 'nonsense' }, {}, { type: 'approve', toolCallId: 7 }])
+      await expect(submitStep(agent, { session, command, key: 'k' })).rejects.toMatchObject({
+        code: 'bad_option',
+      });
   });
 
   test('takes what is said meanwhile: a steer with the next request, a follow-up as a run', async () => {

@@ -72,6 +72,7 @@ export class ByHand {
     for (;;) {
       const plan = await this.advance();
       if (plan.do === 'done') return plan;
+      if (plan.do === 'idle') throw new Error('There is nothing to do');
       if (plan.do === 'request') await this.request(plan.turn);
       else await this.calls(plan);
     }

@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { corruptChunk, decodeChunk } from '../sqlite/decode-chunk.ts';
-import { encodeChunks } from '../sqlite/encode-chunks.ts';
+import { corruptChunk, decodeChunk } from '../chunks/decode-chunk.ts';
+import { encodeChunks } from '../chunks/encode-chunks.ts';
 
 /** A row that holds records: all that there is from its first offset to its last, holes included. */
 export interface Chunk {

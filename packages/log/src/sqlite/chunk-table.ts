@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { type ChunkPlace, corruptChunk, decodeChunk } from './decode-chunk.ts';
-import { encodeChunks } from './encode-chunks.ts';
+import { type ChunkPlace, corruptChunk, decodeChunk } from '../chunks/decode-chunk.ts';
+import { encodeChunks } from '../chunks/encode-chunks.ts';
 import { textSum } from './row-sum.ts';
 import type { Statements } from './statements.ts';
 

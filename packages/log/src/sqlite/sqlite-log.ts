@@ -6,7 +6,7 @@ import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
 import { filePath } from './file-path.ts';
 import { IdleCheckpoint } from './idle-checkpoint.ts';
 import { assertFileOptions, type Durability } from './open-database.ts';
-import { isAlive, thisProcess } from './process-mark.ts';
+import { isAlive, thisProcess } from '../shelf/process-mark.ts';
 import { SqliteShelf } from './sqlite-shelf.ts';
 
 export interface SqliteLogOptions

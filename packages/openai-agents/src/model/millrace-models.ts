@@ -1,39 +1,16 @@
-import type { Provider } from '@millrace/providers';
-import { type Model, type ModelProvider, UserError } from '@openai/agents';
+import type { ModelProvider } from '@openai/agents';
 import { MillraceModel, type MillraceModelOptions } from './millrace-model.ts';
+import { type NamedProviders, providerNamed } from './provider-named.ts';
 
-export interface MillraceModelsOptions extends MillraceModelOptions {
-  /** For agents that name no model, or this one's. */
-  readonly provider?: Provider | undefined;
-  /** By the names that agents call them. */
-  readonly providers?: Readonly<Record<string, Provider>> | undefined;
-}
+export interface MillraceModelsOptions extends MillraceModelOptions, NamedProviders {}
 
 /**
  * Millrace's providers as the SDK's models: `new Runner({ modelProvider: millraceModels({ provider }) })`.
  * With `stream: runHooks(context)` what the models say also goes to a task as they say it.
  */
 export function millraceModels(options: MillraceModelsOptions): ModelProvider {
-  const { provider, providers = {}, ...rest } = options;
-  const find = (name: string | undefined): Provider | undefined => {
-    if (!name || name === provider?.model) return provider;
-    return Object.hasOwn(providers, name) ? providers[name] : undefined;
-  };
+  const { provider, providers, ...rest } = options;
   return {
-    getModel(name?: string): Model {
-      const found = find(name);
-      if (found === undefined) throw unknownModel(name, options);
-      return new MillraceModel(found, rest);
-    },
+    getModel: (name) => new MillraceModel(providerNamed({ provider, providers }, name), rest),
   };
-}
-
-function unknownModel(
-  name: string | undefined,
-  { provider, providers = {} }: MillraceModelsOptions,
-): UserError {
-  const known = [...(provider ? [provider.model] : []), ...Object.keys(providers)];
-  const asked = name ? `There is no model “${name}”` : 'The agent names no model';
-  const way = name ? 'Add it to `providers`' : 'Give one as `provider`, or the agent a `model`';
-  return new UserError(`${asked}. There are: ${known.join(', ') || 'none'}. ${way}`);
 }

@@ -24,7 +24,7 @@ const request: ModelRequest = {
 /** What goes over the network, to a server that never answers well. */
 function sending() {
   const sent: { readonly url: string; readonly body: string }[] = [];
-  const fetch = async (url: URL | RequestInfo, init?: RequestInit) => {
+  const fetch = async (url: URL | string | Request, init?: RequestInit) => {
     sent.push({ url: String(url), body: String(init?.body) });
     return new Response('{}', { status: 400 });
   };

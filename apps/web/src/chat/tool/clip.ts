@@ -23,7 +23,7 @@ export function clip(text: string, limits: ClipLimits): Clipped {
   return { head: text.slice(0, headEnd), tail: text.slice(tailStart), between: countOf(left) };
 }
 
-export function countOf(text: string): string {
+function countOf(text: string): string {
   const lines = text.split('\n').length - 1;
   const characters = `${text.length.toLocaleString('en')} characters`;
   return lines < 2 ? characters : `${lines.toLocaleString('en')} lines, ${characters}`;

@@ -66,6 +66,6 @@ export function corruptChunk(
   why: string,
   cause?: unknown,
 ): LogError {
-  const message = `Cannot read session ${session} at offset ${offset}: ${why}. The file is damaged; restore a backup`;
+  const message = `Cannot read session ${session} at offset ${offset}: ${why}. What is stored is damaged; restore a backup`;
   return new LogError('corrupt', message, { session, offset }, { cause });
 }

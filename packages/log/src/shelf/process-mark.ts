@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { ProcessMark } from '../shelf/rows.ts';
+import type { ProcessMark } from './rows.ts';
 
 /** This process, so that others on the machine can tell when it is gone. */
 export function thisProcess(): ProcessMark {

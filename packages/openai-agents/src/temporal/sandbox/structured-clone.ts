@@ -1,0 +1,35 @@
+/**
+ * `structuredClone`, which workflows lack: the SDK copies its items by it, which are plain data. As Temporal
+ * uses it too where it is there, for what is logged, it throws for nothing: what is no data is left out,
+ * and errors stay as they are.
+ */
+export function cloneOf<T>(value: T): T {
+  return copy(value, new Map()) as T;
+}
+
+function copy(value: unknown, seen: Map<object, unknown>): unknown {
+  if (typeof value === 'function' || typeof value === 'symbol') return undefined;
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (seen.has(value)) return seen.get(value);
+  if (value instanceof Date) return new Date(value.getTime());
+  if (value instanceof Uint8Array) return value.slice();
+  if (value instanceof Map || value instanceof Set) return copyCollection(value, seen);
+  const made: object = Array.isArray(value) ? new Array(value.length) : {};
+  seen.set(value, made);
+  for (const [key, held] of Object.entries(value))
+    if (typeof held !== 'function') Reflect.set(made, key, copy(held, seen));
+  return made;
+}
+
+function copyCollection(
+  value: Map<unknown, unknown> | Set<unknown>,
+  seen: Map<object, unknown>,
+): unknown {
+  const made = value instanceof Map ? new Map<unknown, unknown>() : new Set<unknown>();
+  seen.set(value, made);
+  for (const [key, held] of value.entries()) {
+    if (made instanceof Map) made.set(copy(key, seen), copy(held, seen));
+    else made.add(copy(held, seen));
+  }
+  return made;
+}

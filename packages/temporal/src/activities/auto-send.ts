@@ -1,0 +1,29 @@
+import { AgentError, createAgent } from '@millrace/agent';
+import type { StepSignals } from '@millrace/agent/steps';
+import { runId, sessionId } from '@millrace/core';
+import { Context } from '@temporalio/activity';
+import type { AutoSendInput, Sent } from '../contract/activities.ts';
+import type { ActivitiesOptions } from './create-activities.ts';
+import { runHere } from './run-here.ts';
+
+/** Has a provider answer, streams that to the log, and gives the settled messages. */
+export async function autoSend(
+  { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
+  { provider: name, instructions, items, ...given }: AutoSendInput,
+  signals: StepSignals,
+): Promise<Sent> {
+  const provider = providers[name];
+  if (provider === undefined || log === undefined) throw missing(name, provider !== undefined);
+  const agent = createAgent({ name, provider, log, instructions });
+  const { owner, life, step, key } = given;
+  return runHere(agent, {
+    ...{ session: sessionId(given.session), runId: runId(given.runId), items, key, signals },
+    claim: { owner, life, step, attempt: Context.current().info.attempt },
+  });
+}
+
+function missing(name: string, isThere: boolean): AgentError {
+  const what = isThere ? 'this worker has no log' : 'this worker does not have it';
+  const message = `Cannot send by provider ${name}: ${what}. Give both to millracePlugin({ providers, log })`;
+  return new AgentError('bad_option', message, { provider: name });
+}

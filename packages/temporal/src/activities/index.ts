@@ -1,0 +1,4 @@
+export { currentIds, type TravellingIds, withIds } from '../ids/current-ids.ts';
+export { type ActivitiesOptions, createActivities } from './create-activities.ts';
+export type { OpenStream } from './hand-fed-provider.ts';
+export { type StreamingContextOptions, streamingContext } from './streaming-context.ts';

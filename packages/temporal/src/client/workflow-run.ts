@@ -1,0 +1,166 @@
+import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '@millrace/agent';
+import {
+  type AgentEvent,
+  agentEvents,
+  encodeTranscript,
+  Folder,
+  type Item,
+  isMillraceError,
+  type JsonObject,
+  noUsage,
+  parseJson,
+  type RunId,
+  type SessionId,
+  type Stop,
+  type ToolCallId,
+  type TraceContext,
+} from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { inputItems } from './input-items.ts';
+
+export interface WorkflowRunOptions {
+  readonly log: Log;
+  readonly session: SessionId;
+  readonly input: readonly Item[];
+  /** Aborted from the start: the run is to be stopped. Aborted later: it is not followed any more. */
+  readonly signal?: AbortSignal | undefined;
+  readonly trace?: TraceContext | undefined;
+  readonly wake: (session: SessionId, trace?: TraceContext) => Promise<void>;
+  /** When the workflow is over; rejects where it failed. */
+  readonly result: (session: SessionId, until: AbortSignal) => Promise<void>;
+}
+
+/** A run that a workflow drives, seen from outside: all that is known of it is the log. */
+export class WorkflowRun implements Run {
+  readonly session: SessionId;
+  readonly result: Promise<RunResult>;
+  readonly #options: WorkflowRunOptions;
+  readonly #over = new AbortController();
+  #id: RunId = '' as RunId;
+
+  constructor(options: WorkflowRunOptions) {
+    this.#options = options;
+    this.session = options.session;
+    this.result = this.#run().catch((error: unknown) => failed(this.session, error));
+  }
+
+  get id(): RunId {
+    return this.#id;
+  }
+
+  get events(): AsyncIterable<AgentEvent> {
+    const events = this.#events.bind(this);
+    return { [Symbol.asyncIterator]: events };
+  }
+
+  abort(reason?: string): Promise<void> {
+    return this.#submit({ type: 'abort', ...(reason !== undefined && { reason }) });
+  }
+
+  steer(input: RunInput): Promise<void> {
+    return this.#say(inputItems(input), 'steer');
+  }
+
+  followUp(input: RunInput): Promise<void> {
+    return this.#say(inputItems(input), 'follow_up');
+  }
+
+  compact(): Promise<void> {
+    return this.#submit({ type: 'compact' });
+  }
+
+  approve(toolCallId: ToolCallId, options: ApproveOptions = {}): Promise<void> {
+    return this.#submit({ type: 'approve', toolCallId, ...plain(options) });
+  }
+
+  deny(toolCallId: ToolCallId, options: DenyOptions = {}): Promise<void> {
+    return this.#submit({ type: 'deny', toolCallId, ...plain(options) });
+  }
+
+  async *#events(): AsyncGenerator<AgentEvent> {
+    const { log, session } = this.#options;
+    const folder = new Folder(await snapshot(log, session));
+    const from = folder.state.through;
+    for await (const batch of log.follow(session, { from, signal: this.#over.signal })) {
+      const events: AgentEvent[] = [];
+      folder.addBatch(batch, (before, record, after) => {
+        events.push(...agentEvents(before, record, after));
+      });
+      yield* events;
+    }
+  }
+
+  #say(items: readonly Item[], when: 'steer' | 'follow_up'): Promise<void> {
+    const parsed = parseJson(encodeTranscript(items));
+    const json = parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+    const { trace } = this.#options;
+    const sent = trace && { trace: { ...trace } };
+    return this.#submit({ type: 'message', when, items: json, ...sent });
+  }
+
+  async #submit(command: JsonObject): Promise<void> {
+    const { log, session, wake, trace } = this.#options;
+    await log.submit(session, command, `workflow-run:${crypto.randomUUID()}`);
+    await wake(session, trace);
+  }
+
+  async #run(): Promise<RunResult> {
+    const { log, session, signal, wake, trace, input, result } = this.#options;
+    const info = await log.info(session);
+    if (info?.isClosed) return ended(session, { reason: 'error', cause: 'session_closed' });
+    const from = info?.through ?? 0;
+    if (signal?.aborted) await this.abort(String(signal.reason));
+    else if (input.length > 0) await this.#say(input, 'follow_up');
+    else await wake(session, trace);
+    const leave = () => this.#over.abort();
+    signal?.addEventListener('abort', leave);
+    try {
+      const isLeft = { reason: 'parked', cause: 'left' } as const;
+      // A workflow that comes to its end has said so on the log; one that fails may have not.
+      const lost = new Promise<never>(
+        (_resolve, reject) => void result(session, this.#over.signal).catch(reject),
+      );
+      lost.catch(() => {});
+      const stop = await Promise.race([this.#follow(from), lost]);
+      return ended(session, stop ?? isLeft);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+      this.#over.abort();
+    }
+  }
+
+  /** To the end of the last run; whatever is left on the log meanwhile, the workflow is told to look. */
+  async #follow(from: number): Promise<Stop | undefined> {
+    const { log, session, wake } = this.#options;
+    for await (const { records } of log.follow(session, { from, signal: this.#over.signal })) {
+      const facts = records.flatMap(({ fact }) => fact ?? []);
+      if (facts.some(({ type }) => type === 'command_queued')) await wake(session);
+      for (const fact of facts) if (fact.type === 'run_started') this.#id = fact.runId;
+      const last = facts.findLast(({ type }) => type === 'run_finished' || type === 'run_started');
+      if (last?.type !== 'run_finished') continue;
+      const isOpenEnd = !['aborted', 'error', 'limit'].includes(last.stop.reason);
+      if (!isOpenEnd || !(await log.info(session))?.hasWork) return last.stop;
+    }
+    return undefined;
+  }
+}
+
+function plain(options: object): JsonObject {
+  const parsed = parseJson(JSON.stringify(options));
+  return parsed.ok ? (parsed.value as JsonObject) : {};
+}
+
+function ended(session: SessionId, stop: Stop): RunResult {
+  const error = { code: stop.cause ?? stop.reason, message: `The run ended: ${stop.reason}` };
+  const why = stop.reason === 'error' ? { error } : {};
+  return { session, stop, text: '', items: [], usage: noUsage, ...why };
+}
+
+/** Temporal's errors may say what nobody should read: it is the result's `cause`, for this process alone. */
+function failed(session: SessionId, cause: unknown): RunResult {
+  const code = isMillraceError(cause) ? cause.code : 'workflow';
+  const message = 'Cannot go on: the workflow failed, or could not be reached';
+  const stop = { reason: 'error', cause: code } as const;
+  const error = { code, message };
+  return { session, stop, text: '', items: [], usage: noUsage, error, cause };
+}

@@ -1,0 +1,17 @@
+export { type ActivitiesOptions, createActivities } from './activities/create-activities.ts';
+export { type WorkflowAgentOptions, workflowAgent } from './client/workflow-agent.ts';
+export type { MillraceActivities, Sent } from './contract/activities.ts';
+export type {
+  AgentWorkflowInput,
+  AgentWorkflowOptions,
+  AgentWorkflowResult,
+  StateAnswer,
+  TranscriptAnswer,
+} from './contract/workflow-input.ts';
+export { currentIds, type TravellingIds, withIds } from './ids/current-ids.ts';
+export {
+  type MillracePlugin,
+  type MillracePluginOptions,
+  millracePlugin,
+  workflowsPath,
+} from './plugin.ts';

@@ -1,0 +1,55 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { temporal } from '@temporalio/proto';
+
+const { History } = temporal.api.history.v1;
+type Events = temporal.api.history.v1.IHistory;
+
+/** Recorded once, and replayed by every version after it: `RECORD_HISTORIES=1` records them again. */
+const folder = fileURLToPath(new URL('./histories', import.meta.url));
+
+/** The workflow's id is a part of what it does, and not of its history. */
+export interface KeptHistory {
+  readonly name: string;
+  readonly workflowId: string;
+  readonly history: Events;
+}
+
+/** Keeps what a workflow did, where that is asked for: the names of its events to read, and its bytes. */
+export function keepHistory(name: string, workflowId: string, history: Events): void {
+  if (process.env['RECORD_HISTORIES'] !== '1') return;
+  mkdirSync(folder, { recursive: true });
+  const copy = History.decode(History.encode(history).finish());
+  forget(copy);
+  const base64 = Buffer.from(History.encode(copy).finish()).toString('base64');
+  const events = (history.events ?? []).map(
+    ({ attributes }: { attributes?: string }) => attributes,
+  );
+  const kept = { workflowId, events, history: base64.match(/.{1,100}/g) };
+  writeFileSync(`${folder}/${name}.json`, `${JSON.stringify(kept, undefined, 2)}\n`);
+}
+
+/** Whose machine it was is nobody's business, and no part of what is replayed. */
+function forget(value: unknown): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+  const fields = value as Record<string, unknown>;
+  for (const [name, field] of Object.entries(fields)) {
+    const isNamed = typeof field === 'string' && field.includes(hostname());
+    if (name === 'identity' || name === 'stackTrace' || isNamed) fields[name] = '';
+    else forget(field);
+  }
+}
+
+export function keptHistories(): readonly KeptHistory[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+  return files.map((file) => {
+    const kept = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as {
+      readonly workflowId: string;
+      readonly history: readonly string[];
+    };
+    const { workflowId } = kept;
+    const history = History.decode(Buffer.from(kept.history.join(''), 'base64'));
+    return { name: file.slice(0, -'.json'.length), workflowId, history };
+  });
+}

@@ -1,0 +1,33 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+
+/** When the log has what is looked for. */
+export async function until(
+  log: Log,
+  session: SessionId,
+  isThere: (records: readonly LogRecord[]) => boolean,
+): Promise<readonly LogRecord[]> {
+  while ((await log.info(session)) === undefined) await turn();
+  const records: LogRecord[] = [];
+  for await (const batch of log.follow(session)) {
+    records.push(...batch.records);
+    if (isThere(records)) break;
+  }
+  return records;
+}
+
+export const saying =
+  (text: string) =>
+  (records: readonly LogRecord[]): boolean =>
+    saidIn(records).includes(text);
+
+export const having =
+  (type: string) =>
+  (records: readonly LogRecord[]): boolean =>
+    records.some(({ fact }) => fact?.type === type);
+
+/** All that was streamed, superseded or not. */
+function saidIn(records: readonly LogRecord[]): string {
+  return records.map(({ delta }) => (delta?.type === 'append_text' ? delta.chunk : '')).join('');
+}

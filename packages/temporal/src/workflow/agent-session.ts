@@ -1,0 +1,293 @@
+import type { Plan, Requested, RunEnd, Settled } from '@millrace/agent/steps';
+import type { JsonObject } from '@millrace/core';
+import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
+import type { MillraceActivities, OwnerInput } from '../contract/activities.ts';
+import type {
+  AgentWorkflowOptions,
+  Carried,
+  StateAnswer,
+  TranscriptAnswer,
+} from '../contract/workflow-input.ts';
+import { activitiesFor } from './activities.ts';
+import { typeOf, unlessFenced } from './failure-type.ts';
+import { Gate } from './gate.ts';
+import { itemsOf } from './items-of.ts';
+import { Lock } from './lock.ts';
+
+export interface AgentSessionOptions extends AgentWorkflowOptions {
+  readonly agent: string;
+  /** The workflow's id unless told. */
+  readonly session?: string | undefined;
+  readonly carried?: Carried | undefined;
+  /** A run follows at once: whoever interrupts means that one. */
+  readonly isStarting?: boolean | undefined;
+}
+
+export type RequestPlan = Extract<Plan, { do: 'request' }>;
+export type CallsPlan = Extract<Plan, { do: 'calls' }>;
+
+export interface RunSessionOptions {
+  /** Hears what comes next, before it is done: a place to continue as new. */
+  readonly onPlan?: OnPlan | undefined;
+  readonly ifAsked?: boolean | undefined;
+}
+
+type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
+
+export interface AdvanceSessionOptions {
+  /** Nobody asks again for an answer that was cut off. */
+  readonly keepsCut?: boolean | undefined;
+  /** No run is begun where nothing waits to be answered. */
+  readonly ifAsked?: boolean | undefined;
+}
+
+/** After so many failures of the same call, which its tool did not see, the run is stopped. */
+const maxCallFailures = 3;
+
+/** A session that a workflow drives: everything it does are activities, and what is said is on the log. */
+export class AgentSession {
+  readonly session: string;
+  readonly #agent: string;
+  readonly #activities: MillraceActivities;
+  /** Driving and hearing are one's at a time: both write as the session's driver. */
+  readonly #driving = new Lock();
+  /** What is said is on the log in the order in which it was said. */
+  readonly #saying = new Lock();
+  readonly #settled: Settled[] = [];
+  readonly #failures = new Map<string, number>();
+  /** Something was left on the log that no step may have seen. */
+  hasNews = false;
+  #work: CancellationScope | undefined;
+  #asked: ReadonlySet<string> = new Set();
+  #doing: StateAnswer['doing'];
+  #turn: number | undefined;
+  #step: number;
+  #epoch: number;
+  #said: number;
+  #items: number | undefined;
+  #runId: string | undefined;
+  #isHeld: boolean;
+  #isAborted = false;
+
+  constructor(options: AgentSessionOptions) {
+    const { agent, session = workflowInfo().workflowId, carried } = options;
+    this.session = session;
+    this.#agent = agent;
+    this.#activities = activitiesFor(options);
+    this.#step = carried?.step ?? 0;
+    this.#epoch = carried?.epoch ?? 0;
+    this.#said = carried?.said ?? 0;
+    this.#items = carried?.items;
+    this.#runId = carried?.runId;
+    this.#isHeld = carried?.runId !== undefined;
+    this.#doing = options.isStarting ? 'advance' : 'idle';
+  }
+
+  /** What another execution needs to go on. */
+  get carried(): Carried {
+    const [step, epoch, said, items] = [this.#step, this.#epoch, this.#said, this.#items];
+    return { step, epoch, said, items, runId: this.#runId };
+  }
+
+  get state(): StateAnswer {
+    const { session } = this;
+    const isWaiting = this.#doing === 'calls' && this.#asked.size > 0;
+    return {
+      ...{ session, agent: this.#agent, doing: isWaiting ? 'wait' : this.#doing },
+      ...{ turn: this.#turn, asked: [...this.#asked], isStopping: this.#isAborted },
+    };
+  }
+
+  get transcript(): TranscriptAnswer {
+    const first = (this.#items ?? 0) - this.#settled.length;
+    return { session: this.session, first, items: this.#settled };
+  }
+
+  /** Leaves a command on the log: it is heard by the next step that looks. */
+  submit(command: JsonObject): Promise<void> {
+    const { workflowId, firstExecutionRunId } = workflowInfo();
+    const key = `${workflowId}:${firstExecutionRunId}:${++this.#said}`;
+    const { session } = this;
+    return this.#saying.through(async () => {
+      await this.#activities.millraceSubmit({ agent: this.#agent, session, command, key });
+      this.hasNews = true;
+    });
+  }
+
+  /** A message: joins the next request (`steer`), or is answered when the run would end. */
+  say(
+    input: string | readonly JsonObject[],
+    when: 'steer' | 'follow_up' = 'follow_up',
+  ): Promise<void> {
+    return this.submit({ type: 'message', when, items: itemsOf(input) });
+  }
+
+  /** A command that does not wait: an abort, or a decision on a call. */
+  async tell(command: JsonObject): Promise<void> {
+    await this.submit(command);
+    await this.hear();
+  }
+
+  /** Stops what goes on, and keeps what was said. */
+  async interrupt(reason?: string): Promise<void> {
+    // A run that is about to begin is meant as well.
+    await condition(() => this.#isHeld || this.#doing === 'idle');
+    await this.tell({ type: 'abort', ...(reason !== undefined && { reason }) });
+  }
+
+  /** Looks for commands on the log, whoever left them. */
+  hear(): Promise<void> {
+    return this.#driving.through(async () => {
+      if (!this.#isHeld) return;
+      const { session } = this;
+      const held = { agent: this.#agent, session, epoch: this.#epoch };
+      const heard = await this.#activities.millraceHear(held).catch(unlessFenced);
+      // Who is fenced has to advance first, and hears then.
+      if (heard === undefined) return;
+      this.#asked = new Set(heard.asked);
+      if (!heard.isAborted) return;
+      this.#isAborted = true;
+      this.#work?.cancel();
+    });
+  }
+
+  /**
+   * Drives one run to its end; none, and undefined, where it was only to be begun if something waits to
+   * be answered. Whatever cancels the caller's scope aborts it: what was said is kept.
+   */
+  async run({
+    onPlan = async () => {},
+    ifAsked = false,
+  }: RunSessionOptions = {}): Promise<RunEnd | undefined> {
+    const { cancelRequested } = CancellationScope.current();
+    return CancellationScope.nonCancellable(async () => {
+      let cancelled: unknown;
+      let isOver = false;
+      cancelRequested.catch((error: unknown) => {
+        if (isOver) return;
+        cancelled = error;
+        const stop = () => this.interrupt('The workflow was cancelled');
+        return CancellationScope.nonCancellable(stop).catch(() => {});
+      });
+      const end = await this.#drive(onPlan, ifAsked).finally(() => {
+        isOver = true;
+      });
+      if (cancelled !== undefined && end?.stop.reason === 'aborted') throw cancelled;
+      return end;
+    });
+  }
+
+  async #drive(onPlan: OnPlan, ifAsked: boolean): Promise<RunEnd | undefined> {
+    this.#isAborted = false;
+    this.#doing = 'advance';
+    for (;;) {
+      const plan = await this.advance({ ifAsked });
+      if (plan.do === 'done') return plan;
+      if (plan.do === 'idle') return undefined;
+      await onPlan(plan);
+      if (plan.do === 'request') await this.request(plan);
+      else await this.calls(plan);
+    }
+  }
+
+  /** What comes next. Turns and runs are begun and ended on the way there. */
+  advance({ keepsCut = false, ifAsked = false }: AdvanceSessionOptions = {}): Promise<Plan> {
+    this.#doing = 'advance';
+    this.#runId ??= uuid4();
+    const runId = this.#runId;
+    return this.#driving.through(async () => {
+      this.hasNews = false;
+      const { plan, epoch, settled, items } = await this.#activities.millraceAdvance({
+        ...{ agent: this.#agent, session: this.session, ...this.#owner(), runId },
+        ...{ keepsCut, ifAsked, items: this.#items },
+      });
+      this.#epoch = epoch;
+      this.#items = items;
+      this.#settled.push(...settled);
+      const isOver = plan.do === 'done' || plan.do === 'idle';
+      this.#isHeld = !isOver;
+      if (isOver) this.#runId = undefined;
+      if (isOver) this.#doing = 'idle';
+      else this.#turn = plan.turn;
+      return plan;
+    });
+  }
+
+  /** One model request, streamed to the log. Undefined where it is to be planned again. */
+  async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<Requested | undefined> {
+    this.#doing = 'request';
+    const held = { agent: this.#agent, session: this.session, epoch: this.#epoch };
+    try {
+      return await this.#working(() => this.#activities.millraceRequest({ ...held, turn }));
+    } catch (error) {
+      if (typeOf(error) !== 'millrace.fenced') await this.#giveUp(error);
+      return undefined;
+    }
+  }
+
+  /** The calls of a turn side by side, each an activity; those that ask wait for somebody. */
+  async calls(plan: CallsPlan): Promise<void> {
+    this.#doing = 'calls';
+    this.#asked = new Set(
+      plan.calls.flatMap(({ isAsked, toolCallId }) => (isAsked ? toolCallId : [])),
+    );
+    const gate = new Gate(plan.maxParallel);
+    await this.#working(async () => {
+      await Promise.all(plan.calls.map((call) => this.#answer(plan, call.toolCallId, gate)));
+    });
+    this.#asked = new Set();
+  }
+
+  async #answer(
+    { turn, attempt }: CallsPlan,
+    toolCallId: CallsPlan['calls'][number]['toolCallId'],
+    gate: Gate,
+  ): Promise<void> {
+    const held = { agent: this.#agent, session: this.session, epoch: this.#epoch };
+    const call = { ...held, turn, attempt, toolCallId };
+    const isDecided = () => !this.#asked.has(toolCallId) || this.#isAborted;
+    for (;;) {
+      await CancellationScope.nonCancellable(() => condition(isDecided));
+      if (this.#isAborted) return;
+      try {
+        const { outcome } = await gate.through(() => this.#activities.millraceCall(call));
+        if (outcome !== 'asked') return;
+        // Somebody may have decided while it was asked.
+        await CancellationScope.nonCancellable(() => this.hear());
+      } catch (error) {
+        return this.#callFailed(toolCallId, error);
+      }
+    }
+  }
+
+  /** It is planned again: then it is told as lost, and only what is safe to run again does. */
+  async #callFailed(toolCallId: string, error: unknown): Promise<void> {
+    if (this.#isAborted || typeOf(error) === 'millrace.fenced') return;
+    const failures = (this.#failures.get(toolCallId) ?? 0) + 1;
+    this.#failures.set(toolCallId, failures);
+    if (failures >= maxCallFailures) await this.#giveUp(error);
+  }
+
+  /** No worker could do it: the run ends, with what there is. */
+  async #giveUp(error: unknown): Promise<void> {
+    if (this.#isAborted) return;
+    const why = typeOf(error) ?? 'it failed';
+    await CancellationScope.nonCancellable(() => this.interrupt(`An activity failed: ${why}`));
+  }
+
+  /** Cancelled by an abort, as soon as that is on the log. */
+  async #working<T>(work: () => Promise<T>): Promise<T> {
+    const scope = new CancellationScope();
+    this.#work = scope;
+    try {
+      return await scope.run(work);
+    } finally {
+      this.#work = undefined;
+    }
+  }
+
+  #owner(): OwnerInput {
+    const { workflowId, firstExecutionRunId: life } = workflowInfo();
+    return { owner: `temporal workflow ${workflowId}`, life, step: ++this.#step };
+  }
+}

@@ -1,0 +1,43 @@
+import type { Plan, Requested } from '@millrace/agent/steps';
+import type { JsonObject } from '@millrace/core';
+import { uuid4, workflowInfo } from '@temporalio/workflow';
+import type { Sent } from '../contract/activities.ts';
+import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
+import { activitiesFor } from './activities.ts';
+import type { AgentSession, CallsPlan, RequestPlan } from './agent-session.ts';
+import { itemsOf } from './items-of.ts';
+import type { WorkflowProvider } from './workflow-provider.ts';
+
+export interface AutoSendOptions extends AgentWorkflowOptions {
+  /** By name, as the worker has it: `workflowProvider('claude')`. */
+  readonly provider: WorkflowProvider | string;
+  /** Where it is streamed to; the workflow's id unless told. */
+  readonly session?: string | undefined;
+  /** What is to be answered: a text, or items as JSON. What was said in the session before counts too. */
+  readonly input: string | readonly JsonObject[];
+  readonly instructions?: string | undefined;
+}
+
+/** Has a provider answer: one activity, which streams it to the log and returns the settled messages. */
+export async function autoSend(options: AutoSendOptions): Promise<Sent> {
+  const { workflowId, firstExecutionRunId: life, historyLength: step } = workflowInfo();
+  const { provider, session = workflowId, input, instructions } = options;
+  const runId = uuid4();
+  return activitiesFor(options).millraceAutoSend({
+    provider: typeof provider === 'string' ? provider : provider.name,
+    ...{ session, items: itemsOf(input), instructions, runId, key: `${workflowId}:${runId}` },
+    ...{ owner: `temporal workflow ${workflowId}`, life, step },
+  });
+}
+
+/** One model request of a plan: an activity that streams it to the log. */
+export function runTurn(session: AgentSession, plan: RequestPlan): Promise<Requested | undefined> {
+  return session.request(plan);
+}
+
+/** The calls of a plan: an activity each, side by side. */
+export function runTools(session: AgentSession, plan: CallsPlan): Promise<void> {
+  return session.calls(plan);
+}
+
+export type { Plan };
