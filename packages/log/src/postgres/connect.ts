@@ -1,4 +1,5 @@
 import { Client, type ClientConfig, types } from 'pg';
+import { soon } from './soon.ts';
 import type { Target } from './target.ts';
 
 /** How long an answer is waited for; a server that is stopped or cut off gives none. */
@@ -46,7 +47,7 @@ export async function connect(
     await client.connect();
     return client;
   } catch (error) {
-    await client.end().catch(() => {});
+    await soon(client.end());
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { LogError } from '../contract/log-error.ts';
 import type { Ask } from './ask.ts';
 import { type Connection, clientConfig, connect } from './connect.ts';
 import { migrate } from './migrate.ts';
+import { soon } from './soon.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
 
@@ -38,6 +39,8 @@ export class Database {
     this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
     // One that breaks while nobody uses it is taken out; the next question takes another.
     this.#pool.on('error', () => {});
+    // One that breaks while somebody has it says so to what he asks; unheard it would end the process.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   get isClosed(): boolean {
@@ -146,7 +149,7 @@ export class Database {
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.#closed.abort();
-    await this.#pool.end();
+    await soon(this.#pool.end());
   }
 
   async #setUp(): Promise<void> {
@@ -155,7 +158,7 @@ export class Database {
       this.#hasAnswered = true;
       await migrate(client, this.target, this.#options.migrations);
     } finally {
-      await client.end().catch(() => {});
+      await soon(client.end());
     }
   }
 }

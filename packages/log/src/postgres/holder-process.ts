@@ -1,5 +1,5 @@
-import type { ProcessMark } from '../shelf/rows.ts';
 import { isAlive, thisProcess } from '../shelf/process-mark.ts';
+import type { ProcessMark } from '../shelf/rows.ts';
 
 /** This process, as others on its machine can look for it. */
 export const holderProcess: ProcessMark = thisProcess();

@@ -2,6 +2,7 @@ import type { SessionId } from '@millrace/core';
 import type { Client } from 'pg';
 import type { Database } from './database.ts';
 import { channelOf, readNotice } from './notice.ts';
+import { soon } from './soon.ts';
 
 type Heard = (sessions?: readonly SessionId[]) => void;
 
@@ -70,7 +71,7 @@ export class Listener {
       } catch {
         // It is tried again, and until then there is the look now and then.
       }
-      await client?.end().catch(() => {});
+      if (client !== undefined) await soon(client.end());
       if (!isOver()) await Promise.race([this.#database.pause(pauseMs), over]);
       pauseMs = Math.min(2 * pauseMs, pausesMs.longest);
     }

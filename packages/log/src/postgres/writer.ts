@@ -11,6 +11,7 @@ import { lockKey, sortedKeys } from './lock-key.ts';
 import type { LogDatabase } from './log-database.ts';
 import type { Want } from './missing.ts';
 import { channelOf, noticeText } from './notice.ts';
+import { soon } from './soon.ts';
 import { isCollision, isConnectionLoss, unknownOutcome } from './storage-error.ts';
 import { writeDraft } from './write-draft.ts';
 
@@ -70,8 +71,8 @@ export class Writer {
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
-    await client.query(this.#database.statements.dropWriter, [this.id]).catch(() => {});
-    await client.end().catch(() => {});
+    await soon(client.query(this.#database.statements.dropWriter, [this.id]));
+    await soon(client.end());
   }
 
   async #try(work: (fetched: Fetched) => Pass): Promise<End> {

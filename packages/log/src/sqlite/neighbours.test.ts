@@ -7,11 +7,11 @@ import { sessionId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
 import type { CommitPoint } from '../shelf/commit-point.ts';
+import { isAlive, thisProcess } from '../shelf/process-mark.ts';
 import { remark, remarks } from '../suite/drafts.ts';
 import { offsets } from '../suite/fold-log.ts';
 import { Follower } from '../suite/follower.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import { isAlive, thisProcess } from '../shelf/process-mark.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');

@@ -3,10 +3,10 @@ import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { type Clock, systemClock } from '../local/clock.ts';
 import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
+import { isAlive, thisProcess } from '../shelf/process-mark.ts';
 import { filePath } from './file-path.ts';
 import { IdleCheckpoint } from './idle-checkpoint.ts';
 import { assertFileOptions, type Durability } from './open-database.ts';
-import { isAlive, thisProcess } from '../shelf/process-mark.ts';
 import { SqliteShelf } from './sqlite-shelf.ts';
 
 export interface SqliteLogOptions
