@@ -24,7 +24,7 @@ export interface CommitOptions {
 }
 
 /** So that a transaction stays short, and does not need more locks than a server has to give. */
-const jobsAtOnce = 256;
+const jobsAtOnce = 1024;
 
 /**
  * Puts what comes at once, of all sessions of this process, into one transaction. The first is begun
@@ -83,8 +83,9 @@ export class PostgresCommits implements Commits {
     const start = () => {
       if (this.#isScheduled) this.#start();
     };
-    // What is said in one breath goes together.
-    if (intervalMs === 0 || waitMs <= 0) return queueMicrotask(start);
+    // What is said in one breath goes together. What fills a transaction need not wait for more.
+    const isFull = this.#jobs.length >= jobsAtOnce;
+    if (intervalMs === 0 || waitMs <= 0 || isFull) return queueMicrotask(start);
     // A clock that was set back must not hold anything up.
     this.#cancel = clock.after(Math.min(waitMs, intervalMs), start);
   }

@@ -297,8 +297,8 @@ test('health is asked for on the clock: who does not answer is unhealthy until i
   const agent = () => stage.service.agents.get({ id });
   expect((await agent()).status).toBe('Ready');
   const becomes = async (status: string) => {
-    // That of the next check, and that of the watch over tasks.
-    await eventually(async () => clock.pending === 2);
+    // That of the next check, and those of the watches over tasks and over rows.
+    await eventually(async () => clock.pending === 3);
     clock.advance(1000);
     await eventually(async () => (await agent()).status === status);
     return (await agent()).status_reason;
