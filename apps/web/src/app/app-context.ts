@@ -4,9 +4,10 @@ import { createContext, useContext, useEffect, useSyncExternalStore } from 'reac
 import { deliverTo } from '../chat/outbox/deliver-to.ts';
 import { Outbox } from '../chat/outbox/outbox.ts';
 import { LiveSources } from '../chat/state/live-sources.ts';
-import { Api, readToken } from './api.ts';
+import { Api } from './api.ts';
 import { Directory, type DirectoryState, type ListedTask } from './directory.ts';
 import { fetchOrEarly } from './early-stream.ts';
+import { readToken } from './token.ts';
 
 /** What every part of the page can reach. */
 export interface App {

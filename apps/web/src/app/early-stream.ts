@@ -1,4 +1,4 @@
-import { readStored, session } from './stored.ts';
+import { readToken } from './token.ts';
 
 /** What nobody takes over in this time is given up. */
 const keptMs = 10_000;
@@ -43,6 +43,4 @@ const plain: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
 
 /** What the page's client asks with. */
-export const fetchOrEarly: Fetch = isPage
-  ? earlyStream(location.href, readStored(session, 'token') ?? '', plain)
-  : plain;
+export const fetchOrEarly: Fetch = isPage ? earlyStream(location.href, readToken(), plain) : plain;

@@ -96,7 +96,7 @@ const TaskLink = memo(function TaskLink({
         {task.is_at_work === true && (
           <span className="task-link-work">
             <span className="task-link-dot" aria-hidden="true" />
-            at work
+            in progress
           </span>
         )}
         {status !== undefined && <span data-look={status.look}>{status.words}</span>}

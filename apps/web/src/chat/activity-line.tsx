@@ -40,8 +40,8 @@ export function ActivityLine({ source, isPast, isOver = false }: ActivityLinePro
 
 function Since({ at }: { readonly at: number }) {
   const passed = useNow(1000) - at;
-  // A clock that is set otherwise than the server's would tell nonsense.
-  return passed < 0 || passed > 86_400_000 ? null : (
+  // No zero at the start; and a clock that is set otherwise than the server's would tell nonsense.
+  return passed < 1000 || passed > 86_400_000 ? null : (
     <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
   );
 }

@@ -104,3 +104,4 @@ export const FileIcon = icon(
     <path d="M9 2.5v3h3" />
   </>,
 );
+export const HandoffIcon = icon(<path d="M2.5 5.5h10M9.5 2.5l3 3-3 3M13.5 11h-8" />);

@@ -37,4 +37,15 @@ describeInChromium()('a server that wants a token', () => {
     expect(new Set(given)).toEqual(new Set([undefined, 'Bearer sesame']));
     expect(await visitor.allFaults()).toEqual([]);
   });
+
+  test('is asked without a token that cannot be sent, which an older page had kept', async () => {
+    const visitor = await stage.visitor();
+    const tab = await visitor.tab();
+    await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");
+    const asked = tab.page.waitForRequest('**/stream?view=records');
+    await tab.page.goto('/app/tasks/none');
+    expect((await asked).headers()['authorization']).toBeUndefined();
+    await tab.page.getByRole('link', { name: 'New session' }).waitFor();
+    expect(await visitor.allFaults()).toEqual([]);
+  });
 });

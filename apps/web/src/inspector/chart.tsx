@@ -7,6 +7,8 @@ export interface ChartProps {
   /** `steps`: each value holds until the next. `bars`: each holds while it lasts. */
   readonly form: 'steps' | 'bars';
   readonly series: 1 | 2 | 3 | 4;
+  /** The words for no value at all. */
+  readonly missing: string;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
   /** Of the moment that is looked at. */
@@ -18,12 +20,12 @@ const height = 100;
 
 /** One figure over the time that is looked at. */
 export function Chart(props: ChartProps) {
-  const { title, points, form, series } = props;
+  const { title, points, form, series, missing } = props;
   const said = sayingAt(props);
   return (
     <div className="chart" data-series={series}>
       <span className="chart-title">{title}</span>
-      <span className="chart-value">{said?.text ?? (points.length === 0 ? 'not told' : '–')}</span>
+      <span className="chart-value">{said?.text ?? (points.length === 0 ? missing : '–')}</span>
       {points.length > 0 && (
         <svg
           viewBox={`0 0 100 ${height}`}

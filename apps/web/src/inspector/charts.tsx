@@ -9,6 +9,9 @@ export interface ChartsProps
   readonly count: number;
 }
 
+const noAnswer = 'no answer measured yet';
+const noReport = 'not reported by the provider';
+
 /** The figures of a session, on the axis that they share with the waterfall. */
 export function Charts({ model, count, ...shared }: ChartsProps) {
   const series = useMemo(() => seriesOf(count === 0 ? [] : model.figures.attempts), [model, count]);
@@ -19,6 +22,7 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.tokensPerSecond}
         form="bars"
         series={1}
+        missing={noAnswer}
         {...shared}
       />
       <Chart
@@ -26,10 +30,25 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.firstTokenMs}
         form="bars"
         series={3}
+        missing={noAnswer}
         {...shared}
       />
-      <Chart title="Context" points={series.context} form="steps" series={2} {...shared} />
-      <Chart title="Cost" points={series.cost} form="steps" series={4} {...shared} />
+      <Chart
+        title="Context"
+        points={series.context}
+        form="steps"
+        series={2}
+        missing={noReport}
+        {...shared}
+      />
+      <Chart
+        title="Cost"
+        points={series.cost}
+        form="steps"
+        series={4}
+        missing={noReport}
+        {...shared}
+      />
     </div>
   );
 }

@@ -23,7 +23,7 @@ export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
   };
   const link = new URL(hrefOf({ page: 'task', id: taskId, at: offset }), location.href).href;
   return (
-    <div className="export" role="toolbar" aria-label="Take along">
+    <div className="export" role="toolbar" aria-label="Export">
       <Button
         size="small"
         look="quiet"

@@ -12,7 +12,7 @@ export function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   const { status, count, through, model } = inspected;
   const last = model.records.at(-1)?.offset ?? 0;
   if (status.state === 'failed') {
-    const why = status.error instanceof Error ? status.error.message : 'It is not known why';
+    const why = status.error instanceof Error ? status.error.message : 'The reason is not known';
     return (
       <div className="inspector-note" data-tone="bad" role="alert">
         <p>{why}</p>

@@ -2,6 +2,7 @@ import type { LogRecord } from '@millrace/core';
 import { memo, useEffect, useId, useRef } from 'react';
 import { VList, type VListHandle } from 'virtua';
 import { describeRecord } from './describe-record.ts';
+import { isAmong } from './growing-places.ts';
 import { partitionPoint } from './partition-point.ts';
 import { typeOf } from './search.ts';
 
@@ -11,7 +12,8 @@ export interface RecordListProps {
   readonly listed: readonly number[];
   readonly start: number;
   readonly index: number;
-  readonly found: ReadonlySet<number>;
+  /** Those that were looked for, in order. */
+  readonly found: readonly number[];
   readonly onIndex: (index: number) => void;
 }
 
@@ -36,7 +38,7 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
     const place = listed[Math.min(listed.length - 1, Math.max(0, to))];
     if (place !== undefined) onIndex(place);
   };
-  if (listed.length === 0) return <p className="inspector-empty">No record is like this.</p>;
+  if (listed.length === 0) return <p className="inspector-empty">No record matches.</p>;
   return (
     <VList
       ref={list}
@@ -65,7 +67,7 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
           role="option"
           aria-selected={at === row}
           data-fact={records[place]?.fact !== undefined || undefined}
-          data-found={found.has(place) || undefined}
+          data-found={isAmong(found, place) || undefined}
           data-future={place > index || undefined}
           onClick={() => onIndex(place)}
         >

@@ -1,10 +1,11 @@
 import { useDeferredValue, useId, useMemo, useState } from 'react';
 import { IconButton } from '../design/button.tsx';
+import { GrowingPlaces } from './growing-places.ts';
 import { BackIcon, ForwardIcon } from './inspector-icons.tsx';
 import { RecordDetail } from './record-detail.tsx';
 import { RecordList } from './record-list.tsx';
 import type { ReadRequest } from './request-view.tsx';
-import { search } from './search.ts';
+import { searching } from './search.ts';
 import type { SessionModel } from './session-model.ts';
 import './records.css';
 
@@ -22,12 +23,13 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
   const [isFacts, setIsFacts] = useState(false);
   const { records, axis } = model;
   const asked = useDeferredValue(text);
-  const places = useMemo(() => search(records.slice(0, count), asked), [records, count, asked]);
-  const found = useMemo(() => new Set(places), [places]);
-  const listed = useMemo(() => listedOf(records, count, isFacts), [records, count, isFacts]);
+  const finding = useMemo(() => searching(records, asked), [records, asked]);
+  const listing = useMemo(() => listingOf(records, isFacts), [records, isFacts]);
+  const places = finding.upTo(count);
+  const listed = listing.upTo(count);
   const goNext = (by: 1 | -1) => {
     // Whoever types and presses Enter at once means what was typed.
-    const all = asked === text ? places : search(records.slice(0, count), text);
+    const all = asked === text ? places : searching(records, text).upTo(count);
     const next =
       by > 0 ? all.find((place) => place > index) : all.findLast((place) => place < index);
     const target = next ?? (by > 0 ? all[0] : all.at(-1));
@@ -48,20 +50,15 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
         <SearchField {...{ text, setText, index, places, goNext }} />
       </header>
       <div className="records-body">
-        <RecordList {...{ records, listed, index, found, onIndex }} start={axis.start} />
+        <RecordList {...{ records, listed, index, onIndex }} found={places} start={axis.start} />
         <RecordDetail {...{ records, index, readRequest }} start={axis.start} />
       </div>
     </section>
   );
 }
 
-function listedOf(
-  records: SessionModel['records'],
-  count: number,
-  isFacts: boolean,
-): readonly number[] {
-  const all = Array.from({ length: count }, (_, place) => place);
-  return isFacts ? all.filter((place) => records[place]?.fact !== undefined) : all;
+function listingOf(records: SessionModel['records'], isFacts: boolean): GrowingPlaces {
+  return new GrowingPlaces(records, ({ fact }) => !isFacts || fact !== undefined);
 }
 
 interface SearchFieldProps {
@@ -97,7 +94,7 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
       </output>
       <IconButton
         size="small"
-        label="The one before (Shift Enter)"
+        label="Previous match (Shift+Enter)"
         disabled={places.length === 0}
         onClick={() => goNext(-1)}
       >
@@ -105,7 +102,7 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
       </IconButton>
       <IconButton
         size="small"
-        label="The next one (Enter)"
+        label="Next match (Enter)"
         disabled={places.length === 0}
         onClick={() => goNext(1)}
       >

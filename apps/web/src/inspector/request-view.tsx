@@ -29,7 +29,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       isAsked.current = false;
       setRead({
         state: 'failed',
-        why: error instanceof Error ? error.message : 'It is not known why',
+        why: error instanceof Error ? error.message : 'The reason is not known',
       });
     }
   };
@@ -41,7 +41,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       <summary>
         The request of turn {turn}, attempt {attempt}
       </summary>
-      {read.state === 'reading' && <p className="record-note">Making it again …</p>}
+      {read.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
       {read.state === 'failed' && (
         <p className="record-note" role="alert">
           {read.why}

@@ -2,7 +2,10 @@ import type { Delta, Fact, LogRecord } from '@millrace/core';
 import { recordVersion } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { search } from './search.ts';
+import { searching } from './search.ts';
+
+const search = (records: readonly LogRecord[], input: string) =>
+  searching(records, input).upTo(records.length);
 
 function log(...said: readonly object[]): readonly LogRecord[] {
   return said.map((one, index) => {

@@ -1,4 +1,5 @@
 import { encodeRecord, type LogRecord } from '@millrace/core';
+import { GrowingPlaces } from './growing-places.ts';
 
 /** More are not marked: whoever finds so many looks for something else. */
 const maxFound = 10_000;
@@ -29,18 +30,13 @@ function parseQuery(input: string): Query {
   };
 }
 
-/** The places of the records that fit, in order. */
-export function search(records: readonly LogRecord[], input: string): readonly number[] {
+/** The places of the records that fit, found as records come. */
+export function searching(records: readonly LogRecord[], input: string): GrowingPlaces {
   const query = parseQuery(input);
   const { text, types, tools, turn } = query;
-  if (text === '' && types.length === 0 && tools.length === 0 && turn === undefined) return [];
+  const isAsked = text !== '' || types.length > 0 || tools.length > 0 || turn !== undefined;
   const finder = new Finder(query);
-  const found: number[] = [];
-  for (const [index, record] of records.entries()) {
-    if (finder.fits(record)) found.push(index);
-    if (found.length >= maxFound) break;
-  }
-  return found;
+  return new GrowingPlaces(records, (record) => finder.fits(record), isAsked ? maxFound : 0);
 }
 
 /** Takes records in order: what is looked for may begin in one and end in another. */

@@ -68,10 +68,10 @@ export function Timeline(props: TimelineProps) {
 function ZoomKeys({ zoom: { closer, farther, whole, isWhole } }: { readonly zoom: Zoom }) {
   return (
     <div className="timeline-zoom" role="toolbar" aria-label="Zoom">
-      <IconButton size="small" label="Look closer (+)" onClick={closer}>
+      <IconButton size="small" label="Zoom in (+)" onClick={closer}>
         <CloserIcon />
       </IconButton>
-      <IconButton size="small" label="Look from farther (−)" disabled={isWhole} onClick={farther}>
+      <IconButton size="small" label="Zoom out (−)" disabled={isWhole} onClick={farther}>
         <FartherIcon />
       </IconButton>
       <IconButton size="small" label="The whole session (0)" disabled={isWhole} onClick={whole}>

@@ -31,7 +31,7 @@ export function Transport(props: TransportProps) {
         <IconButton size="small" label="To the start (Home)" onClick={onStart}>
           <StartIcon />
         </IconButton>
-        <IconButton size="small" label="A record back (←)" onClick={() => onStep(-1)}>
+        <IconButton size="small" label="One record back (←)" onClick={() => onStep(-1)}>
           <BackIcon />
         </IconButton>
         <IconButton
@@ -44,13 +44,13 @@ export function Transport(props: TransportProps) {
         </IconButton>
         <IconButton
           size="small"
-          label="A record on (→)"
+          label="One record forward (→)"
           disabled={isLive}
           onClick={() => onStep(1)}
         >
           <ForwardIcon />
         </IconButton>
-        <IconButton size="small" label="To what is now (End)" disabled={isLive} onClick={onLive}>
+        <IconButton size="small" label="To now (End)" disabled={isLive} onClick={onLive}>
           <EndIcon />
         </IconButton>
       </div>
@@ -69,7 +69,7 @@ export function Transport(props: TransportProps) {
   );
 }
 
-const nameOf = (speed: Speed) => (speed === 'at once' ? speed : `${speed}×`);
+const nameOf = (speed: Speed) => (speed === 'at once' ? 'max' : `${speed}×`);
 
 function SpeedChoice({ player }: { readonly player: Player }) {
   return (

@@ -45,8 +45,7 @@ export function WaterfallView(props: WaterfallViewProps) {
     const margin = Math.max(10, (to - from) * 0.05);
     onWindow({ from: from - margin, to: to + margin });
   };
-  if (rows.length === 0)
-    return <p className="inspector-empty">Nothing that takes time happened here.</p>;
+  if (rows.length === 0) return <p className="inspector-empty">Nothing took any time here.</p>;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys go from one row's button to the next
     <div className="waterfall" onKeyDown={moveFocus}>

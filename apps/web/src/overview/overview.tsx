@@ -35,7 +35,7 @@ export function OverviewOf({ store }: { readonly store: OverviewStore }) {
         {failureWords(error)} It is asked again every few seconds.
       </p>
     );
-  if (!isLoaded) return <p className="overview-wait">Reading what the sessions came to …</p>;
+  if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
   const all = [...tasks, ...others];
   return (
     <div className="overview">

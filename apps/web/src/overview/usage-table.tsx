@@ -71,7 +71,7 @@ function Numbers({ usage }: { readonly usage: Usage }) {
       <td>{count(output)}</td>
       <td title={estimated ? 'Some of it is estimated' : undefined}>
         {costs.length === 0
-          ? 'unknown'
+          ? 'not reported'
           : costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')}
         {estimated && costs.length > 0 && ' ≈'}
       </td>

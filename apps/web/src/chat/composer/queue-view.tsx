@@ -21,7 +21,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
   if (queued.length === 0) return null;
   return (
-    <ul className="queue" aria-label="Waiting to be heard">
+    <ul className="queue" aria-label="Queued messages">
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />

@@ -16,7 +16,12 @@ export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
   };
   return (
     <fieldset className="branch-switch" aria-label="Branches">
-      <IconButton size="small" label="Branch before" disabled={at === 0} onClick={() => go(at - 1)}>
+      <IconButton
+        size="small"
+        label="Previous branch"
+        disabled={at === 0}
+        onClick={() => go(at - 1)}
+      >
         <LeftIcon />
       </IconButton>
       <span>
@@ -24,7 +29,7 @@ export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
       </span>
       <IconButton
         size="small"
-        label="Branch after"
+        label="Next branch"
         disabled={at === ids.length - 1}
         onClick={() => go(at + 1)}
       >

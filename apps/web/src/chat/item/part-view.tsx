@@ -7,6 +7,7 @@ import type { ChatSource } from '../state/chat-source.ts';
 import { usePart, useRead } from '../state/use-source.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
 import { ReasoningView } from './reasoning-view.tsx';
+import { StructuredView } from './structured-view.tsx';
 
 export interface PartViewProps {
   readonly source: ChatSource;
@@ -35,7 +36,7 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
       return <ToolCard source={source} partId={id} part={part} isOpen={isOpen} />;
     case 'structured':
     case 'custom':
-      return <CodeView text={JSON.stringify(part.value, null, 2)} lang="json" isDone={!isOpen} />;
+      return <StructuredView value={part.value} isOpen={isOpen} />;
     case 'media':
     case 'file':
       return isOpen ? null : <MediaView source={source} part={part} />;

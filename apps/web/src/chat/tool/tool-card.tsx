@@ -1,13 +1,14 @@
 import type { PartId, ToolCallPart } from '@millrace/core';
 import { useCallback, useId } from 'react';
 import { Link } from '../../app/link.tsx';
-import { ChevronIcon } from '../../design/icons.tsx';
+import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
 import { duration } from '../../design/time.ts';
 import type { CallFacts } from '../state/call-facts.ts';
 import type { ChatSource } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/unfolded.ts';
 import { useCallFacts, useRead, useResult } from '../state/use-source.ts';
 import { type CallStatus, callStatus, isOverAs, statusWords } from './call-status.ts';
+import { handedOverTo } from './handoff.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
 import { StatusMark } from './status-mark.tsx';
@@ -37,12 +38,10 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   // While somebody is asked, it is shown where the question is.
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
+  const to = handedOverTo(name, result);
+  const label = to === undefined ? `Tool ${name}: ${statusWords[status]}` : `Handed over to ${to}`;
   return (
-    <section
-      className="tool-card"
-      data-status={status}
-      aria-label={`Tool ${name}: ${statusWords[status]}`}
-    >
+    <section className="tool-card" data-status={status} aria-label={label}>
       <button
         type="button"
         className="tool-head"
@@ -50,9 +49,15 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         aria-controls={bodyId}
         onClick={() => setUnfolded(!isUnfolded)}
       >
-        <StatusMark status={status} />
-        <span className="tool-name">{name}</span>
-        <ToolSummary part={part} facts={facts} isOpen={isOpen} />
+        {to === undefined ? (
+          <>
+            <StatusMark status={status} />
+            <span className="tool-name">{name}</span>
+            <ToolSummary part={part} facts={facts} isOpen={isOpen} />
+          </>
+        ) : (
+          <HandoffTitle {...{ name, to }} />
+        )}
         <span className="tool-state">{stateWords(status, facts)}</span>
         <span className="fold-mark" data-open={isShown || undefined}>
           <ChevronIcon />
@@ -77,6 +82,22 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         </div>
       )}
     </section>
+  );
+}
+
+/** In words; the call's own name is beside it. */
+function HandoffTitle({ name, to }: { readonly name: string; readonly to: string }) {
+  return (
+    <>
+      <HandoffIcon />
+      <span className="tool-handoff">
+        Handed over to{' '}
+        <b>
+          <VisibleText text={to} />
+        </b>
+      </span>
+      <span className="tool-summary">{name}</span>
+    </>
   );
 }
 

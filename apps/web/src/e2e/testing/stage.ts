@@ -4,18 +4,29 @@ import { chromiumPath } from './needs-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
 
-export interface Stage {
-  readonly server: PageServer;
+/** A server that has the page. */
+interface Served {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface Stage<S extends Served = PageServer> {
+  readonly server: S;
   /** A browser of somebody who was never here, for one test. It says what it should not have done. */
   visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
 }
 
 /** A server and a browser for the tests of a file. */
 export function useStage(): Stage {
-  let server: PageServer | undefined;
+  return useStageOf(() => PageServer.start());
+}
+
+/** The same, with a server of one's own. */
+export function useStageOf<S extends Served>(start: () => Promise<S>): Stage<S> {
+  let server: S | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
-    server = await PageServer.start();
+    server = await start();
     browser = await chromium.launch({
       executablePath: chromiumPath() ?? 'chromium',
       args: ['--no-sandbox', '--disable-dev-shm-usage'],
