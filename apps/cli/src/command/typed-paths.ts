@@ -13,9 +13,9 @@ export function withTypedPaths<Given extends Args>(args: Given, from: string): G
   return { ...args, ...Object.fromEntries(paths), ...typedFiles(args, from) };
 }
 
-/** A server keeps things elsewhere too. */
+/** A server keeps things elsewhere too. Two letters at least: one is a drive. */
 function isUrl(text: string): boolean {
-  return /^[a-z][a-z0-9+]*:\/\//.test(text);
+  return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
 /** Of `import`, what is named are files. */

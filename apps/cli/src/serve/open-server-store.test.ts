@@ -48,6 +48,10 @@ describe('millrace serve names what is not there, without what nobody should see
 
   test.each([
     [['--store', `mysql://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
+    [['--store', `POSTGRES://me:${secret}@127.0.0.1:1/db`], {}, 'Postgres at 127.0.0.1:1/db'],
+    [['--store', `postgres:/me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
+    [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
+    [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
     [['--store', 'a', '--data', 'b'], {}, 'give --store or --data, not both'],
     [['--bus', `http://me:${secret}@host`], {}, 'Give it as redis://host:6379/0'],
     [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'give --store or --data, not both'],
@@ -104,6 +108,7 @@ needsRedis(describeOnPostgres())('millrace serve on Postgres and Redis', () => {
       expect(said.stdout).toMatch(/kept in Postgres at 127\.0\.0\.1:\d+\/postgres, and told/);
       expect(said.stdout + said.stderr).not.toContain('s3cret-word');
     }
-    await Promise.all([one.end('SIGTERM'), other.end('SIGTERM')]);
+    const ends = await Promise.all([one.end('SIGTERM'), other.end('SIGTERM')]);
+    expect(ends).toEqual([{ code: exitCodes.done }, { code: exitCodes.done }]);
   });
 });

@@ -19,8 +19,9 @@ export async function openServerStore(
   const store = args.store ?? env['MILLRACE_SERVER_STORE'];
   const busUrl = args.bus ?? env['MILLRACE_SERVER_BUS'];
   if (store !== undefined && args.data !== undefined) throw bothGiven();
-  const isPostgres = /^postgres(?:ql)?:/.test(store ?? '');
-  if (store !== undefined && !isPostgres && /^[a-z+]+:\/\//.test(store)) throw unknownStore();
+  const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
+  // A folder that is named like a URL with something amiss would show its password to everybody.
+  if (!isPostgres && isLikeUrl(store ?? args.data ?? '')) throw unknownStore();
   await using opened = new AsyncDisposableStack();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
   if (bus !== undefined) opened.defer(() => bus.bus.close());
@@ -74,6 +75,11 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
 function noBus(name: string): MillraceError {
   const message = `Cannot use the bus: Redis at ${name} does not answer, or not to this user. Start it, name another with --bus <url>, or leave it out`;
   return new MillraceError('no_bus', message, { bus: name });
+}
+
+/** Two letters at least: one is a drive. */
+function isLikeUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
 /** The same for all servers; without it keys follow from the token. */

@@ -44,7 +44,8 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const first = options.items ?? toArray(step.marks.before.items).length;
     const settled = settledFrom(state, first);
     const { epoch } = step.driver;
-    return { epoch, plan, settled, items: first + settled.length };
+    const { through } = state;
+    return { epoch, plan, settled, items: first + settled.length, through };
   } finally {
     // Between runs the session is anybody's.
     await step.close(isDone ? 'releases' : 'keeps');

@@ -45,4 +45,6 @@ export interface Advanced {
   /** What is done since the items that the caller knew, and how many he knows now. */
   readonly settled: readonly Settled[];
   readonly items: number;
+  /** By this offset the log has all of that. */
+  readonly through: number;
 }

@@ -24,20 +24,32 @@ export type Settled =
 /** Of an item's JSON; what is longer is a reference. */
 const maxLength = 16 * 1024;
 
-export function settled(item: Item, { session, through }: FoldState): Settled {
+export function settled(item: Item, state: FoldState): Settled {
   const json = encodeTranscript([item]);
   const parsed = json.length > maxLength ? undefined : parseJson(json);
   const { items } = (parsed?.ok ? parsed.value : {}) as { readonly items?: readonly JsonObject[] };
   const [value] = items ?? [];
   const itemId = item.id;
   if (value !== undefined) return { by: 'value', itemId, item: value };
-  return { by: 'reference', itemId, session, through };
+  return referenceTo(itemId, state);
 }
+
+/** Of all items that are handed on at once: those after it are references. */
+const maxTotal = 256 * 1024;
 
 /** The items from one on, as far as all before them are done too. */
 export function settledFrom(state: FoldState, first: number): readonly Settled[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);
   const done = items.slice(first, open === -1 ? undefined : open);
-  return done.map((item) => settled(toItem(item), state));
+  let left = maxTotal;
+  return done.map((item) => {
+    const one = settled(toItem(item), state);
+    if (one.by === 'value') left -= JSON.stringify(one.item).length;
+    return left >= 0 ? one : referenceTo(one.itemId, state);
+  });
+}
+
+function referenceTo(itemId: ItemId, { session, through }: FoldState): Settled {
+  return { by: 'reference', itemId, session, through };
 }

@@ -125,6 +125,15 @@ describe('a run whose work is distributed', () => {
     expect(await texts(log)).toEqual(['Look.', 'wheel 1', 'Fine.']);
   });
 
+  test('gives so many items at once that they can be handed on, and more by reference', async () => {
+    const log = memoryLog();
+    const hand = new ByHand(createAgent({ provider: scriptedProvider(['Fine.']), log }), session);
+    for (let said = 0; said < 200; said++) await hand.say('x'.repeat(15_000), `${said}`, 'steer');
+    const advanced = await hand.advanced();
+    expect(advanced.settled).toHaveLength(200);
+    expect(JSON.stringify(advanced).length).toBeLessThan(500_000);
+  });
+
   test('gives settled items by value, and large ones by reference', async () => {
     const log = memoryLog();
     const provider = scriptedProvider(['x'.repeat(40_000)]);

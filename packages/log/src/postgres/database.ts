@@ -19,6 +19,7 @@ export interface DatabaseOptions {
 }
 
 const pausesMs = { first: 20, longest: 1000 };
+const hurriedMs = 2000;
 
 /** The way to Postgres: connections for reading, and what makes up for a server that is gone for a while. */
 export class Database {
@@ -31,6 +32,8 @@ export class Database {
   #hasAnswered = false;
   /** How much is asked and not answered. */
   #asked = 0;
+  /** Until when a server that is gone is waited for, because this is about to be closed. */
+  #hurriedUntil = Number.POSITIVE_INFINITY;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -126,12 +129,13 @@ export class Database {
   }
 
   async #retry<T>(work: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.#options.retryMs;
+    const begunAt = performance.now();
     for (let pauseMs = pausesMs.first; ; pauseMs = Math.min(2 * pauseMs, pausesMs.longest)) {
       if (this.isClosed) throw closedDatabase(this.target);
       try {
         return await work();
       } catch (error) {
+        const deadline = Math.min(begunAt + this.#options.retryMs, this.#hurriedUntil);
         const isTooLate = performance.now() + pauseMs > deadline;
         if (this.isClosed) throw closedDatabase(this.target, error);
         if (!isConnectionLoss(error) || !this.#hasAnswered || isTooLate)
@@ -144,6 +148,11 @@ export class Database {
   /** Ends early when it is closed. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closed.signal }).catch(() => {});
+  }
+
+  /** It is about to be closed: from now on a server that is gone is waited for briefly, once for all. */
+  hurry(): void {
+    this.#hurriedUntil = Math.min(this.#hurriedUntil, performance.now() + hurriedMs);
   }
 
   async close(): Promise<void> {

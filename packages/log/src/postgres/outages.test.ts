@@ -139,4 +139,15 @@ describe('an error', () => {
     expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
     expect(() => postgresLog({ url: server.url, schema: 'a; DROP' })).toThrow(/schema/);
   });
+
+  test('is not waited for by who closes the log', async () => {
+    const log = throughProxy(newSchema(), { retryMs: 3_600_000 });
+    const driver = await log.open(session);
+    await driver.append([remark('first')]);
+    await server.stop();
+    const last = driver.append([remark('second')]).catch((error: unknown) => error);
+    await log.close();
+    expect(await last).toMatchObject({ code: expect.stringMatching(/storage|closed/) });
+    await server.start();
+  });
 });

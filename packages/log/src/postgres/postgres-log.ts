@@ -1,7 +1,7 @@
 import type { Bus } from '../contract/bus.ts';
 import type { Log } from '../contract/log.ts';
 import { Feeds } from '../follow/feeds.ts';
-import { type Clock, systemClock } from '../local/clock.ts';
+import type { Clock } from '../local/clock.ts';
 import { Store } from '../local/store.ts';
 import { StoreLog } from '../local/store-log.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
@@ -11,6 +11,7 @@ import { Listener } from './listener.ts';
 import { LogDatabase } from './log-database.ts';
 import { PostgresCommits } from './postgres-commits.ts';
 import { PostgresReader } from './postgres-reader.ts';
+import { ServerClock } from './server-clock.ts';
 import { targetOf } from './target.ts';
 import { Writer } from './writer.ts';
 
@@ -19,6 +20,7 @@ export interface PostgresLogOptions {
   readonly url: string;
   /** Where the tables are, and made if they are not. `millrace` unless told. */
   readonly schema?: string | undefined;
+  /** The database's, unless told. */
   readonly clock?: Clock | undefined;
   /** At most one transaction in this time for all sessions of the process, the first at once: 20. */
   readonly commitIntervalMs?: number | undefined;
@@ -61,11 +63,13 @@ export class ServerLog extends StoreLog implements PostgresLog {
   readonly #clock: Clock;
 
   constructor(options: PostgresLogOptions) {
-    const { clock = systemClock, commitIntervalMs: intervalMs = 20, onPoint, bus } = options;
+    const { commitIntervalMs: intervalMs = 20, onPoint, bus } = options;
     const { retryMs = 15_000, maxReaders = 4, pollIntervalMs = 1000 } = options;
     const target = targetOf('a log', options.url, options.schema ?? 'millrace');
     const database = new LogDatabase({ target, retryMs, maxReaders });
-    const writer = new Writer(database, onPoint);
+    const serverClock = new ServerClock();
+    const clock = options.clock ?? serverClock;
+    const writer = new Writer(database, { onPoint, clock: serverClock });
     const commits = new PostgresCommits({ writer, clock, intervalMs, onPoint });
     const listener = new Listener(database, writer.id, pollIntervalMs);
     const reader = new PostgresReader(database, listener);
@@ -81,6 +85,12 @@ export class ServerLog extends StoreLog implements PostgresLog {
   async vacuum(): Promise<number> {
     this.#commits.assertOpen();
     return dropForgottenBlobs(this.#database, this.#clock.now() - forgottenMs);
+  }
+
+  override async close(): Promise<void> {
+    // Who leaves does not wait for a server that may not come back.
+    this.#database.hurry();
+    await super.close();
   }
 
   /** Resolves when nothing is asked of the server that it has not answered: for tests with a clock of their own. */

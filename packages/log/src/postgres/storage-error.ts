@@ -24,14 +24,24 @@ const meanings: readonly (readonly [string, string])[] = [
   ['54', 'what is to be stored is too large; store it in several pieces'],
 ];
 
+/** The same by words, for what has no code, or one that says less. */
+const meant: readonly (readonly [RegExp, string])[] = [
+  [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
+  [/does not support SSL/, 'it has no TLS; set it up, or leave sslmode out of the url'],
+  [
+    /unsupported startup parameter/,
+    'the pooler before it refuses limits; set ignore_startup_parameters = lock_timeout,idle_in_transaction_session_timeout there',
+  ],
+];
+
 /** What is the matter is the way there, and not what was asked. */
 const lossCodes =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|08\w{3}|25P03|57P0[1-5]|53300)$/;
 const lossWords =
-  /connection terminated|connection error|not queryable|timeout expired|read timeout/i;
+  /connection terminated|connection error|not queryable|timeout expired|timeout exceeded|read timeout/i;
 
 export function isConnectionLoss(error: unknown): boolean {
-  if (isMillraceError(error)) return false;
+  if (isMillraceError(error) || meaningByWords(error) !== undefined) return false;
   return lossCodes.test(codeOf(error)) || lossWords.test(wordsOf(error));
 }
 
@@ -54,8 +64,9 @@ export function storageError(error: unknown, target: Target): Error {
   const [, why] = found.sort(([a], [b]) => b.length - a.length)[0] ?? [];
   const said = withoutSecrets(wordsOf(error), target);
   const isLost = isConnectionLoss(error);
-  const meant = why ?? (isLost ? 'the connection is lost; try again' : 'it failed');
-  const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meant} (${said})`;
+  const otherwise = isLost ? 'the connection is lost; try again' : 'it failed';
+  const meaning = meaningByWords(error) ?? why ?? otherwise;
+  const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meaning} (${said})`;
   const place = {
     host: target.name,
     ...(isLost ? { way: 'lost' } : {}),
@@ -75,6 +86,11 @@ export function unknownOutcome(error: unknown, target: Target, cause?: unknown):
     { host: target.name, way: 'lost', outcome: 'unknown' },
     { cause },
   );
+}
+
+function meaningByWords(error: unknown): string | undefined {
+  const words = wordsOf(error);
+  return meant.find(([form]) => form.test(words))?.[1];
 }
 
 function codeOf(error: unknown): string {

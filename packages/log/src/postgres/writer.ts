@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
+import { systemClock } from '../local/clock.ts';
 import type { Outcome } from '../local/commits.ts';
 import type { OnPoint } from '../shelf/commit-point.ts';
 import type { Ask } from './ask.ts';
@@ -11,6 +12,7 @@ import { lockKey, sortedKeys } from './lock-key.ts';
 import type { LogDatabase } from './log-database.ts';
 import type { Want } from './missing.ts';
 import { channelOf, noticeText } from './notice.ts';
+import type { ServerClock } from './server-clock.ts';
 import { soon } from './soon.ts';
 import { isCollision, isConnectionLoss, unknownOutcome } from './storage-error.ts';
 import { writeDraft } from './write-draft.ts';
@@ -33,21 +35,29 @@ const collisionsAtMost = 5;
 /** Each round brings something that work missed; there is no work that misses so much. */
 const roundsAtMost = 10_000;
 
+export interface WriterOptions {
+  readonly onPoint?: OnPoint | undefined;
+  /** Is set with each connection. */
+  readonly clock: ServerClock;
+}
+
 /** The one connection of this process that writes. */
 export class Writer {
   /** Told from all others there ever were. */
   readonly id: string = randomUUID();
   readonly #database: LogDatabase;
   readonly #onPoint: OnPoint | undefined;
+  readonly #clock: ServerClock;
   #client: Connection | undefined;
   /** Did the last transaction come so far that what went wrong may be its own doing? */
   hasBegun = false;
   /** Each transaction that is to be committed has its number, which is stored with it. */
   #commits = 0;
 
-  constructor(database: LogDatabase, onPoint?: OnPoint) {
+  constructor(database: LogDatabase, { onPoint, clock }: WriterOptions) {
     this.#database = database;
     this.#onPoint = onPoint;
+    this.#clock = clock;
   }
 
   /**
@@ -199,6 +209,7 @@ export class Writer {
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
     await client.query(this.#database.statements.register, [this.id]);
+    await setClock(this.#clock, client);
     this.#client = client;
     return client;
   }
@@ -207,6 +218,13 @@ export class Writer {
     if (this.#client === client) this.#client = undefined;
     client.end().catch(() => {});
   }
+}
+
+async function setClock(clock: ServerClock, client: Connection): Promise<void> {
+  const askedAt = systemClock.now();
+  const now = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
+  const { rows } = await client.query<{ readonly now: number }>(now);
+  if (rows[0] !== undefined) clock.set(rows[0].now, askedAt, systemClock.now());
 }
 
 function sessionsIn(wants: readonly Want[]): readonly SessionId[] {

@@ -23,6 +23,8 @@ export class Connection {
   readonly #timeoutMs: number;
   readonly #events: ConnectionEvents;
   #client: Redis | undefined;
+  /** Why the one that is there was dropped. */
+  #why: unknown;
   #isClosed = false;
   #wake: (() => void) | undefined;
 
@@ -38,8 +40,9 @@ export class Connection {
     return this.#client;
   }
 
-  /** It is of no use: the next one, please. */
-  drop(client: Redis): void {
+  /** It is of no use: the next one, please. With the reason, where there is one to be told. */
+  drop(client: Redis, why?: unknown): void {
+    this.#why ??= why;
     client.disconnect();
     // Without waiting for the other side, which may never say anything again.
     client.stream?.destroy();
@@ -84,7 +87,9 @@ export class Connection {
     this.#events.up(client);
     await ended;
     this.#client = undefined;
-    return reasonOf(why ?? new Error('cut'));
+    const dropped = this.#why;
+    this.#why = undefined;
+    return reasonOf(why ?? dropped ?? new Error('cut'));
   }
 
   async #pause(ms: number): Promise<void> {

@@ -331,6 +331,33 @@ describeWithRedis()('the Redis bus', () => {
     await Promise.all([goesOn(a, ear, session), goesOn(a, lateEar, late)]);
   });
 
+  test('a key that is no stream takes the bus from nobody else', async () => {
+    const [a, b] = await pair();
+    const [poisoned, session] = [newSession(), newSession()];
+    await admin.set(`millrace:log:${poisoned}`, 'not a stream');
+    const [other, ear] = [await listen(b, poisoned), await listen(b, session)];
+    await goesOn(a, ear, session);
+    const missed = other.missedTimes;
+    await other.missedSince(missed + 1);
+    await admin.del(`millrace:log:${poisoned}`);
+  });
+
+  test('a server that answers and refuses is told once, with what it says', async () => {
+    const guarded = await startRedis();
+    await guarded.ask('ACL', 'SETUSER', 'reader', 'on', '>hunter2', '~other:*', '+@all');
+    const url = guarded.url.replace('redis://', 'redis://reader:hunter2@');
+    const told: BusDiagnostic[] = [];
+    const bus = open({ url, onDiagnostic: (diagnostic) => told.push(diagnostic) });
+    await bus.connected(10_000);
+    const ear = new Ear();
+    bus.subscribe(newSession(), ear);
+    // Each time that a connection is refused, readers are sent to the store.
+    await ear.missedSince(4);
+    expect(told).toEqual([{ code: 'unreachable', message: expect.stringContaining('(NOPERM)') }]);
+    await bus.close();
+    await guarded.stop();
+  });
+
   test('a server that is not there, or wants a password, is named without any', async () => {
     const guarded = await startRedis(['--requirepass', 'hunter2']);
     const wrong = guarded.url.replace('redis://', 'redis://:hunter3@');

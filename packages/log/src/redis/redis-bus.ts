@@ -2,7 +2,7 @@ import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import { type BusDiagnostic, type OnBusDiagnostic, reasonOf } from './bus-diagnostic.ts';
+import type { BusDiagnostic, OnBusDiagnostic } from './bus-diagnostic.ts';
 import { type BusKeys, busKeys } from './bus-keys.ts';
 import { type BusLimits, defaultBusLimits } from './bus-limits.ts';
 import { Connection } from './connection.ts';
@@ -24,6 +24,8 @@ export interface RedisBusOptions extends Partial<BusLimits> {
 
 /** Where Redis is gone, readers are sent to the store this often. */
 const gonePollMs = 1_000;
+/** One that lets us in and refuses what we ask is not there again: that is told only of one that stays. */
+const steadyMs = 1_000;
 
 /**
  * Carries copies of what was committed through Redis Streams: one for each session, bounded and
@@ -43,6 +45,7 @@ export class RedisBus implements Bus {
   readonly #reader: StreamReader;
   /** Sends readers to the store while nobody listens for them. */
   #poll: NodeJS.Timeout | undefined;
+  #steady: NodeJS.Timeout | undefined;
   #lastReason = 'not connected yet';
   #isTold = false;
   readonly #waiting = new Set<() => void>();
@@ -115,6 +118,7 @@ export class RedisBus implements Bus {
     this.#isClosed = true;
     this.#listeners.clear();
     clearInterval(this.#poll);
+    clearTimeout(this.#steady);
     const { timeoutMs } = this.#limits;
     // What is on its way gets there, if it does so soon.
     await within(Math.min(timeoutMs, 1_000), this.#writer.settled()).catch(() => {});
@@ -131,13 +135,17 @@ export class RedisBus implements Bus {
     then();
     if (!this.#isUp) return;
     for (const done of this.#waiting) done();
-    if (!this.#isTold) return;
+    if (this.#isTold) this.#steady = setTimeout(() => this.#tellReachable(), steadyMs).unref();
+  }
+
+  #tellReachable(): void {
     this.#isTold = false;
     this.#onDiagnostic({ code: 'reachable', message: `Redis at ${this.name} answers again` });
   }
 
   #down(reason: string): void {
     this.#lastReason = reason;
+    clearTimeout(this.#steady);
     if (this.#isTold || this.#isClosed) return;
     this.#isTold = true;
     this.#onDiagnostic({ code: 'unreachable', message: this.#unreachable().message });
@@ -148,8 +156,7 @@ export class RedisBus implements Bus {
     try {
       await this.#reader.read(client);
     } catch (error) {
-      this.#lastReason = reasonOf(error);
-      this.#reading.drop(client);
+      this.#reading.drop(client, error);
     }
   }
 

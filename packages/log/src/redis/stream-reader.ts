@@ -23,6 +23,8 @@ export class StreamReader {
   readonly #onDiagnostic: OnBusDiagnostic;
   /** The last entry that was read, by key. What is not in it is not listened to yet. */
   #cursors = new Map<string, string>();
+  /** No streams: tried again with the next look, and their readers are sent to the store as often. */
+  readonly #refused = new Set<string>();
   #lookedAt = Number.NEGATIVE_INFINITY;
   #isBlocked = false;
   /** Since sessions were last joined. */
@@ -77,6 +79,7 @@ export class StreamReader {
     const now = performance.now();
     if (now - this.#lookedAt < lookMs) return;
     this.#lookedAt = now;
+    this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
     // It goes before the first stream does, should this process be stopped for long.
@@ -97,16 +100,20 @@ export class StreamReader {
     const keys = new Map(sessions.map((session) => [this.#keys.stream(session), session]));
     for (const key of this.#cursors.keys())
       if (!keys.has(key) && key !== this.#keys.wake) this.#cursors.delete(key);
-    const added = [this.#keys.wake, ...keys.keys()].filter((key) => !this.#cursors.has(key));
+    const added = [this.#keys.wake, ...keys.keys()].filter(
+      (key) => !this.#cursors.has(key) && !this.#refused.has(key),
+    );
     if (added.length === 0) return;
     const pipeline = client.pipeline();
     for (const key of added) pipeline.xrevrange(key, '+', '-', 'COUNT', 1);
     const replies = (await within(this.#limits.timeoutMs, pipeline.exec())) ?? [];
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
-      if (error !== null) throw error;
-      this.#cursors.set(key, lastId(entries) ?? '0-0');
       const session = keys.get(key);
+      // What somebody else put there must not keep the others from being heard.
+      if (error !== null && session !== undefined && isNoStream(error)) this.#refused.add(key);
+      else if (error !== null) throw error;
+      else this.#cursors.set(key, lastId(entries) ?? '0-0');
       // Of what was committed before, nobody tells.
       if (session !== undefined) this.#listeners.missed(session);
     }
@@ -147,6 +154,10 @@ export class StreamReader {
     const message = `${count} entries in Redis could not be read so far, the last one of session ${session}`;
     this.#onDiagnostic({ code: 'unreadable', message });
   }
+}
+
+function isNoStream({ message }: Error): boolean {
+  return message.startsWith('WRONGTYPE');
 }
 
 function lastId(entries: unknown): string | undefined {

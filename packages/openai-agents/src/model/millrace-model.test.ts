@@ -62,6 +62,14 @@ describe('a streamed answer', () => {
   });
 });
 
+describe('a stream that also goes elsewhere', () => {
+  test('fails where it cannot be kept, also where nobody began to read it', async () => {
+    const send = () => Promise.reject(new Error('The task is gone'));
+    const model = new MillraceModel(telling(['No bread.']), { stream: { send } });
+    await expect(model.getResponse(ask())).rejects.toThrow('The task is gone');
+  });
+});
+
 describe('an abort', () => {
   test('stops the provider, and is one to the SDK', async () => {
     const provider = telling([

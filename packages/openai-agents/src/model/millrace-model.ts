@@ -84,7 +84,8 @@ export class MillraceModel implements Model {
     const relay = new StepRelay();
     const handoffs = new Set(request.handoffs.map(({ toolName }) => toolName));
     const sent = this.#stream.send(relay, handoffs);
-    sent.catch(() => {});
+    const leave = () => relay.leave();
+    sent.then(leave, leave);
     let end: ResponseEnd | undefined;
     try {
       for await (const step of steps) {

@@ -21,6 +21,12 @@ export class StepRelay implements AsyncIterable<StreamStep> {
     await this.#wanted.promise;
   }
 
+  /** Nobody reads any more, or ever did. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#wanted.resolve();
+  }
+
   /** There is no more. Where the last step had no end, that is because of this. */
   close(reason?: Error): void {
     if (reason === undefined) this.#next.resolve({ done: true, value: undefined });
@@ -38,8 +44,7 @@ export class StepRelay implements AsyncIterable<StreamStep> {
         return result;
       },
       return: async () => {
-        this.#isLeft = true;
-        this.#wanted.resolve();
+        this.leave();
         return { done: true, value: undefined };
       },
     };

@@ -55,6 +55,23 @@ temporalTest('an agent with a tool and a hand-off streams while its workflow run
   }),
 );
 
+temporalTest('a signal that nobody can read, or that is too large, is not heard', () =>
+  temporal.served('unread', async ({ task, taskQueue, messages, withWorker }) => {
+    const { workflow } = temporal.client();
+    const isPlain = true;
+    const args: [object] = [{ session: task.id, input: 'Bread?', isPlain }];
+    const started = { taskQueue, workflowId: 'unread', args };
+    await withWorker({ provider: telling() }, async () => {
+      const handle = await workflow.signalWithStart('agentWorkflow', {
+        ...{ ...started, signal: 'message', signalArgs: [42] },
+      });
+      await handle.signal('message', '水'.repeat(690_000));
+      expect(await handle.result()).toBe('Bread is ready.');
+    });
+    expect(await messages()).toEqual(storyAsMessages);
+  }),
+);
+
 temporalTest('tools may run in the workflow itself: what came of them is told all the same', () =>
   temporal.served('plain', async ({ task, taskQueue, messages, withWorker }) => {
     const args: [object] = [{ session: task.id, input: 'Bread?', isPlain: true }];
@@ -165,6 +182,19 @@ temporalTest('what the SDK refuses fails the workflow, and leaves no run open on
       });
     });
     expect(await log.info(sessionId('refused'))).toMatchObject({ hasWork: false });
+  }),
+);
+
+temporalTest('a worker that is shut down in an answer leaves it to the next one', () =>
+  temporal.served('shut-down', async ({ task, log, messages, withWorker }) => {
+    await withWorker({ provider: telling([stalling]) }, async () => {
+      await task.send('Bread?');
+      await task.until((now) => answerOf(now).startsWith('Bread is'));
+    });
+    const provider = telling(['Bread is ready.']);
+    await withWorker({ provider }, () => task.until(said('Bread is ready.')));
+    expect(await messages()).toEqual(['user: Bread?', 'agent: Bread is ready.']);
+    expect(await log.info(sessionId(task.id))).toMatchObject({ hasWork: false });
   }),
 );
 

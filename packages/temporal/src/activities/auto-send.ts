@@ -12,7 +12,7 @@ export async function autoSend(
   { provider: name, instructions, items, ...given }: AutoSendInput,
   signals: StepSignals,
 ): Promise<Sent> {
-  const provider = providers[name];
+  const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (provider === undefined || log === undefined) throw missing(name, provider !== undefined);
   const agent = createAgent({ name, provider, log, instructions });
   const { owner, life, step, key } = given;

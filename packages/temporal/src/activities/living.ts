@@ -1,12 +1,17 @@
-import type { StepSignals } from '@millrace/agent/steps';
 import { isMillraceError } from '@millrace/core';
 import { ApplicationFailure, Context } from '@temporalio/activity';
+
+/** How work is stopped: as by an abort, keeping what there is; or at once, because another worker does it again. */
+export interface LivingSignals {
+  readonly signal: AbortSignal;
+  readonly leave: AbortSignal;
+}
 
 /**
  * Work that may be long: it tells Temporal that it lives, and hears when it is to stop. Cancelled means
  * aborted; anything else means that this process is not to do it any more.
  */
-export async function living<T>(work: (signals: Required<StepSignals>) => Promise<T>): Promise<T> {
+export async function living<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
   const context = Context.current();
   const { cancellationSignal, info } = context;
   const aborts = new AbortController();

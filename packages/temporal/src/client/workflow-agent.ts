@@ -18,6 +18,8 @@ export interface WorkflowAgentOptions {
   readonly options?: AgentWorkflowOptions | undefined;
   /** What a session's workflow is called; the session's id unless told. */
   readonly workflowId?: ((session: SessionId) => string) | undefined;
+  /** Of a workflow of one's own that takes what `agentWorkflow` takes; that one unless told. */
+  readonly workflowType?: string | undefined;
 }
 
 /**
@@ -26,9 +28,10 @@ export interface WorkflowAgentOptions {
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
   const { client, log, name, taskQueue, options, workflowId = (session) => session } = given;
+  const { workflowType = 'agentWorkflow' } = given;
   const wake = async (session: SessionId, trace?: TraceContext): Promise<void> => {
     await withIds({ task: session, ...(trace && { trace }) }, () =>
-      client.workflow.signalWithStart('agentWorkflow', {
+      client.workflow.signalWithStart(workflowType, {
         ...{ workflowId: workflowId(session), taskQueue, signal: 'wake', signalArgs: [] },
         args: [{ agent: name, session, options }],
       }),

@@ -10,11 +10,16 @@ import {
   workflowProvider,
 } from '../workflow/index.ts';
 
-export { agentWorkflow } from '../workflow/index.ts';
+export { agentWorkflow, agentWorkflow as millWorkflow } from '../workflow/index.ts';
 
 /** Asks a provider, without any agent. */
 export async function autoSendWorkflow(input: string): Promise<Sent> {
   return autoSend({ provider: workflowProvider('writer'), input, heartbeatMs: 2_000 });
+}
+
+/** Asks for two answers at once. */
+export function bothWorkflow(inputs: readonly string[]): Promise<readonly Sent[]> {
+  return Promise.all(inputs.map(autoSendWorkflow));
 }
 
 /** Iterates a provider, which it must not. */

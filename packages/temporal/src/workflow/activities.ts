@@ -39,7 +39,7 @@ export function activitiesFor(options: AgentWorkflowOptions): MillraceActivities
   const { millraceSubmit, millraceHear } = proxyActivities<MillraceActivities>(quick);
   const { millraceAdvance } = proxyActivities<MillraceActivities>({
     ...{ startToCloseTimeout: requestTimeoutMs, heartbeatTimeout: heartbeatMs },
-    retry: { ...soon, nonRetryableErrorTypes: hopeless },
+    retry: { ...soon, nonRetryableErrorTypes },
   });
   const forModel = { ...live, startToCloseTimeout: requestTimeoutMs };
   const { millraceRequest, millraceAutoSend } = proxyActivities<MillraceActivities>(forModel);

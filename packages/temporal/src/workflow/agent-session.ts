@@ -1,7 +1,7 @@
-import type { Plan, Requested, RunEnd, Settled } from '@millrace/agent/steps';
+import type { Plan, Requested, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { MillraceActivities, OwnerInput } from '../contract/activities.ts';
+import type { MillraceActivities } from '../contract/activities.ts';
 import type {
   AgentWorkflowOptions,
   Carried,
@@ -12,7 +12,10 @@ import { activitiesFor } from './activities.ts';
 import { typeOf, unlessFenced } from './failure-type.ts';
 import { Gate } from './gate.ts';
 import { itemsOf } from './items-of.ts';
+import { KnownItems } from './known-items.ts';
 import { Lock } from './lock.ts';
+import { OwnSteps } from './own-steps.ts';
+import { smallEnough } from './small-enough.ts';
 
 export interface AgentSessionOptions extends AgentWorkflowOptions {
   readonly agent: string;
@@ -53,7 +56,8 @@ export class AgentSession {
   readonly #driving = new Lock();
   /** What is said is on the log in the order in which it was said. */
   readonly #saying = new Lock();
-  readonly #settled: Settled[] = [];
+  readonly #known = new KnownItems();
+  readonly #steps: OwnSteps;
   readonly #failures = new Map<string, number>();
   /** Something was left on the log that no step may have seen. */
   hasNews = false;
@@ -61,7 +65,6 @@ export class AgentSession {
   #asked: ReadonlySet<string> = new Set();
   #doing: StateAnswer['doing'];
   #turn: number | undefined;
-  #step: number;
   #epoch: number;
   #said: number;
   #items: number | undefined;
@@ -74,7 +77,7 @@ export class AgentSession {
     this.session = session;
     this.#agent = agent;
     this.#activities = activitiesFor(options);
-    this.#step = carried?.step ?? 0;
+    this.#steps = new OwnSteps(carried?.step);
     this.#epoch = carried?.epoch ?? 0;
     this.#said = carried?.said ?? 0;
     this.#items = carried?.items;
@@ -85,7 +88,7 @@ export class AgentSession {
 
   /** What another execution needs to go on. */
   get carried(): Carried {
-    const [step, epoch, said, items] = [this.#step, this.#epoch, this.#said, this.#items];
+    const [step, epoch, said, items] = [this.#steps.count, this.#epoch, this.#said, this.#items];
     return { step, epoch, said, items, runId: this.#runId };
   }
 
@@ -99,12 +102,13 @@ export class AgentSession {
   }
 
   get transcript(): TranscriptAnswer {
-    const first = (this.#items ?? 0) - this.#settled.length;
-    return { session: this.session, first, items: this.#settled };
+    const { items } = this.#known;
+    return { session: this.session, first: (this.#items ?? 0) - items.length, items };
   }
 
   /** Leaves a command on the log: it is heard by the next step that looks. */
-  submit(command: JsonObject): Promise<void> {
+  async submit(command: JsonObject): Promise<void> {
+    smallEnough('what is said', command);
     const { workflowId, firstExecutionRunId } = workflowInfo();
     const key = `${workflowId}:${firstExecutionRunId}:${++this.#said}`;
     const { session } = this;
@@ -197,13 +201,14 @@ export class AgentSession {
     const runId = this.#runId;
     return this.#driving.through(async () => {
       this.hasNews = false;
-      const { plan, epoch, settled, items } = await this.#activities.millraceAdvance({
-        ...{ agent: this.#agent, session: this.session, ...this.#owner(), runId },
-        ...{ keepsCut, ifAsked, items: this.#items },
-      });
+      const given = { agent: this.#agent, session: this.session, runId, keepsCut, ifAsked };
+      const advanced = await this.#steps.next((owner) =>
+        this.#activities.millraceAdvance({ ...given, ...owner, items: this.#items }),
+      );
+      const { plan, epoch, settled, items, through } = advanced;
       this.#epoch = epoch;
       this.#items = items;
-      this.#settled.push(...settled);
+      this.#known.add(settled, this.session, through);
       const isOver = plan.do === 'done' || plan.do === 'idle';
       this.#isHeld = !isOver;
       if (isOver) this.#runId = undefined;
@@ -284,10 +289,5 @@ export class AgentSession {
     } finally {
       this.#work = undefined;
     }
-  }
-
-  #owner(): OwnerInput {
-    const { workflowId, firstExecutionRunId: life } = workflowInfo();
-    return { owner: `temporal workflow ${workflowId}`, life, step: ++this.#step };
   }
 }

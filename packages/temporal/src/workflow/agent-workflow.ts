@@ -1,6 +1,7 @@
 import { type JsonObject, noUsage } from '@millrace/core';
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
   log,
@@ -29,11 +30,14 @@ export async function agentWorkflow(input: AgentWorkflowInput): Promise<AgentWor
   listen(room);
   if (input.input !== undefined && carried === undefined) await room.say(input.input);
   let turns = 0;
+  const whole = CancellationScope.current();
   const onPlan = async (plan: RequestPlan | CallsPlan) => {
     if (plan.do === 'request') turns += 1;
     const isFull = turns > (options.turnsPerExecution ?? defaultTurns);
     if (!isFull && !workflowInfo().continueAsNewSuggested) return;
     await condition(allHandlersFinished);
+    // The next execution would not know that it was cancelled.
+    if (whole.consideredCancelled) return;
     const next = { agent, session: room.session, options, carried: room.carried };
     await continueAsNew<typeof agentWorkflow>(next);
   };

@@ -6,6 +6,8 @@ import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
 import { activitiesFor } from './activities.ts';
 import type { AgentSession, CallsPlan, RequestPlan } from './agent-session.ts';
 import { itemsOf } from './items-of.ts';
+import { Lock } from './lock.ts';
+import { smallEnough } from './small-enough.ts';
 import type { WorkflowProvider } from './workflow-provider.ts';
 
 export interface AutoSendOptions extends AgentWorkflowOptions {
@@ -20,14 +22,25 @@ export interface AutoSendOptions extends AgentWorkflowOptions {
 
 /** Has a provider answer: one activity, which streams it to the log and returns the settled messages. */
 export async function autoSend(options: AutoSendOptions): Promise<Sent> {
+  const { session = workflowInfo().workflowId } = options;
+  const lock = sending.get(session) ?? new Lock();
+  sending.set(session, lock);
+  return lock.through(() => send(session, options));
+}
+
+/** A session has one run at a time: those that are asked for at once are answered in turn. */
+const sending = new Map<string, Lock>();
+
+function send(session: string, options: AutoSendOptions): Promise<Sent> {
   const { workflowId, firstExecutionRunId: life, historyLength: step } = workflowInfo();
-  const { provider, session = workflowId, input, instructions } = options;
+  const { provider, input, instructions } = options;
   const runId = uuid4();
-  return activitiesFor(options).millraceAutoSend({
+  const asked = {
     provider: typeof provider === 'string' ? provider : provider.name,
     ...{ session, items: itemsOf(input), instructions, runId, key: `${workflowId}:${runId}` },
     ...{ owner: `temporal workflow ${workflowId}`, life, step },
-  });
+  };
+  return activitiesFor(options).millraceAutoSend(smallEnough('a request', asked));
 }
 
 /** One model request of a plan: an activity that streams it to the log. */

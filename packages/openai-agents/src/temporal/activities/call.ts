@@ -10,6 +10,7 @@ import {
   transcript,
 } from '@millrace/core';
 import { snapshot } from '@millrace/log';
+import type { LivingSignals } from '@millrace/temporal/activities';
 import { ApplicationFailure } from '@temporalio/activity';
 import type {
   CallInput,
@@ -18,7 +19,6 @@ import type {
   CallWork,
   RunWork,
 } from '../contract/agents-activities.ts';
-import type { Signals } from './alive.ts';
 import { bookkeeperOf } from './bookkeeper.ts';
 import type { AgentsActivitiesOptions } from './create-agents-activities.ts';
 import { smallEnough } from './small-enough.ts';
@@ -28,7 +28,7 @@ import { runPlainly, stepTool, type WorkerTool } from './worker-tool.ts';
 export async function call(
   options: AgentsActivitiesOptions,
   given: CallInput,
-  signals: Signals,
+  signals: LivingSignals,
 ): Promise<CallOutput> {
   const { name } = given;
   if (given.at === undefined) return untold(options, name, given.work, signals.signal);

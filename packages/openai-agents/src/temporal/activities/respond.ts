@@ -13,6 +13,7 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { ResponseEnd } from '@millrace/providers';
+import type { LivingSignals } from '@millrace/temporal/activities';
 import type { ModelRequest } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
 import { failureOf } from '../../model/model-failure.ts';
@@ -20,7 +21,6 @@ import { providerNamed } from '../../model/provider-named.ts';
 import { toModelRequest } from '../../request/to-model-request.ts';
 import { toResponse } from '../../response/to-response.ts';
 import type { Responded, RespondInput } from '../contract/agents-activities.ts';
-import type { Signals } from './alive.ts';
 import { bookkeeperOf } from './bookkeeper.ts';
 import type { AgentsActivitiesOptions } from './create-agents-activities.ts';
 import { dictatedProvider } from './dictated-provider.ts';
@@ -33,7 +33,7 @@ import { smallEnough } from './small-enough.ts';
 export async function respond(
   options: AgentsActivitiesOptions,
   { session: name, epoch, turn, model, request }: RespondInput,
-  signals: Signals,
+  signals: LivingSignals,
 ): Promise<Responded> {
   const session = sessionId(name);
   const asked = toModelRequest(request as ModelRequest);

@@ -69,8 +69,12 @@ export interface CallOutput {
   readonly isError: boolean;
 }
 
-/** Of the JSON of what goes to an activity or comes from it: Temporal takes no more than 2 MiB. */
-export const maxJsonLength = 1_500_000;
+/** Of the JSON of what goes to an activity or comes from it, in bytes: Temporal takes no more than 2 MiB. */
+export const maxJsonBytes = 1_500_000;
+
+export function bytesOf(json: string): number {
+  return new TextEncoder().encode(json).length;
+}
 
 /** The name of the agent that keeps the books of such runs on the log. */
 export const bookkeeper = 'openai-agents';

@@ -4,7 +4,7 @@ import {
   ApplicationFailure,
   proxyActivities,
 } from '@temporalio/workflow';
-import { type AgentsActivities, maxJsonLength } from '../contract/agents-activities.ts';
+import { type AgentsActivities, bytesOf, maxJsonBytes } from '../contract/agents-activities.ts';
 
 /** How long things may take. */
 export interface ActivityTimes {
@@ -43,9 +43,10 @@ export function typeOf(error: unknown): string | undefined {
 /** As data: signals, functions and what else is none is left out. */
 export function plain<T>(what: string, value: T): T {
   const json = JSON.stringify(value);
-  if (json.length <= maxJsonLength) return JSON.parse(json) as T;
+  const bytes = bytesOf(json);
+  if (bytes <= maxJsonBytes) return JSON.parse(json) as T;
   throw ApplicationFailure.nonRetryable(
-    `Cannot give ${what} to an activity: its JSON has ${json.length} characters, and ${maxJsonLength} is the most. Shorten the history, for instance with a callModelInputFilter`,
+    `Cannot give ${what} to an activity: its JSON has ${bytes} bytes, and ${maxJsonBytes} is the most. Shorten the history, for instance with a callModelInputFilter`,
     'millrace.too_large',
   );
 }

@@ -13,6 +13,7 @@ import {
   CancelledFailure,
   condition,
   isCancellation,
+  log,
   setHandler,
 } from '@temporalio/workflow';
 import { callIdOf } from '../../updates/call-content.ts';
@@ -126,13 +127,15 @@ function failureFor(error: unknown): unknown {
   });
 }
 
-/** What is said by signals is on the log before it is answered. */
+/** What is said by signals is on the log before it is answered. One that cannot be read fails nothing. */
 function listen(room: AgentSession): void {
-  setHandler(messageSignal, (said) => room.say(said));
-  setHandler(steerSignal, (said) => room.say(said, 'steer'));
-  setHandler(interruptSignal, (reason) => room.interrupt(reason));
+  const heard = (work: Promise<void>) =>
+    work.catch((error: unknown) => log.warn('A signal was not heard', { error: String(error) }));
+  setHandler(messageSignal, (said) => heard(room.say(said)));
+  setHandler(steerSignal, (said) => heard(room.say(said, 'steer')));
+  setHandler(interruptSignal, (reason) => heard(room.interrupt(reason)));
   setHandler(wakeSignal, () => {
     room.hasNews = true;
-    return room.hear();
+    return heard(room.hear());
   });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cuttingProxy } from '../../../../log/src/testing/cutting-proxy.ts';
 import {
   describeOnPostgres,
   hasPostgres,
@@ -84,6 +85,21 @@ describe('rows in Postgres', () => {
     await server.start();
     expect(await found).toMatchObject({ data: { n: 1 } });
     await rows.close();
+  });
+
+  test('end no program when a connection breaks within a put', async () => {
+    const schema = newSchema();
+    const proxy = await cuttingProxy(server.port);
+    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const rows = await postgresRows({ url, schema });
+    for (const [n, when] of (['before', 'after'] as const).entries()) {
+      proxy.cutAt('INSERT INTO', when);
+      const row = { id: 'a', keys: {}, data: { n } };
+      expect(await rows.put('tasks', row)).toMatchObject({ version: n + 1, data: { n } });
+    }
+    expect(proxy.cuts).toBe(2);
+    await rows.close();
+    await proxy.close();
   });
 
   test('that cannot be had say why, and not with which password they were asked for', async () => {

@@ -1,0 +1,53 @@
+import { sessionId } from '@millrace/core';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import {
+  describeOnPostgres,
+  hasPostgres,
+  startPostgres,
+  type TestPostgres,
+} from '../testing/start-postgres.ts';
+import { postgresLog } from './postgres-log.ts';
+import { ServerClock } from './server-clock.ts';
+
+const minuteMs = 60_000;
+const session = sessionId('s');
+
+test('what the way to the server may take is not taken for a difference', () => {
+  const clock = new ServerClock();
+  vi.spyOn(Date, 'now').mockReturnValue(5000);
+  clock.set(5300, 4800, 5000);
+  expect(clock.now()).toBe(5000);
+  clock.set(5000 + minuteMs, 5000, 5000);
+  expect(clock.now()).toBe(5000 + minuteMs);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describeOnPostgres()('on a machine whose clock is wrong', () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server?.remove());
+
+  test.each([
+    ['ahead', minuteMs],
+    ['behind', -minuteMs],
+  ])('%s, nobody takes a lease from its holder, or keeps one for longer', async (_, skewMs) => {
+    const options = { url: server.url, schema: `clock_${skewMs < 0 ? 'behind' : 'ahead'}` };
+    const right = postgresLog(options);
+    // Nobody can ask whether its process is alive.
+    await right.open(session, { holder: 'the right one', isDetached: true });
+    const { now } = Date;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + skewMs);
+    const wrong = postgresLog(options);
+    await expect(wrong.open(session)).rejects.toMatchObject({ code: 'held' });
+    await wrong.open(sessionId('own'), { leaseMs: 15_000 });
+    const expiresAt = (await wrong.info(sessionId('own')))?.lease?.expiresAt ?? 0;
+    expect(Math.abs(expiresAt - now() - 15_000)).toBeLessThan(minuteMs / 2);
+    await wrong.close();
+    await right.close();
+  });
+});
