@@ -181,7 +181,7 @@ temporalTest('a worker that was only stopped is a zombie: what it says afterward
     await temporal.withWorkflows(stage.taskQueue, async () => {
       await task.send('Answer.');
       await task.until((now) => answerOf(now).startsWith('Half an answer'));
-      zombie.kill('SIGSTOP');
+      zombie.kill('SIGUSR2'); // it stops itself
       const other = await startWorker({ ...orderFor(stage, 'whole'), ...workflows });
       await task.until((now) => isDone(now) && answerOf(now) === 'A whole answer.');
       await other.end();
