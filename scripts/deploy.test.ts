@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parseArgs } from '../apps/cli/src/args/parse-args.ts';
+
+test.each(['docs/compose.yaml', 'docs/deploy.md'])(
+  'what %s has servers say is understood',
+  (path) => {
+    const text = readFileSync(path, 'utf8');
+    const lines = [...text.matchAll(/(?:^|command: npx --yes )millrace (serve .*)$/gm)];
+    expect(lines.length).toBeGreaterThan(0);
+    for (const [, words = ''] of lines)
+      expect(parseArgs(words.split(' '))).toMatchObject({
+        command: 'serve',
+        store: expect.stringMatching(/^postgres:\/\/millrace@/),
+        bus: expect.stringMatching(/^redis:\/\//),
+      });
+  },
+);
