@@ -138,6 +138,11 @@ describe('an error', () => {
     await log.close();
     expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
     expect(() => postgresLog({ url: server.url, schema: 'a; DROP' })).toThrow(/schema/);
+    for (const password of ['very@secret/word', 'very#secret', 'very/secret']) {
+      const url = `postgres://me:${password}@host/db`;
+      expect(() => postgresLog({ url })).toThrow(/%40|url is like/);
+      expect(() => postgresLog({ url })).not.toThrow(/secret/);
+    }
   });
 
   test('is not waited for by who closes the log', async () => {

@@ -18,6 +18,7 @@ export function targetOf(what: string, url: string, schema: string): Target {
   const parsed = typeof url === 'string' ? URL.parse(url) : null;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
   if (parsed === null || !isPostgres) throw noUrl(what);
+  if (isTorn(parsed)) throw tornUrl(what);
   if (typeof schema !== 'string' || !schemaForm.test(schema)) throw noSchema();
   const { hostname, port, pathname, password, searchParams } = parsed;
   const host = hostname || searchParams.get('host') || 'localhost';
@@ -37,6 +38,16 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** A password with such letters in it ends too early, and the rest of it would be shown as a host. */
+function isTorn({ hash, pathname }: URL): boolean {
+  return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;
+}
+
+function tornUrl(what: string): LogError {
+  const message = `Cannot keep ${what} there: in the url's user, password and database, write @ / # ? as %40 %2F %23 %3F`;
+  return new LogError('bad_option', message);
 }
 
 function noUrl(what: string): LogError {

@@ -32,6 +32,7 @@ function ofUrl(text: string): RedisConnection {
   if (!URL.canParse(text)) throw badUrl('it is no URL');
   const url = new URL(text);
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') throw badUrl('its kind is another');
+  if (url.hash !== '') throw badUrl('in user and password write # as %23');
   const db = url.pathname.slice(1);
   if (!/^\d{0,4}$/.test(db)) throw badUrl('its path is no number of a database');
   return {
