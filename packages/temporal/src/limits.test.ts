@@ -9,7 +9,7 @@ import { createActivities } from './activities/create-activities.ts';
 import { workflowAgent } from './client/workflow-agent.ts';
 import type { MillraceActivities } from './contract/activities.ts';
 import { textsOf } from './testing/transcript-of.ts';
-import { saying, until } from './testing/until.ts';
+import { having, saying, until } from './testing/until.ts';
 import { temporalTest, useTemporal } from './testing/use-temporal.ts';
 import { autoSendWorkflow, bothWorkflow } from './testing/workflows.ts';
 import { agentWorkflow, messageSignal, transcriptQuery } from './workflow/index.ts';
@@ -130,6 +130,8 @@ temporalTest('cancelled when it would continue as new, a workflow is cancelled',
     const handle = await temporal.client().workflow.start(agentWorkflow, {
       ...{ taskQueue, workflowId: session, args: [{ agent: 'miller', input: 'Look.', options }] },
     });
+    // What comes before the first task would be heard first.
+    await until(log, session, having('turn_started'));
     await handle.signal(messageSignal, 'And?');
     // It continues as new when this is on the log.
     await submitting.promise;
