@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { freePort } from '../../../../packages/log/src/testing/free-port.ts';
 import { comingBack } from '../testing/coming-back.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -9,15 +8,6 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 // The real command, killed while it speaks, and a client that knows nothing of it.
 
 const folder = temporaryFolder('serve-killed');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** What a client shows that appends whatever it is told, and which records it was told of. */
 class Shown {

@@ -1,10 +1,10 @@
 import type { SessionId } from '@millrace/core';
 import type { CommandRow, ProducerRow } from '../shelf/rows.ts';
+import { type SessionFields, sessionOf } from '../shelf/session-fields.ts';
 import type { Ask } from './ask.ts';
 import { type Chunk, ChunkReader } from './chunks.ts';
 import type { Fetched, FetchedSession } from './fetched.ts';
 import type { Want } from './missing.ts';
-import { type SessionFields, sessionOf } from './session-columns.ts';
 import type { Statements } from './statements.ts';
 
 type WantOf<What extends Want['what']> = Extract<Want, { what: What }>;

@@ -3,11 +3,11 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import type { LogReader, Page } from '../follow/log-reader.ts';
 import type { SessionRow } from '../shelf/rows.ts';
+import { type SessionFields, sessionOf } from '../shelf/session-fields.ts';
 import type { RowFilter } from '../shelf/shelf.ts';
 import { type Chunk, ChunkReader } from './chunks.ts';
 import type { Listener } from './listener.ts';
 import type { LogDatabase } from './log-database.ts';
-import { type SessionFields, sessionOf } from './session-columns.ts';
 import { SessionLoader } from './session-loader.ts';
 
 /** Rows that are asked for at once: of records, and of sessions. */

@@ -1,4 +1,5 @@
 import { LogError } from '../contract/log-error.ts';
+import { decoded } from '../rules/decoded.ts';
 
 /** Which database, and how it may be shown: without whoever's password. */
 export interface Target {
@@ -30,14 +31,6 @@ export function targetOf(what: string, url: string, schema: string): Target {
 /** A text of somebody else's, without what must not be shown. */
 export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'>): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** A password with such letters in it ends too early, and the rest of it would be shown as a host. */

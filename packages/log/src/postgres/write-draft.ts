@@ -1,8 +1,9 @@
 import type { SessionRow } from '../shelf/rows.ts';
+import { toFields } from '../shelf/session-fields.ts';
 import type { Ask } from './ask.ts';
 import { blobLocks } from './blob-locks.ts';
 import type { Draft } from './draft.ts';
-import { sessionColumns, toFields } from './session-columns.ts';
+import { sessionColumns } from './session-columns.ts';
 import type { SessionDraft } from './session-draft.ts';
 import type { Statements } from './statements.ts';
 

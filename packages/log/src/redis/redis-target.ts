@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { LogError } from '../contract/log-error.ts';
+import { decoded } from '../rules/decoded.ts';
 
 /** What a URL says, and what it cannot. */
 export interface RedisConnection {
@@ -43,14 +44,6 @@ function ofUrl(text: string): RedisConnection {
     ...(db === '' ? {} : { db: Number(db) }),
     ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function badUrl(why: string): LogError {

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { describe } from 'vitest';
+import { freePort } from './free-port.ts';
+import { isMissing } from './is-missing.ts';
 
 /** A Postgres of its own, in a temporary folder. */
 export interface TestPostgres {
@@ -34,10 +35,7 @@ export const hasPostgres: boolean = folder !== undefined;
 
 /** For tests on a real Postgres. Where there is none they are skipped, and that is said. */
 export function describeOnPostgres(): (name: string, tests: () => void) => void {
-  if (folder !== undefined) return describe;
-  if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
-  console.warn(`Skipped: ${missing}`);
-  return describe.skip;
+  return isMissing(hasPostgres, missing) ? describe.skip : describe;
 }
 
 /** `isSafe`: each commit is on the disk, as in earnest. */
@@ -130,14 +128,4 @@ function unprivileged(): Owner {
 
 function programOf(name: string): string {
   return folder === undefined || folder === '.' ? name : join(folder, name);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('there is no free port');
-  return address.port;
 }

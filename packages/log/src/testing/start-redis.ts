@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
+import { freePort } from './free-port.ts';
+import { isMissing } from './is-missing.ts';
 
 const program: string = 'redis-server';
 const missing = 'redis-server is not there, and these tests need one: npm run test:setup';
@@ -19,10 +20,8 @@ export function describeWithRedis(): (name: string, tests: () => void) => void {
 export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {
-  if (spawnSync(program, ['--version']).status === 0) return otherwise;
-  if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
-  console.warn(`Skipped: ${missing}`);
-  return describe.skip;
+  const isThere = spawnSync(program, ['--version']).status === 0;
+  return isMissing(isThere, missing) ? describe.skip : otherwise;
 }
 
 /** A server of one's own, which keeps nothing. */
@@ -97,14 +96,4 @@ async function ask(port: number, command: string, args: readonly string[]): Prom
   } finally {
     client.disconnect();
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('No port is free');
-  return address.port;
 }

@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer as createNetServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../log/src/testing/free-port.ts';
 import { compatServer } from '../testing/compat-server.ts';
-import { portOf } from '../testing/port-of.ts';
 import type { TaskMessage } from '../wire/task-message.ts';
 
 // PyPI's agentex-sdk against our server. It takes a gigabyte and is not asked of everybody:
@@ -26,15 +25,6 @@ const answers = [
   { type: 'tool_request', tool_call_id: 'c1', name: 'look', arguments: { at: 'it' } },
   { type: 'tool_response', tool_call_id: 'c1', name: 'look', content: { seen: true } },
 ];
-
-async function freePort(): Promise<number> {
-  const server = createNetServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Starts an agent of Agentex's own kit, and waits until it has registered. */
 async function startAgent(url: string, kind: 'sync' | 'async'): Promise<void> {

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { freePort } from '../../../log/src/testing/free-port.ts';
 import { startPostgres, type TestPostgres } from '../../../log/src/testing/start-postgres.ts';
 import { type Started, startProcess } from '../../../log/src/testing/start-process.ts';
-import { freePort, startRedis, type TestRedis } from '../../../log/src/testing/start-redis.ts';
+import { startRedis, type TestRedis } from '../../../log/src/testing/start-redis.ts';
 
 const program = new URL('./cluster-process.ts', import.meta.url);
 

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, type SuiteAPI } from 'vitest';
+import { isMissing } from '../../../../../packages/log/src/testing/is-missing.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const missing = 'Chromium is not there, and these tests need a real browser: npm run test:setup';
@@ -22,8 +23,6 @@ export function chromiumPath(): string | undefined {
 
 /** For tests in a real browser. Where there is none they are skipped, and that is said. */
 export function describeInChromium(): SuiteAPI {
-  if (chromiumPath() !== undefined) return describe;
-  if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
-  console.warn(`Skipped: ${missing}`);
-  return describe.skip as SuiteAPI;
+  const isThere = chromiumPath() !== undefined;
+  return isMissing(isThere, missing) ? (describe.skip as SuiteAPI) : describe;
 }
