@@ -68,6 +68,7 @@ describeInChromium()('the page for everybody', () => {
     await focusOn('Inspector');
     await keyboard.press('Enter');
     await focusOn('Moment of the session');
+    await tab.untilScrubbable();
     await keyboard.press('Home');
     await page.getByText('This is how it was at that moment.').waitFor();
     for (let at = 0; (await tab.counted()) < 5 && at < 500; at++)

@@ -38,6 +38,7 @@ export function Scrubber({ model, count, index, isShort, window, onIndex }: Scru
       role="slider"
       tabIndex={0}
       aria-label="Moment of the session"
+      aria-disabled={count === 0}
       aria-valuemin={1}
       aria-valuemax={Math.max(1, count)}
       aria-valuenow={Math.max(1, index + 1)}

@@ -79,10 +79,14 @@ export class ChatOnPage {
     throw new Error(`Tab does not lead to ${name}`);
   }
 
+  /** Until the records are there to go along. */
+  async untilScrubbable(): Promise<void> {
+    await this.page.locator('[role=slider][aria-disabled=false]').waitFor();
+  }
+
   /** Drags the scrubber to a share of the session. */
   async dragTo(share: number): Promise<void> {
-    // It can be dragged when there is something to go along.
-    await this.page.locator('[role=slider]:not([aria-valuemax="1"])').waitFor();
+    await this.untilScrubbable();
     const box = await this.slider.boundingBox();
     if (box === null) throw new Error('There is no scrubber to be seen');
     const y = box.y + box.height / 2;
