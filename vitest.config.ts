@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Resolve workspace packages to their TypeScript source, as tsc and node do.
@@ -15,6 +16,8 @@ export default defineConfig({
     setupFiles: ['scripts/random-seed.ts'],
     env: { SEED: seed },
     isolate: false,
+    // Many tests wait, for servers and browsers: two at once do well even on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // A guard against hangs, not a measure of speed.
     testTimeout: 120_000,
   },
