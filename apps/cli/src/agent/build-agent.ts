@@ -87,7 +87,7 @@ interface Materials {
 
 function assemble(materials: Materials): BuiltAgent {
   const { options, policy, servers, reading, changing, instructions } = materials;
-  const { chosen, approve: whileAsking, output, observers } = options;
+  const { chosen, approve: whileAsking, output } = options;
   const common = commonOptions(options);
   const asking = whileAsking === 'wait' ? [materials.questions.tool] : [];
   const task = subAgentsTool({
@@ -103,7 +103,7 @@ function assemble(materials: Materials): BuiltAgent {
   const tools = [...own, ...foreign];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
-  const ways = { approve, whileAsking, output, observers };
+  const ways = { approve, whileAsking, output };
   return {
     agent: createAgent({ ...common, ...ways, name, tools, instructions }),
     chosen,

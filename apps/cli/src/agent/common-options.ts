@@ -6,10 +6,11 @@ import { retrySettings } from './retry-settings.ts';
 
 /** What an agent and its sub-agents go by alike. */
 export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
-  const { config, chosen, log, clock, ids, onProblem } = options;
+  const { config, chosen, log, observers, clock, ids, onProblem } = options;
   return {
     provider: withCacheHints(chosen.provider),
     log,
+    observers,
     request: chosen.request,
     limits: limitsOf(config),
     retry: retrySettings,

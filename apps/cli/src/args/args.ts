@@ -41,6 +41,8 @@ export interface RunArgs extends SharedArgs {
   readonly rules: readonly PermissionRule[];
   /** Take all of the folder's millrace.json, from now on. */
   readonly trust: boolean;
+  /** Where spans go. */
+  readonly otlp?: string | undefined;
 }
 
 /** What a configuration is made of, of any command: those that are no run have fewer. */

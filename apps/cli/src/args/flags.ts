@@ -167,7 +167,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   otlp: {
     value: '<url>',
-    of: ['serve'],
+    of: ['run', 'print', 'serve'],
     help: 'Send spans to this collector: http://localhost:4318',
   },
   'no-color': { of: ofSessions, help: 'No colours; NO_COLOR=1 does the same' },

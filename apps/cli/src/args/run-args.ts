@@ -36,6 +36,7 @@ function sharedRunArgs(given: Words): RunArgs {
       name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
     ),
     trust: isGiven(given, 'trust'),
+    otlp: textOf(given, 'otlp'),
   };
 }
 

@@ -26,7 +26,7 @@ async function print(args: PrintArgs, host: Host, isDemo: boolean): Promise<numb
   const cwd = await workFolder(args, host.cwd);
   const config = await loadConfig({ args, env: host.env, cwd });
   warn(config, host);
-  return withAgent({ config, host, cwd, approve: 'park', isDemo }, async (run) => {
+  return withAgent({ args, config, host, cwd, approve: 'park', isDemo }, async (run) => {
     const { printRun } = await printing;
     const { stdin, stdout, stderr, env, signal } = host;
     return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
@@ -42,7 +42,7 @@ async function chat(args: ChatArgs, host: Host): Promise<number> {
   const config = await trustedConfig(args, host, cwd);
   if (config === undefined) return exitCodes.aborted;
   warn(config, host);
-  return withAgent({ config, host, cwd, approve: 'wait', isDemo: false }, async (run) => {
+  return withAgent({ args, config, host, cwd, approve: 'wait', isDemo: false }, async (run) => {
     const session = await sessionToOpen(args.session, { ...run, cwd, host });
     if (session === undefined) return exitCodes.aborted;
     const { runChat } = await chatting;
@@ -64,6 +64,7 @@ function warn({ warnings }: Config, { stderr }: Host): void {
 }
 
 interface Needs {
+  readonly args: RunArgs;
   readonly config: Config;
   readonly host: Host;
   readonly cwd: string;
@@ -79,24 +80,28 @@ interface Ready extends Pick<Store, 'log'> {
 
 /** Opens all that a run needs, and closes it again, whatever happens. */
 async function withAgent(
-  { config, host, cwd, approve, isDemo }: Needs,
+  { args, config, host, cwd, approve, isDemo }: Needs,
   use: (ready: Ready) => Promise<number>,
 ): Promise<number> {
-  const [{ chooseModel }, { buildAgent }, { openStore }] = await Promise.all([
+  const [{ chooseModel }, { buildAgent }, { openStore }, { runTracing }] = await Promise.all([
     import('../models/choose-model.ts'),
     import('../agent/build-agent.ts'),
     import('../store/open-store.ts'),
+    import('./run-tracing.ts'),
   ]);
   const { env } = host;
   const choosing = isDemo ? demoTurn(cwd, host) : chooseModel({ config, env, cwd });
   // Heard below, after the store was opened meanwhile.
   choosing.catch(() => {});
   await using opened = new AsyncDisposableStack();
+  const { observers, close } = runTracing(args.otlp, host);
+  opened.defer(close);
   const store = isDemo ? memoryStore() : await openStore({ config, env });
   opened.defer(() => store.close());
   const { log } = store;
   const chosen = await choosing;
-  const built = await buildAgent({ config, chosen, log, cwd, approve, signal: host.signal });
+  const { signal } = host;
+  const built = await buildAgent({ config, chosen, log, cwd, approve, observers, signal });
   opened.defer(() => built.close());
   return await use({ log, built, chosen });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { Captured, Failing } from '../testing/captured.ts';
 import { version } from '../version.ts';
 import type { Host } from './host.ts';
@@ -123,6 +124,30 @@ describe('a print', () => {
     server.answer({ text: 'Written.' });
     expect(await run(['-p', 'Write', '--yes'])).toMatchObject({ code: 0, stdout: 'Written.\n' });
     expect(existsSync(join(cwd, 'a.txt'))).toBe(true);
+  });
+
+  test('tells the collector of --otlp all of it, what sub-agents do too, as one trace', async () => {
+    const { url, spans } = await collector();
+    const task = { agent: 'explore', task: 'Look around' };
+    server.answer({ toolCalls: [{ name: 'task', arguments: JSON.stringify(task) }] });
+    server.answer({ text: 'A wheel.' });
+    server.answer({ text: 'It turns.' });
+    const told = await run(['-p', 'The wheel?', '--otlp', url]);
+    expect(told).toEqual({ code: 0, stdout: 'It turns.\n', stderr: '' });
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    const names = spans.map(({ name }) => name);
+    expect(names).toContain('execute_tool task');
+    expect(names.filter((name) => name.startsWith('invoke_agent'))).toHaveLength(2);
+  });
+
+  test('is the same without the collector that it was given, and says so at the end', async () => {
+    server.answer({ text: 'It turns.' });
+    const { code, stdout, stderr } = await run(['-p', 'The wheel?', '--otlp', `${server.url}/no`]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'It turns.\n' });
+    expect(stderr).toMatch(/^The collector did not take \d+ spans: .*\n$/);
+    const wrong = await run(['-p', 'The wheel?', '--otlp', 'nowhere']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('http://localhost:4318');
   });
 
   test('says what it left out of a file that nobody trusts', async () => {

@@ -9,7 +9,7 @@ import type { Data } from './data-folder.ts';
 import { demoAgents } from './demo-agents.ts';
 import { loadAgents } from './load-agents.ts';
 import { openServerStore } from './open-server-store.ts';
-import { spanExporter } from './span-exporter.ts';
+import { spanExporter } from '../command/span-exporter.ts';
 import { startWords } from './start-words.ts';
 
 /** `millrace serve`: agents over HTTP until a signal comes. */

@@ -1,5 +1,7 @@
 import { type OtlpExporter, otlpExporter } from '@millrace/agent';
-import type { Host } from '../command/host.ts';
+import { isMillraceError } from '@millrace/core';
+import { UsageError } from '../args/usage-error.ts';
+import type { Host } from './host.ts';
 
 /** Where `--otlp` says; none without it. A collector's key comes by the environment, unseen by others. */
 export function spanExporter(
@@ -10,7 +12,15 @@ export function spanExporter(
   if (url === undefined) return undefined;
   const headers = headersIn(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
   const serviceName = env['OTEL_SERVICE_NAME'] ?? 'millrace';
-  return otlpExporter({ url, headers, serviceName, onDiagnostic });
+  try {
+    return otlpExporter({ url, headers, serviceName, onDiagnostic });
+  } catch (error) {
+    throw isMillraceError(error) ? refused(error) : error;
+  }
+}
+
+function refused(cause: Error): UsageError {
+  return new UsageError(`--otlp: ${cause.message}`, {}, { cause });
 }
 
 /** `key=value,key=value`, the values percent-encoded, as OpenTelemetry has it. */
