@@ -38,6 +38,18 @@ describe('the OpenAPI document', () => {
       expect(json.paths).toHaveProperty([path]);
   });
 
+  test('has the headers that mean something to a route', async () => {
+    const { json } = await server.ask('/openapi.json');
+    const headersOf = (path: string, method: string): readonly string[] =>
+      json.paths[path][method].parameters
+        .filter((parameter: { in: string }) => parameter.in === 'header')
+        .map(({ name }: { name: string }) => name);
+    expect(headersOf('/agents/name/{agent_name}/rpc', 'post')).toEqual(['idempotency-key']);
+    expect(headersOf('/tasks/{task_id}/commands', 'post')).toEqual(['idempotency-key']);
+    expect(headersOf('/tasks/{task_id}/stream', 'get')).toEqual(['last-event-id']);
+    expect(headersOf('/tasks/{task_id}', 'get')).toEqual([]);
+  });
+
   test('refers to nothing that is not in it', async () => {
     const { text, json } = await server.ask('/openapi.json');
     const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);

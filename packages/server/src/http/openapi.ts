@@ -9,6 +9,7 @@ import { taskStateSchema } from '../wire/task-state.ts';
 import { trackerSchema } from '../wire/tracker.ts';
 import { kindOf, type QueryKind } from './read-query.ts';
 import type { Route } from './route.ts';
+import { headerParameter } from './route-header.ts';
 
 /** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
 const apiVersion = '0.1.0';
@@ -73,7 +74,11 @@ function operationOf(route: Route, schemas: Schemas): Json {
     operationId: id,
     summary,
     tags: [path.split('/')[1]],
-    parameters: [...parametersOf(route, 'path'), ...parametersOf(route, 'query')],
+    parameters: [
+      ...parametersOf(route, 'path'),
+      ...parametersOf(route, 'query'),
+      ...(route.headers ?? []).map(headerParameter),
+    ],
     ...(body === undefined
       ? {}
       : {

@@ -7,6 +7,7 @@ import type { TaskService } from '../routes/service.ts';
 import type { TaskStreams } from '../routes/task-streams.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { Reply, StreamReply } from './reply.ts';
+import type { RouteHeader } from './route-header.ts';
 import type { ServerError } from './server-error.ts';
 import type { TokenStore } from './token-store.ts';
 
@@ -54,6 +55,8 @@ export interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodTy
   readonly summary: string;
   readonly params?: P;
   readonly query?: Q;
+  /** Those that it reads from its context, for the document. */
+  readonly headers?: readonly RouteHeader[];
   readonly body?: B;
   /** A route that may come without a body, which then is `{}`. */
   readonly isBodyOptional?: boolean;

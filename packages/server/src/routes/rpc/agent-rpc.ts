@@ -17,6 +17,7 @@ import { rpcStream } from './rpc-stream.ts';
 
 const rpc = {
   method: 'POST',
+  headers: ['idempotency-key'],
   body: rpcBodySchema,
   readsBody: true,
   reply: rpcReplySchema,

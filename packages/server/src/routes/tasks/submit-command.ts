@@ -10,6 +10,7 @@ export const submitCommand = route({
   summary:
     'Leaves a command for the agent loop: a message, steer, withdraw, approve, deny, revoke, abort, compact',
   params: taskIdParams,
+  headers: ['idempotency-key'],
   body: commandSchema,
   status: 202,
   reply: z.object({ offset: z.int(), is_repeat: z.boolean() }),
