@@ -41,6 +41,8 @@ export interface TaskFilter {
   /** The agent's name. */
   readonly agent?: string | undefined;
   readonly status?: TaskStatus | undefined;
+  /** Is in the title, the name or the id, whatever the case. */
+  readonly search?: string | undefined;
   readonly limit?: number | undefined;
   /** What `next` of the page before said. */
   readonly cursor?: string | undefined;
@@ -108,10 +110,10 @@ async function listAgents(http: Http, { signal }: Cancelable = {}): Promise<read
 
 async function listTasks(
   http: Http,
-  { agent, status, limit, cursor }: TaskFilter = {},
+  { agent, status, search, limit, cursor }: TaskFilter = {},
   { signal }: Cancelable = {},
 ): Promise<Page<TaskSummary>> {
-  const query = { agent_name: agent, status, limit, cursor };
+  const query = { agent_name: agent, status, search, limit, cursor };
   const call = { what: 'list tasks', path: '/tasks', query, signal, isSafe: true };
   const { value, headers } = await http.json(call);
   const data = asList<TaskSummary>(value, call.what);

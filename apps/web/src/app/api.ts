@@ -2,10 +2,22 @@ import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from './token.ts';
 
+/** A part of a list, and where it goes on; undefined at its end. */
+export interface ListPage {
+  readonly data: JsonValue;
+  readonly next: string | undefined;
+}
+
 /** Routes of the server that the client has no words for. */
 export class Api {
   get(path: string, signal?: AbortSignal): Promise<JsonValue> {
     return this.#json(path, { ...(signal && { signal }) });
+  }
+
+  async page(path: string, signal: AbortSignal): Promise<ListPage> {
+    const response = await this.#send(path, { signal });
+    const next = response.headers.get('x-next-cursor') ?? undefined;
+    return { data: await jsonOf(response), next };
   }
 
   post(path: string, body: JsonObject): Promise<JsonValue> {
@@ -24,11 +36,7 @@ export class Api {
   }
 
   async #json(path: string, init: RequestInit): Promise<JsonValue> {
-    const response = await this.#send(path, init);
-    if (!response.ok) throw await refusal(response);
-    const parsed = parseJson(await response.text());
-    if (parsed.ok) return parsed.value;
-    throw new ClientError('bad_answer', 'The answer is not what a Millrace server says');
+    return jsonOf(await this.#send(path, init));
   }
 
   #send(path: string, init: RequestInit): Promise<Response> {
@@ -42,6 +50,13 @@ export class Api {
       throw new ClientError('unreachable', message, {}, { cause });
     });
   }
+}
+
+async function jsonOf(response: Response): Promise<JsonValue> {
+  if (!response.ok) throw await refusal(response);
+  const parsed = parseJson(await response.text());
+  if (parsed.ok) return parsed.value;
+  throw new ClientError('bad_answer', 'The answer is not what a Millrace server says');
 }
 
 async function refusal(response: Response): Promise<ClientError> {

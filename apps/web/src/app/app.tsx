@@ -3,6 +3,7 @@ import { ChatPage } from '../chat/chat-page.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { NewPage } from './new-page.tsx';
+import { OpenTask } from './open-task.tsx';
 import { navigate, useRoute } from './route.ts';
 import { ShellContext } from './shell-context.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -57,6 +58,7 @@ function Page() {
         )}
         <div className="shell-main" inert={isListOpen}>
           {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
+          {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
           {route.page === 'new' && <NewPage agent={route.agent} />}
           {route.page === 'overview' && OverviewPage && (
             <Suspense fallback={<p className="shell-wait">Loading …</p>}>

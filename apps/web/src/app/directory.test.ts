@@ -1,9 +1,10 @@
+import { ClientError } from '@millrace/client';
 import type { JsonValue } from '@millrace/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import type { Api } from './api.ts';
-import { Directory } from './directory.ts';
+import { Directory, hasAllTasks } from './directory.ts';
 
 /** A server with so many tasks, which answers when the test says so. */
 async function stage(count: number) {
@@ -14,14 +15,18 @@ async function stage(count: number) {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     if (pathname === '/agents') return [];
     const all = Array.from({ length: count }, (_, at) => ({ id: `t${at}` }));
+    if (pathname === '/tasks/nobody')
+      throw new ClientError('bad_request', 'No', {}, { status: 404 });
+    if (pathname === '/tasks/broken')
+      throw new ClientError('bad_request', 'No', {}, { status: 503 });
     if (pathname !== '/tasks') return { id: pathname.slice('/tasks/'.length), agents: [] };
     return all.slice(0, Number(searchParams.get('limit')));
   };
   const get = (path: string) => {
     if (!path.startsWith('/agents')) asked.push(path);
-    const { promise, resolve } = Promise.withResolvers<JsonValue>();
-    waiting.push(() => resolve(answer(path)));
-    return promise;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    return promise.then(() => answer(path));
   };
   const directory = new Directory({ get } as unknown as Api);
   onTestFinished(directory.subscribe(() => {}));
@@ -44,7 +49,7 @@ test('who asks while it is asked gets one more answer after it, however many the
   expect(directory.state().tasks).toHaveLength(3);
 });
 
-test('the older ones are asked for in steps, and to be searched all at once', async () => {
+test('the older ones are asked for in steps, as far as the server tells them at once', async () => {
   const { directory, answerAll } = await stage(1500);
   await answerAll();
   expect(directory.state()).toMatchObject({ isLoaded: true, isMore: true });
@@ -52,10 +57,23 @@ test('the older ones are asked for in steps, and to be searched all at once', as
   void directory.more();
   await answerAll();
   expect(directory.state().tasks).toHaveLength(400);
-  void directory.all();
-  await answerAll();
+  for (let more = 0; more < 4; more++) {
+    void directory.more();
+    await answerAll();
+  }
   expect(directory.state().tasks).toHaveLength(1000);
   expect(directory.state().isMore).toBe(false);
+});
+
+test.each([
+  [3, true],
+  [200, false],
+  [1500, false],
+])('whether a list of %d has all of them is known', async (count, isAll) => {
+  const { directory, answerAll } = await stage(count);
+  expect(hasAllTasks(directory.state())).toBe(false);
+  await answerAll();
+  expect(hasAllTasks(directory.state())).toBe(isAll);
 });
 
 test('a task that is not in the list is found by its id', async () => {
@@ -65,4 +83,18 @@ test('a task that is not in the list is found by its id', async () => {
   await answerAll();
   expect(asked.at(-1)).toBe('/tasks/old%20one?relationships=agents');
   expect(directory.state().others.get('old one')?.agents).toEqual([]);
+});
+
+test.each([
+  ['nobody', 1],
+  ['broken', 2],
+])('%s is asked for %d times, however often somebody looks', async (id, times) => {
+  const { directory, asked, answerAll } = await stage(3);
+  await answerAll();
+  for (let looks = 0; looks < 2; looks++) {
+    void directory.look(id);
+    await answerAll();
+  }
+  expect(asked.filter((path) => path.startsWith(`/tasks/${id}`))).toHaveLength(times);
+  expect(directory.state().others.size).toBe(0);
 });

@@ -8,6 +8,8 @@ export interface ListedTask extends TaskSummary {
   readonly agents: readonly AgentInfo[] | null;
   /** Something of it is not finished: the agent works, or waits for somebody's word. */
   readonly is_at_work?: boolean | undefined;
+  /** A call of it waits for somebody to allow it; undefined where that is not known. */
+  readonly awaits_approval?: boolean | undefined;
 }
 
 export interface DirectoryState {
@@ -20,6 +22,11 @@ export interface DirectoryState {
   /** Tasks that are not in the list and were looked for, by their id. */
   readonly others: ReadonlyMap<string, ListedTask>;
   readonly error: ClientError | undefined;
+}
+
+/** Is every task of the server in the list? Where not, one may be there that is not found in it. */
+export function hasAllTasks({ isLoaded, isMore, tasks }: DirectoryState): boolean {
+  return isLoaded && !isMore && tasks.length < maxTasks;
 }
 
 /** Lists are asked for so often: there is no stream of them. */
@@ -38,6 +45,8 @@ const empty: DirectoryState = {
 export class Directory {
   readonly #api: Api;
   readonly #listeners = new Set<() => void>();
+  /** What was looked for and is no task: the sessions of sub-agents, for instance. */
+  readonly #unknown = new Set<string>();
   #state: DirectoryState = empty;
   #limit = tasksAtOnce;
   #asking: Promise<void> | undefined;
@@ -78,22 +87,24 @@ export class Directory {
     return this.refresh();
   }
 
-  /** All that the server tells at once, to be searched. */
-  all(): Promise<void> {
-    if (this.#limit === maxTasks) return Promise.resolve();
-    this.#limit = maxTasks;
-    return this.refresh();
-  }
-
-  /** Asks for one that is not in the list. */
+  /** Asks for one that is not in the list. One that the server does not know is asked for once. */
   async look(id: string): Promise<void> {
+    if (this.#unknown.has(id)) return;
     const path = `/tasks/${encodeURIComponent(id)}?relationships=agents`;
-    const found = await this.#api.get(path).catch(() => undefined);
+    const found = await this.#api.get(path).catch((error: unknown) => {
+      if (isNotFound(error)) this.#noteUnknown(id);
+    });
     // Its stream says what became of it.
     if (found === undefined) return;
     const others = [...this.#state.others].slice(1 - maxOthers);
     const one = [id, found as unknown as ListedTask] as const;
     this.#change({ ...this.#state, others: new Map([...others, one]) });
+  }
+
+  #noteUnknown(id: string): void {
+    this.#unknown.add(id);
+    const [oldest] = this.#unknown;
+    if (this.#unknown.size > maxOthers && oldest !== undefined) this.#unknown.delete(oldest);
   }
 
   async #ask(): Promise<void> {
@@ -154,4 +165,8 @@ export class Directory {
     this.#state = state;
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ClientError && error.status === 404;
 }

@@ -2,11 +2,14 @@ import { useCallback } from 'react';
 import { IconButton } from '../design/button.tsx';
 import { GridIcon, HelpIcon, MoonIcon, PlusIcon, ScreenIcon, SunIcon } from '../design/icons.tsx';
 import { useApp, useDirectory } from './app-context.ts';
+import { hasAllTasks } from './directory.ts';
+import { findTasks } from './find-tasks.ts';
 import { Link } from './link.tsx';
 import { Logo } from './logo.tsx';
 import type { Route } from './route.ts';
 import { TaskList } from './task-list.tsx';
 import { useTheme } from './theme.ts';
+import type { FindTasks } from './use-found-tasks.ts';
 import './sidebar.css';
 
 export interface SidebarProps {
@@ -20,10 +23,11 @@ const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as con
 
 /** Who is there, what there is, and what else can be done. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
-  const { directory } = useApp();
-  const { tasks, isLoaded, isMore } = useDirectory();
+  const { directory, api } = useApp();
+  const known = useDirectory();
+  const { tasks, isLoaded, isMore } = known;
   const more = useCallback(() => void directory.more(), [directory]);
-  const search = useCallback(() => void directory.all(), [directory]);
+  const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const [theme, nextTheme] = useTheme();
   const ThemeIcon = themeIcons[theme];
   return (
@@ -57,7 +61,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         isMore={isMore}
         current={route.page === 'task' ? route.id : undefined}
         onMore={more}
-        onSearch={search}
+        find={hasAllTasks(known) ? undefined : find}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeWords[theme]}`} onClick={nextTheme}>

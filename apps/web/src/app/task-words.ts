@@ -41,3 +41,8 @@ const closed: ReadonlySet<string> = new Set(['CANCELED', 'TERMINATED', 'DELETED'
 export function isClosed(status: TaskStatus | null | undefined): boolean {
   return closed.has(status ?? '');
 }
+
+/** How many sessions have a call that somebody has to allow. */
+export function waitingWords(count: number): string {
+  return count === 1 ? '1 waits for you' : `${count} wait for you`;
+}

@@ -1,11 +1,11 @@
-import { useEffect } from 'react';
 import { useListedTask } from '../app/app-context.ts';
 import { SidebarButton } from '../app/sidebar-button.tsx';
-import { statusLook, taskTitle } from '../app/task-words.ts';
+import { statusLook } from '../app/task-words.ts';
 import { IconButton } from '../design/button.tsx';
 import { TimelineIcon } from '../design/icons.tsx';
 import type { LiveSource } from './state/live-source.ts';
 import { useTaskRow } from './state/use-live.ts';
+import { useTaskTitle } from './state/use-task-title.ts';
 
 export interface ChatHeaderProps {
   readonly live: LiveSource;
@@ -17,13 +17,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
   const row = useTaskRow(live);
   const listed = useListedTask(live.id);
   const task = row ?? listed;
-  const title = task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
-  useEffect(() => {
-    document.title = `${title} · Millrace`;
-    return () => {
-      document.title = 'Millrace';
-    };
-  }, [title]);
+  const title = useTaskTitle(live);
   const status = task && statusLook(task.status);
   return (
     <header className="chat-header">

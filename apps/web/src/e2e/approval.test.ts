@@ -114,7 +114,7 @@ describeInChromium()('a question', () => {
     await tab.say('count on');
     const before = await tab.untilCounted(5);
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
-    const search = tab.page.getByRole('searchbox');
+    const search = tab.page.getByRole('searchbox', { name: 'Find records' });
     await search.fill('w1');
     await search.press('Escape');
     expect(await search.inputValue()).toBe('');

@@ -28,11 +28,15 @@ describeInChromium()('what is not to be trusted', () => {
     // Pages and pictures that could hold scripts are files to save.
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
     expect(await leads(tab)).toEqual([]);
+    // What turns the direction of a text is told in what tools say, as in what they are called with.
+    const said = await tab.page.locator('.tool-card .result-text').first().innerText();
+    expect(said).toContain('\\u202Ereversed');
+    expect(said).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
-    await tab.page.getByRole('searchbox').fill('onerror');
-    await tab.page.getByRole('searchbox').press('Enter');
+    await tab.page.getByRole('searchbox', { name: 'Find records' }).fill('onerror');
+    await tab.page.getByRole('searchbox', { name: 'Find records' }).press('Enter');
     expect(await leads(tab)).toEqual([]);
 
     await tab.page.goto('/app/overview');

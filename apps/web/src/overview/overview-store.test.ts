@@ -8,13 +8,15 @@ interface Others {
   /** Older than those that are looked at anyway. */
   readonly working?: readonly string[];
   readonly failed?: readonly string[];
+  /** Of those that work. */
+  readonly waiting?: readonly string[];
 }
 
 /** A server of so many tasks that counts what it is asked. */
 function stage(
   ids: readonly string[],
   states: Readonly<Record<string, TaskDigest['state']>> = {},
-  { working = [], failed = [] }: Others = {},
+  { working = [], failed = [], waiting = [] }: Others = {},
 ) {
   const clock = new TestClock();
   const asked: string[] = [];
@@ -48,7 +50,7 @@ function stage(
   const get = async () =>
     said('work', [
       ...ids.map((id) => ({ id, is_at_work: false })),
-      ...working.map((id) => ({ id, is_at_work: true })),
+      ...working.map((id) => ({ id, is_at_work: true, awaits_approval: waiting.includes(id) })),
     ]);
   const isVisible = () => server.isVisible;
   const store = new OverviewStore({ client, api: { get }, clock, isVisible });
@@ -132,5 +134,25 @@ describe('the overview', () => {
     server.isBroken = true;
     await pass(20_000);
     expect(store.now().readAt).toBe(readAt);
+  });
+
+  test('none that waits for somebody is cut off, however many work', async () => {
+    const working = Array.from({ length: 70 }, (_, index) => `w${index}`);
+    const { pass, store } = stage(['a'], {}, { working, waiting: ['w69'] });
+    await pass(100);
+    const { others, isCut } = store.now();
+    expect([others[0]?.task.id, others.length, isCut]).toEqual(['w69', 50, true]);
+  });
+
+  test('one that rested is looked at as soon as something goes on in it', async () => {
+    const working: string[] = [];
+    const { pass, take } = stage(many, {}, { working });
+    await pass(100);
+    take();
+    await pass(5000);
+    expect(take()).not.toContain('t40');
+    working.push('t40');
+    await pass(5000);
+    expect(take()).toContain('t40');
   });
 });

@@ -83,7 +83,7 @@ export class OverviewStore {
       for (const id of this.#digests.keys()) if (!ids.has(id)) this.#digests.delete(id);
       const show = (isLoaded: boolean) => this.#change(this.#shown(lists, isLoaded, clock.now()));
       show(this.#state.isLoaded || ids.size === 0);
-      await this.#readDigests(this.#due(lists.latest, others), signal);
+      await this.#readDigests(this.#due(lists, others), signal);
       if (!signal.aborted) show(true);
     } catch (error) {
       if (!signal.aborted) this.#change({ ...this.#state, error });
@@ -97,9 +97,11 @@ export class OverviewStore {
     return { isLoaded, tasks, others, isMore, isCut, readAt, error: undefined };
   }
 
-  #due(tasks: readonly TaskSummary[], others: readonly TaskSummary[]): string[] {
+  #due({ latest: tasks, working }: TaskLists, others: readonly TaskSummary[]): string[] {
     const isAll = this.#round++ % roundsForAll === 0;
-    const isDue = ({ id }: TaskSummary) => isAll || this.#digests.get(id)?.state !== 'idle';
+    const atWork = new Set(working.map(({ id }) => id));
+    const isDue = ({ id }: TaskSummary) =>
+      isAll || atWork.has(id) || this.#digests.get(id)?.state !== 'idle';
     const due = [...tasks.filter((task, place) => place < latest || isDue(task))];
     return [...due, ...others.filter(isDue)].map(({ id }) => id);
   }

@@ -1,4 +1,4 @@
-import type { Client } from '@millrace/client';
+import type { Client, TaskDigest, TaskSummary } from '@millrace/client';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
@@ -34,4 +34,21 @@ test('a server that does not answer any more is said beside what was known', asy
     await settled();
   });
   expect(page.findAll('[role=alert]')).toEqual([]);
+});
+
+test('how many wait for an approval is said first, and which', async () => {
+  const page = await openDomPage('http://localhost/app/overview');
+  const { Running } = await import('./running.tsx');
+  const task = (id: string, state: string) => ({
+    task: { id, name: id, status: 'RUNNING' } as TaskSummary,
+    digest: { state, agents: ['builder'], running_since: null } as unknown as TaskDigest,
+  });
+  const render = (...states: readonly string[]) =>
+    page.render(<Running tasks={states.map((state, at) => task(`t${at}`, state))} isCut={false} />);
+  await render('waiting', 'waiting', 'running');
+  expect(page.find('h2').textContent).toBe('Running 3 2 wait for you');
+  const rows = page.findAll('li').map((row) => row.textContent ?? '');
+  expect(rows.map((row) => row.includes('waits for an approval'))).toEqual([true, true, false]);
+  await render('running');
+  expect(page.find('h2').textContent).toBe('Running 1');
 });

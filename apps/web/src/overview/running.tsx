@@ -1,5 +1,5 @@
 import { Link } from '../app/link.tsx';
-import { taskTitle } from '../app/task-words.ts';
+import { taskTitle, waitingWords } from '../app/task-words.ts';
 import { duration } from '../design/time.ts';
 import type { OverviewTask } from './overview-figures.ts';
 
@@ -11,11 +11,13 @@ export interface RunningProps {
 
 /** What goes on now; what waits for somebody comes first. */
 export function Running({ tasks, isCut }: RunningProps) {
+  const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
   return (
     <section className="overview-card" aria-labelledby="overview-running">
       <h2 id="overview-running">
         Running{' '}
         <span className="overview-count">{`${tasks.length}${isCut && tasks.length > 0 ? '+' : ''}`}</span>
+        {waiting > 0 && <span className="overview-waiting"> {waitingWords(waiting)}</span>}
       </h2>
       {tasks.length === 0 ? (
         <p className="overview-none">

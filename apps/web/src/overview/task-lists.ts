@@ -35,7 +35,11 @@ export async function readLists(
     ...[list(), list('FAILED'), list('TIMED_OUT')],
     api.get(path, signal) as Promise<unknown> as Promise<readonly ListedTask[]>,
   ] as const);
-  const working = seen.filter((task) => task.is_at_work === true);
+  // Those that wait for somebody first, so that none of them is cut off.
+  const rank = ({ awaits_approval }: ListedTask) => (awaits_approval === true ? 0 : 1);
+  const working = seen
+    .filter((task) => task.is_at_work === true)
+    .toSorted((a, b) => rank(a) - rank(b));
   const isFull = seen.length >= maxSeen || working.length > maxTasks;
   return {
     latest: latest.data,

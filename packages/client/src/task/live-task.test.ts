@@ -199,6 +199,9 @@ describe('what can be asked', () => {
     }
     expect(found.toSorted()).toEqual(made.toSorted());
     expect((await one.tasks({ status: 'FAILED' })).data).toEqual([]);
+    const [first = ''] = made;
+    const { data } = await one.tasks({ search: first.toUpperCase() });
+    expect(data.map(({ id }) => id)).toEqual([first]);
   });
 
   test('a name is one task, and a handle is one for a task', async () => {

@@ -102,6 +102,8 @@ export interface TaskQuery extends Page {
   readonly status?: TaskStatus | undefined;
   /** All of these have to be in the task's metadata. */
   readonly metadata?: JsonObject | undefined;
+  /** It is in the task's title, name or id, in whatever case. */
+  readonly search?: string | undefined;
 }
 
 /** Two views of one answer; it goes on whether or not somebody looks. */

@@ -10,6 +10,7 @@ import { changeRow } from './change-row.ts';
 import { ensureSession } from './ensure-session.ts';
 import { isoTime } from './iso-time.ts';
 import { listRows } from './list-rows.ts';
+import { isListedBy } from './list-search.ts';
 import { isConflict, noSuch, rowRefusal } from './row-errors.ts';
 import type { TaskChanges } from './task-changes.ts';
 
@@ -102,14 +103,21 @@ export class TaskRows {
     return kept;
   }
 
-  list({ agentId, status, metadata, ...page }: TaskQuery): Promise<Listed<KeptTask>> {
+  list({
+    agentId,
+    status,
+    metadata = {},
+    search = '',
+    ...page
+  }: TaskQuery): Promise<Listed<KeptTask>> {
     const shown = status === undefined ? { is_shown: 'yes' } : { status };
     return listRows(
       this.#rows,
       {
         table: 'tasks',
         where: { agent_id: agentId, ...shown },
-        fits: (row) => metadata === undefined || hasAll(row.data['task_metadata'], metadata),
+        fits: (row) =>
+          hasAll(row.data['task_metadata'], metadata) && isListedBy(keptTask(row).task, search),
         show: keptTask,
       },
       page,

@@ -35,6 +35,10 @@ export const taskResponseSchema = taskSchema.extend({
 export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
   /** A run, a turn or a message of it is not finished; told only to whoever asks for it. */
   is_at_work: z.boolean().optional(),
+  awaits_approval: z.boolean().optional().meta({
+    description:
+      'A tool call of it waits for somebody to allow it. Told with `relationships=work`, as far as it is known',
+  }),
 });
 
 export type TaskStatus = z.output<typeof taskStatusSchema>;

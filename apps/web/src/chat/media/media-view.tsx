@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { FileIcon } from '../../design/icons.tsx';
 import { safeLink } from '../../markdown/safe-link.ts';
 import type { ChatSource } from '../state/chat-source.ts';
+import { VisibleText } from '../tool/visible-text.tsx';
 import './media-view.css';
 
 export interface MediaViewProps {
@@ -19,8 +20,18 @@ export function MediaView({ source, part }: MediaViewProps) {
   const found = useObjectUrl(source, part);
   const name = part.kind === 'file' ? part.name : mimeType;
   if (part.source.type === 'url') return <Elsewhere url={part.source.url} name={name} />;
-  if (found === 'failed') return <p className="media-words">{name} could not be loaded.</p>;
-  if (found === undefined) return <div className="media-wait">Loading {name} …</div>;
+  if (found === 'failed')
+    return (
+      <p className="media-words">
+        <VisibleText text={name} /> could not be loaded.
+      </p>
+    );
+  if (found === undefined)
+    return (
+      <div className="media-wait">
+        Loading <VisibleText text={name} /> …
+      </div>
+    );
   if (pictures.test(mimeType)) return <img className="media" src={found} alt={name} />;
   // biome-ignore lint/a11y/useMediaCaption: nobody made captions for what a model or a tool made
   if (mimeType.startsWith('audio/')) return <audio className="media" src={found} controls />;
@@ -28,7 +39,7 @@ export function MediaView({ source, part }: MediaViewProps) {
   if (mimeType.startsWith('video/')) return <video className="media" src={found} controls />;
   return (
     <a className="media-file" href={found} download={part.kind === 'file' ? part.name : 'file'}>
-      <FileIcon /> {name}
+      <FileIcon /> <VisibleText text={name} />
     </a>
   );
 }
@@ -36,10 +47,14 @@ export function MediaView({ source, part }: MediaViewProps) {
 function Elsewhere({ url, name }: { readonly url: string; readonly name: string }) {
   const safe = safeLink(url);
   if (safe === undefined)
-    return <p className="media-words">{name}, at an address that is not followed.</p>;
+    return (
+      <p className="media-words">
+        <VisibleText text={name} />, at an address that is not followed.
+      </p>
+    );
   return (
     <a className="media-file" href={safe} target="_blank" rel="noopener noreferrer nofollow">
-      <FileIcon /> {name}
+      <FileIcon /> <VisibleText text={name} />
     </a>
   );
 }

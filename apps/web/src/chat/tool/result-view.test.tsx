@@ -7,11 +7,11 @@ const resultOf = (text: string, isError = false): ToolResultPart => ({
   ...{ kind: 'tool_result', toolCallId: toolCallId('t'), name: 'run', text, isError },
 });
 
-async function viewing(part: ToolResultPart, isStopped = false) {
+async function viewing(part: ToolResultPart, isStopped = false, isOpen = false) {
   const page = await openDomPage('http://page.test/');
   const { ResultView } = await import('./result-view.tsx');
   const source = {} as ChatSource;
-  await page.render(<ResultView {...{ source, part, isStopped }} isOpen={false} />);
+  await page.render(<ResultView {...{ source, part, isStopped, isOpen }} />);
   return page;
 }
 
@@ -34,4 +34,37 @@ test('what failed is shown as a fault', async () => {
 test('what somebody stopped is not shown as one', async () => {
   const page = await viewing(resultOf('It was stopped before it was done.', true), true);
   expect(page.find('.result').hasAttribute('data-error')).toBe(false);
+});
+
+test.each([
+  ['progress', true, false],
+  ['a result', false, false],
+  ['a fault', false, true],
+])('what turns the direction in %s is told', async (_what, isOpen, isError) => {
+  const said = 'ok \u202Etxt.exe\u202C, \u2066\u2066and\u2069';
+  const page = await viewing(resultOf(said, isError), false, isOpen);
+  expect(page.text()).toBe('ok \\u202Etxt.exe\\u202C, \\u2066 ×2and\\u2069');
+});
+
+test('all else of a result is shown as it is, its blanks too', async () => {
+  const said = `name${' '.repeat(60)}size\r\n\n\n\n\u00a0\u200d👨\u200d👩 שלום`;
+  const page = await viewing(resultOf(said));
+  expect(page.text()).toBe(said);
+  expect(page.findAll('.told')).toEqual([]);
+});
+
+test('more of a very long result is shown step by step', async () => {
+  const page = await viewing(resultOf(`${'x'.repeat(150_000)} end`));
+  const shown = () => page.find('.result-text').textContent.length;
+  const press = (words: string) =>
+    page.act(() => {
+      for (const button of page.findAll('button'))
+        if (button.textContent?.startsWith(words)) button.click();
+    });
+  await press('Show more of 150,004');
+  expect(shown()).toBe(100_000);
+  await press('Show all 150,004');
+  expect(shown()).toBe(150_004);
+  await press('Show less');
+  expect(shown()).toBe(8000);
 });

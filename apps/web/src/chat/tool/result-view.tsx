@@ -1,10 +1,11 @@
 import type { ToolResultPart } from '@millrace/core';
 import { useState } from 'react';
-import { Button } from '../../design/button.tsx';
 import { MediaView } from '../media/media-view.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
 import { findDiff } from './diff.ts';
 import { DiffView } from './diff-view.tsx';
+import { MoreBar } from './more-bar.tsx';
+import { VisibleText } from './visible-text.tsx';
 import './result-view.css';
 
 export interface ResultViewProps {
@@ -32,25 +33,24 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
   );
 }
 
-const maxShown = 8000;
+/** More than that at once would make the page stand still. */
+const lengthAt = (level: number) => (level === 0 ? 8000 : 100_000 * 10 ** (level - 1));
 
 /** Of progress the end is what one wants to see, of a result its start. */
 function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
-  const [isAll, setAll] = useState(false);
-  const isMore = text.length > maxShown;
-  const isLong = isMore && !isAll;
-  const shown = !isLong ? text : isOpen ? `…${text.slice(-maxShown)}` : text.slice(0, maxShown);
+  const [level, setLevel] = useState(0);
+  const length = lengthAt(level);
+  const isLong = text.length > length;
+  const shown = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
+  const size = `${text.length.toLocaleString('en')} characters`;
+  const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
       <pre className="result-text" tabIndex={0}>
-        {shown}
+        <VisibleText text={shown} told="directions" />
       </pre>
-      {isMore && !isOpen && (
-        <Button size="small" look="quiet" onClick={() => setAll(!isAll)}>
-          {isAll ? 'Show less' : `Show all ${text.length.toLocaleString('en')} characters`}
-        </Button>
-      )}
+      {!isOpen && <MoreBar {...{ level, onLevel: setLevel, next: isLong ? next : undefined }} />}
     </>
   );
 }

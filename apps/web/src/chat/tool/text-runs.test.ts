@@ -14,6 +14,15 @@ test('what turns the direction, joins, or has no look is told by its number', ()
   expect(shown('\ud800')).toEqual(['\\uD800']);
 });
 
+test('of what is only read, what turns the direction is told and nothing else', () => {
+  const said = 'a\u200b\u202E\u202Eb\u2066c\u00a0\u200e\r';
+  const runs = textRuns(said, 'directions');
+  expect(runs.map((run) => run.shown ?? run.text)).toEqual([
+    ...['a\u200b', '\\u202E ×2', 'b', '\\u2066', 'c\u00a0\u200e\r'],
+  ]);
+  expect(runs.map((run) => run.text).join('')).toBe(said);
+});
+
 test('what can be seen is left as it is', () => {
   const plain = 'if (a)\n\n\tb(); // “é” 日本　語 ❤️ 1️⃣ שלום\n';
   expect(shown(plain)).toEqual([plain]);

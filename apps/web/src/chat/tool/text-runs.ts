@@ -21,11 +21,17 @@ const odd = new RegExp(
   'gu',
 );
 
+/** What turns the direction of all that follows, and is put there for nothing else. */
+const turns = /(?<one>[\u202a-\u202e\u2066-\u2069])\k<one>*/gu;
+
+/** `directions`: what is only read may have odd blanks, but has to be read as it was written. */
+export type Told = 'all' | 'directions';
+
 /** A text cut into what can be shown as it is, and what has to be told. */
-export function textRuns(text: string): readonly TextRun[] {
+export function textRuns(text: string, told: Told = 'all'): readonly TextRun[] {
   const runs: TextRun[] = [];
   let through = 0;
-  for (const found of text.matchAll(odd)) {
+  for (const found of text.matchAll(told === 'all' ? odd : turns)) {
     if (found.index > through) runs.push({ text: text.slice(through, found.index) });
     runs.push({ text: found[0], shown: wordsFor(found[0], found.groups ?? {}) });
     through = found.index + found[0].length;

@@ -1,6 +1,5 @@
 import type { PartId, ToolCallPart } from '@millrace/core';
 import { useCallback, useId } from 'react';
-import { Link } from '../../app/link.tsx';
 import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
 import { duration } from '../../design/time.ts';
 import type { CallFacts } from '../state/call-facts.ts';
@@ -8,6 +7,7 @@ import type { ChatSource } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/unfolded.ts';
 import { useCallFacts, useRead, useResult } from '../state/use-source.ts';
 import { type CallStatus, callStatus, isOverAs, statusWords } from './call-status.ts';
+import { ChildSession } from './child-session.tsx';
 import { handedOverTo } from './handoff.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
@@ -52,7 +52,9 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         {to === undefined ? (
           <>
             <StatusMark status={status} />
-            <span className="tool-name">{name}</span>
+            <span className="tool-name">
+              <VisibleText text={name} />
+            </span>
             <ToolSummary part={part} facts={facts} isOpen={isOpen} />
           </>
         ) : (
@@ -67,7 +69,9 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         <div className="tool-body" id={bodyId}>
           <ToolInput part={part} isOpen={isOpen} facts={facts} />
           {facts?.rejected && result === undefined && (
-            <p className="tool-words">{facts.rejected.message}</p>
+            <p className="tool-words">
+              <VisibleText text={facts.rejected.message} told="directions" />
+            </p>
           )}
           {result?.kind === 'tool_result' && (
             <ResultView
@@ -76,9 +80,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
               isStopped={status === 'stopped'}
             />
           )}
-          {facts?.child !== undefined && (
-            <Link to={{ page: 'task', id: facts.child }}>Open the sub-agent’s session</Link>
-          )}
+          {facts?.child !== undefined && <ChildSession id={facts.child} />}
         </div>
       )}
     </section>
@@ -96,7 +98,9 @@ function HandoffTitle({ name, to }: { readonly name: string; readonly to: string
           <VisibleText text={to} />
         </b>
       </span>
-      <span className="tool-summary">{name}</span>
+      <span className="tool-summary">
+        <VisibleText text={name} />
+      </span>
     </>
   );
 }

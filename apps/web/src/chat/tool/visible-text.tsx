@@ -1,9 +1,14 @@
-import { textRuns } from './text-runs.ts';
+import { type Told, textRuns } from './text-runs.ts';
 import './visible-text.css';
 
+export interface VisibleTextProps {
+  readonly text: string;
+  readonly told?: Told;
+}
+
 /** A text of somebody who is not trusted, in which nothing hides: all that could is told. */
-export function VisibleText({ text }: { readonly text: string }) {
-  return textRuns(text).map((run, at) =>
+export function VisibleText({ text, told = 'all' }: VisibleTextProps) {
+  return textRuns(text, told).map((run, at) =>
     run.shown === undefined ? (
       run.text
     ) : (

@@ -1,9 +1,10 @@
-import { sessionId } from '@millrace/core';
 import { z } from 'zod';
 import { route } from '../../http/route.ts';
+import { isListedBy } from '../../tasks/list-search.ts';
 import { jsonObjectSchema } from '../../wire/json.ts';
-import { type TaskSummary, taskStatusSchema, taskSummarySchema } from '../../wire/task.ts';
+import { taskStatusSchema, taskSummarySchema } from '../../wire/task.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
+import { withWork } from './list-work.ts';
 import { listRelationships, withRelationships } from './relationships.ts';
 
 export const listTasks = route({
@@ -15,21 +16,26 @@ export const listTasks = route({
     agent_name: z.string().optional(),
     status: taskStatusSchema.optional(),
     task_metadata: jsonObjectSchema.optional(),
+    search: z.string().max(256).optional().meta({
+      description:
+        'What a title (`task_metadata.title`), a name or an id has in it, in whatever case',
+    }),
     ...listRelationships,
     ...listQuery,
   }),
   reply: z.array(taskSummarySchema),
-  async handle({ query }, { service, log }) {
-    const { agent_id: id, agent_name: name, status, task_metadata: metadata } = query;
+  async handle({ query }, { service, log, clock }) {
+    const { agent_id: id, agent_name: name, status, task_metadata: metadata, search } = query;
     const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
-    const listed = await service.tasks.list({ ...pageOf(query), agentId, status, metadata });
+    const asked = { ...pageOf(query), agentId, status, metadata, search };
+    const listed = await service.tasks.list(asked);
     // A name and an id of two agents: there is no task of both.
-    const data = id !== undefined && id !== agentId ? [] : listed.data;
-    const shown = data.map((task) => withRelationships(task, query));
-    if (!query.relationships?.includes('work')) return listReply({ ...listed, data: shown });
-    const isAtWork = async (task: TaskSummary) =>
-      (await log.info(sessionId(task.id)))?.hasWork ?? false;
-    const working = shown.map(async (task) => ({ ...task, is_at_work: await isAtWork(task) }));
-    return listReply({ ...listed, data: await Promise.all(working) });
+    const found = id !== undefined && id !== agentId ? [] : listed.data;
+    const data = found
+      // Whose token is for one task is told of that one, whatever is asked.
+      .filter((task) => isListedBy(task, search ?? ''))
+      .map((task) => withRelationships(task, query));
+    const isWork = query.relationships?.includes('work') ?? false;
+    return listReply({ ...listed, data: isWork ? await withWork(data, { log, clock }) : data });
   },
 });

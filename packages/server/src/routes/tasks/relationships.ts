@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { AgentInfo } from '../../wire/agent-info.ts';
 
-/** What a list of tasks can be asked for besides: `work` tells which of them somebody works on. */
+/**
+ * What a list of tasks can be asked for besides: `work` tells which of them somebody works on, and which of
+ * these wait for an approval.
+ */
 export const listRelationships = { relationships: z.array(z.enum(['agents', 'work'])).optional() };
 
 export const relationshipsQuery = { relationships: z.array(z.enum(['agents'])).optional() };

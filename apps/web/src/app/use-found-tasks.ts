@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'react';
+import type { ListedTask } from './directory.ts';
+
+export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly ListedTask[]>;
+
+export interface FoundTasks {
+  /** What was found last: it may have been for another text. */
+  readonly tasks: readonly ListedTask[];
+  /** `none`: there is nothing to look for elsewhere. */
+  readonly state: 'none' | 'asking' | 'found' | 'failed';
+}
+
+interface Answer {
+  /** What was asked for. */
+  readonly text: string;
+  readonly tasks: readonly ListedTask[];
+  readonly isFailed: boolean;
+}
+
+const noAnswer: Answer = { text: '', tasks: [], isFailed: false };
+
+/** Whoever types on is not done yet. */
+const pauseMs = 250;
+
+/** What the server finds for a text, asked again when the list changes. Without `find`, nothing is asked. */
+export function useFoundTasks(
+  find: FindTasks | undefined,
+  text: string,
+  list: readonly ListedTask[],
+): FoundTasks {
+  const [answer, setAnswer] = useState(noAnswer);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where the list changed, what is found may have as well
+  useEffect(() => {
+    if (find === undefined || text === '') return;
+    const left = new AbortController();
+    const ask = async () => {
+      const tasks = await find(text, left.signal).catch(() => undefined);
+      if (left.signal.aborted) return;
+      setAnswer({ text, tasks: tasks ?? [], isFailed: tasks === undefined });
+    };
+    const timer = setTimeout(() => void ask(), pauseMs);
+    return () => {
+      clearTimeout(timer);
+      left.abort();
+    };
+  }, [find, text, list]);
+  if (find === undefined || text === '') return { tasks: [], state: 'none' };
+  const { tasks, isFailed } = answer;
+  if (answer.text !== text) return { tasks, state: 'asking' };
+  return { tasks, state: isFailed ? 'failed' : 'found' };
+}
