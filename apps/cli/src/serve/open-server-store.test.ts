@@ -7,6 +7,7 @@ import {
   type TestPostgres,
 } from '../../../../packages/log/src/testing/start-postgres.ts';
 import {
+  describeWithRedis,
   needsRedis,
   startRedis,
   type TestRedis,
@@ -64,6 +65,35 @@ describe('millrace serve names what is not there, without what nobody should see
     const words = await refused(flags, env);
     expect(words).toContain(expected);
     expect(words).not.toContain(secret);
+  });
+});
+
+describeWithRedis()('millrace serve says before it serves that it may not write to the bus', () => {
+  const secret = 's3cret-word';
+  const onBus = async ({ url }: TestRedis, user: string) => {
+    const bus = url.replace('redis://', `redis://${user}:${secret}@`);
+    const words = await refused(['--data', join(folder(), 'data'), '--bus', bus]);
+    expect(words).not.toContain(secret);
+    expect(words).not.toContain('listens on');
+    return words;
+  };
+
+  test('of a replica', async () => {
+    const redis = await startRedis(['--replicaof', '127.0.0.1 1']);
+    onTestFinished(() => redis.stop());
+    await redis.ask('ACL', 'SETUSER', 'me', 'on', `>${secret}`, '~*', '+@all');
+    expect(await onBus(redis, 'me')).toContain(
+      `Cannot use Redis at 127.0.0.1:${redis.port}/0 as a bus: it refuses XADD (READONLY)`,
+    );
+  });
+
+  test('of others, for whom it leaves nothing there', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.stop());
+    const rights = ['~millrace:*', '+info', '+@read', '+xadd', '+set'];
+    await redis.ask('ACL', 'SETUSER', 'me', 'on', `>${secret}`, ...rights);
+    expect(await onBus(redis, 'me')).toContain('it refuses PEXPIRE (NOPERM)');
+    expect(await redis.ask('DBSIZE')).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import { MillraceError } from '@millrace/core';
+import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Bus } from '@millrace/log';
 import type { ServeArgs } from '../args/args.ts';
 import type { Env } from '../models/env.ts';
@@ -42,13 +42,14 @@ async function openBus(
   let isStarted = false;
   const onDiagnostic = ({ message }: { readonly message: string }) => isStarted && note(message);
   const bus = redisBus({ url, onDiagnostic });
-  const isThere = await bus.connected().then(
-    () => true,
-    () => false,
+  // One that takes no writes would else be found out by the first.
+  const problem = await bus.usable().then(
+    () => undefined,
+    (error: unknown) => (isRefusal(error) ? error : noBus(bus.name)),
   );
-  if (!isThere) {
+  if (problem !== undefined) {
     await bus.close();
-    throw noBus(bus.name);
+    throw problem;
   }
   isStarted = true;
   return { bus, words: `, and told to other servers through Redis at ${bus.name}` };
@@ -70,6 +71,11 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   const all = opened.move();
   const path = `Postgres at ${nameOf(url)}`;
   return { path, log, rows, secret, close: () => all.disposeAsync() };
+}
+
+/** It answers, and says which command it does not do. */
+function isRefusal(error: unknown): error is MillraceError {
+  return isMillraceError(error) && error.place['command'] !== undefined;
 }
 
 function noBus(name: string): MillraceError {

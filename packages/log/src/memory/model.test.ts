@@ -3,12 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { checkModel, checkResume, landmarks, scriptOf, TestClock } from '../suite/index.ts';
+import { number, steps, words } from '../testing/law-runs.ts';
 import { memoryLog } from './memory-log.ts';
-
-const number = fc.nat(0xffff);
-const step = fc.tuple(number, number, number);
-const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
-const words = fc.array(number, { minLength: 50, maxLength: 300, size: 'max' });
 
 /** Finding the smallest run that fails takes a while, and is worth it. */
 const shrinkingMs = 600_000;

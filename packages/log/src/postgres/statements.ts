@@ -15,10 +15,14 @@ const updates = sessionColumns
 const arrays = (types: readonly string[], from: number): string =>
   `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
 
+/** So long after its last commit or connection, what a writer that was killed left there is kept. */
+export const writerHours = 24;
+
 type StatementName =
   | 'register'
   | 'stampOf'
   | 'dropWriter'
+  | 'dropGoneWriters'
   | 'sessionsById'
   | 'list'
   | 'listWithWork'
@@ -54,10 +58,16 @@ export function statementsIn(schema: string): Statements {
   const afterSessions = sessionColumns.length + 1;
   return {
     // Its row has to be there before the first commit: one that is not cannot be locked and waited for.
-    register: `INSERT INTO ${table('writers')} VALUES ($1, 0, now()) ON CONFLICT DO NOTHING`,
+    // Where somebody took an idle one's, this waits for the transaction that brings it back.
+    register: `INSERT INTO ${table('writers')} VALUES ($1, 0, now())
+      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+    // By the server's clock alone. Nobody is waited for: who has his row locked lives.
+    dropGoneWriters: `DELETE FROM ${table('writers')} WHERE id IN (
+      SELECT id FROM ${table('writers')}
+      WHERE seen_at < now() - interval '${writerHours} hours' FOR UPDATE SKIP LOCKED)`,
     // Who asks waits for a transaction of that writer that still goes on: its row is locked.
     stampOf: `SELECT commits FROM ${table('writers')} WHERE id = $1 FOR UPDATE`,
-    dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1 OR seen_at < now() - interval '90 days'`,
+    dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1`,
     sessionsById: `SELECT ${columns} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
     list: `SELECT ${columns} FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2) ORDER BY id LIMIT $3`,

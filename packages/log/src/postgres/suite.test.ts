@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { sessionId } from '@millrace/core';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { randomLog } from '../../../core/src/testing/random-log.ts';
 import type { Bus } from '../contract/bus.ts';
-import {
-  checkModel,
-  checkResume,
-  type LogSubject,
-  logCases,
-  scriptOf,
-  TestClock,
-} from '../suite/index.ts';
+import { type LogSubject, logCases } from '../suite/index.ts';
+import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
 import {
   describeOnPostgres,
@@ -71,53 +62,19 @@ describe('the Postgres log with a bus that loses, repeats and reorders', () => {
   for (const { name, run } of cases) test(name, run);
 });
 
-const number = fc.nat(0xffff);
-const step = fc.tuple(number, number, number);
-const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
-const words = fc.array(number, { minLength: 50, maxLength: 300, size: 'max' });
-
 /** Each run is hundreds of transactions on a server; a thousand would take longer than all other tests. */
 const numRuns = 60;
 
 describe('the Postgres log', () => {
   test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
-    const seen = new Set<string>();
-    const clock = new TestClock();
-    // One schema for all runs, each of which leaves it empty: that is how it is used.
-    const store = await postgres.create(clock);
-    const first = await store.open();
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(steps, words, async (run, said) => {
-        const script = scriptOf(randomLog(said));
-        const options = { store, isDurable: true, clock, name: `run ${runs++}`, script };
-        await checkModel(options, run, (what) => seen.add(what));
-      }),
-      // What fails is mostly found smaller with the log in memory, and here it takes long.
-      { endOnFailure: true, numRuns },
-    );
-    await first.close();
-    await store.remove();
-    expect([...seen]).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
+    const seen = await modelRuns(postgres, { numRuns });
+    expect(seen).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
   });
 
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', async (_, isSettled) => {
-    const store = await postgres.create(new TestClock());
-    const log = await store.open();
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(words, fc.array(number, { minLength: 1 }), async (said, numbers) => {
-        const session = sessionId(`run ${runs++}`);
-        const script = scriptOf(randomLog(said));
-        await checkResume({ log, session, script, numbers, isSettled });
-        await log.delete(session);
-      }),
-      { endOnFailure: true, numRuns },
-    );
-    await log.close();
-    await store.remove();
-  });
+  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
+    resumeRuns(postgres, { isSettled, numRuns }),
+  );
 });

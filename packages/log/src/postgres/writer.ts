@@ -14,6 +14,7 @@ import type { Want } from './missing.ts';
 import { channelOf, noticeText } from './notice.ts';
 import type { ServerClock } from './server-clock.ts';
 import { soon } from './soon.ts';
+import { writerHours } from './statements.ts';
 import { isCollision, isConnectionLoss, unknownOutcome } from './storage-error.ts';
 import { writeDraft } from './write-draft.ts';
 
@@ -28,12 +29,16 @@ export interface Pass {
 interface End {
   readonly outcomes: readonly Outcome[];
   readonly commit: number;
+  /** Before it was sent, by this machine's clock. */
+  readonly sentAt?: number;
   readonly lost?: unknown;
 }
 
 const collisionsAtMost = 5;
 /** Each round brings something that work missed; there is no work that misses so much. */
 const roundsAtMost = 10_000;
+/** A process that slept for longer than that at a commit may have been taken for a dead one meanwhile. */
+const readableMs = (writerHours / 2) * 3_600_000;
 
 export interface WriterOptions {
   readonly onPoint?: OnPoint | undefined;
@@ -166,10 +171,11 @@ export class Writer {
     const notice = { channel: channelOf(schema), notice: noticeText(this.id, sessions) };
     const options = { ask, statements, schema, writer: this.id, commit, ...notice };
     if (await writeDraft(draft, options)) this.#onPoint?.('after-insert');
+    const sentAt = systemClock.now();
     this.#onPoint?.('before-commit');
     const lost = await this.#commit(client);
     if (lost === undefined) this.#onPoint?.('after-commit');
-    return { outcomes, commit, lost };
+    return { outcomes, commit, sentAt, lost };
   }
 
   /** Why the answer did not come, where it did not. */
@@ -185,10 +191,10 @@ export class Writer {
   }
 
   /** A server that cannot be asked for a while leaves it unknown: then nobody may do it again. */
-  async #isStored({ commit, lost }: End): Promise<boolean> {
+  async #isStored({ commit, sentAt = 0, lost }: End): Promise<boolean> {
     try {
       const { statements } = this.#database;
-      return await this.#database.retrying(async () => {
+      const isStored = await this.#database.retrying(async () => {
         const client = await this.#connected();
         try {
           const { rows } = await client.query(statements.stampOf, [this.id]);
@@ -198,6 +204,9 @@ export class Writer {
           throw error;
         }
       });
+      if (!isStored && systemClock.now() - sentAt > readableMs)
+        throw new Error('it is too long ago');
+      return isStored;
     } catch (error) {
       throw unknownOutcome(lost, this.#database.target, error);
     }
@@ -208,10 +217,23 @@ export class Writer {
     const client = await this.#database.connect({ pipeline: true });
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
-    await client.query(this.#database.statements.register, [this.id]);
-    await setClock(this.#clock, client);
+    try {
+      await this.#introduce(client);
+    } catch (error) {
+      this.#drop(client);
+      throw error;
+    }
     this.#client = client;
     return client;
+  }
+
+  /** Says that it is here, and clears up after those who are not any more. */
+  async #introduce(client: Connection): Promise<void> {
+    const { register, dropGoneWriters } = this.#database.statements;
+    await client.query(register, [this.id]);
+    // Nobody depends on it.
+    await client.query(dropGoneWriters).catch(() => {});
+    await setClock(this.#clock, client);
   }
 
   #drop(client: Connection): void {

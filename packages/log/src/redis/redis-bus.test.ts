@@ -1,6 +1,6 @@
 import { type LogRecord, recordVersion, type SessionId, sessionId } from '@millrace/core';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { BusListener, BusNotice } from '../contract/bus.ts';
 import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
 import type { BusDiagnostic } from './bus-diagnostic.ts';
@@ -356,6 +356,70 @@ describeWithRedis()('the Redis bus', () => {
     expect(told).toEqual([{ code: 'unreachable', message: expect.stringContaining('(NOPERM)') }]);
     await bus.close();
     await guarded.stop();
+  });
+
+  describe('is usable', () => {
+    const allowed = ['+xadd', '+pexpire', '+set', '+xrevrange', '+xread'];
+
+    /** What is said to a user with these rights. Nothing is left there in any case. */
+    async function said(rights: readonly string[], server: TestRedis = redis): Promise<string> {
+      const user = `user${names++}`;
+      await server.ask('ACL', 'SETUSER', user, 'on', '>hunter2', '+info', ...rights);
+      const url = server.url.replace('redis://', `redis://${user}:hunter2@`);
+      const bus = open({ url, prefix: 'usable:' });
+      const error = await bus.usable(10_000).then(
+        () => undefined,
+        (why: Error) => why,
+      );
+      await bus.close();
+      expect(`${error?.stack} ${JSON.stringify(error)} ${error?.cause}`).not.toContain('hunter2');
+      expect(await server.ask('KEYS', 'usable:*')).toEqual([]);
+      return error?.message ?? 'usable';
+    }
+
+    test('by one who may do what it names and no more', async () => {
+      expect(await said(['~usable:*', ...allowed])).toBe('usable');
+    });
+
+    test.each(allowed)('not without %s', async (right) => {
+      const rights = allowed.filter((other) => other !== right);
+      const words = `refuses ${right.slice(1).toUpperCase()} (NOPERM)`;
+      expect(await said(['~usable:*', ...rights])).toContain(words);
+    });
+
+    test.each(['log', 'wake', 'mark'])('not without the keys of %s', async (kind) => {
+      const kinds = ['log', 'wake', 'mark'].filter((other) => other !== kind);
+      const keys = kinds.map((one) => `~usable:${one}:*`);
+      expect(await said([...keys, ...allowed])).toMatch(/refuses \w+ \(NOPERM\)/);
+    });
+
+    test('not on a replica', async () => {
+      const replica = await startRedis(['--replicaof', '127.0.0.1 1']);
+      const words = await said(['~*', '+@all'], replica);
+      expect(words).toContain(`Redis at 127.0.0.1:${replica.port}/0 as a bus: it refuses XADD`);
+      expect(words).toContain('(READONLY)');
+      await replica.stop();
+    });
+
+    test('not where it does not answer', async () => {
+      const gone = open({ url: 'redis://127.0.0.1:1' });
+      await expect(gone.usable(1_000)).rejects.toThrow('does not answer (ECONNREFUSED)');
+    });
+  });
+
+  test('a server that takes no more writes sends readers to the store, until it does again', async () => {
+    const told: BusDiagnostic[] = [];
+    const [a, b] = await pair({ onDiagnostic: (diagnostic) => told.push(diagnostic) });
+    const session = newSession();
+    const ear = await listen(b, session);
+    await admin.call('REPLICAOF', '127.0.0.1', '1');
+    a.publish(noticeOf(session, 1, [text(1)]));
+    await ear.missedSince(ear.missedTimes);
+    await expect(a.usable()).rejects.toThrow('READONLY');
+    await admin.call('REPLICAOF', 'NO', 'ONE');
+    await goesOn(a, ear, session);
+    expect(told.map(({ code }) => code)).toContain('dropped');
+    await a.usable();
   });
 
   test('a server that is not there, or wants a password, is named without any', async () => {

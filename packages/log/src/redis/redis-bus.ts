@@ -2,12 +2,13 @@ import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import type { BusDiagnostic, OnBusDiagnostic } from './bus-diagnostic.ts';
+import { type BusDiagnostic, type OnBusDiagnostic, reasonOf } from './bus-diagnostic.ts';
 import { type BusKeys, busKeys } from './bus-keys.ts';
 import { type BusLimits, defaultBusLimits } from './bus-limits.ts';
 import { Connection } from './connection.ts';
 import { Listeners } from './listeners.ts';
 import { type RedisConnection, redisTarget } from './redis-target.ts';
+import { busCommands, type RefusedCommand, refusedCommand } from './refused-command.ts';
 import { StreamReader } from './stream-reader.ts';
 import { StreamWriter } from './stream-writer.ts';
 import { within } from './within.ts';
@@ -36,6 +37,7 @@ export class RedisBus implements Bus {
   /** Where it is, without user and password. */
   readonly name: string;
   readonly #limits: BusLimits;
+  readonly #prefix: string;
   readonly #keys: BusKeys;
   readonly #listeners = new Listeners();
   readonly #onDiagnostic: OnBusDiagnostic;
@@ -55,7 +57,8 @@ export class RedisBus implements Bus {
     const target = redisTarget(url, connection);
     this.name = target.name;
     this.#limits = { ...defaultBusLimits, ...limits };
-    this.#keys = busKeys(prefix ?? 'millrace:');
+    this.#prefix = prefix ?? 'millrace:';
+    this.#keys = busKeys(this.#prefix);
     this.#onDiagnostic = (diagnostic) => onDiagnostic?.(diagnostic);
     const { timeoutMs } = this.#limits;
     this.#writing = new Connection(target, timeoutMs, {
@@ -94,6 +97,23 @@ export class RedisBus implements Bus {
     );
     this.#waiting.delete(done);
     if (!isUp) throw this.#unreachable();
+  }
+
+  /**
+   * Resolves once Redis answers and does for this user all that a bus needs, of which nothing is left
+   * there; rejects where it does not: it is a replica, say, or the user may only read.
+   */
+  async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
+    await this.connected(timeoutMs);
+    const { client } = this.#writing;
+    if (client === undefined) throw this.#unreachable();
+    // Other keys than those that are in use.
+    const asked = refusedCommand(client, busKeys(this.#prefix));
+    const refused = await within(timeoutMs, asked).catch((error: unknown) => {
+      this.#lastReason = reasonOf(error);
+      throw this.#unreachable();
+    });
+    if (refused !== undefined) throw this.#unusable(refused);
   }
 
   publish(notice: BusNotice): void {
@@ -170,6 +190,11 @@ export class RedisBus implements Bus {
   #unreachable(): LogError {
     const message = `Redis at ${this.name} does not answer (${this.#lastReason}): readers look at the store until it does`;
     return new LogError('storage', message);
+  }
+
+  #unusable({ command, reason }: RefusedCommand): LogError {
+    const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Name one that takes writes and a user who may do ${busCommands} on the keys ${this.#prefix}*`;
+    return new LogError('storage', message, { bus: this.name, command, reason });
   }
 }
 

@@ -1,8 +1,18 @@
+import { promiseHooks } from 'node:v8';
+import { randomIds } from '@millrace/core';
 import type { Scripted } from '@millrace/providers/scripted';
 import type { SyncAgent, Update, UpdateInput } from '@millrace/server';
-import { Agent, type ModelProvider, type Runner } from '@openai/agents';
+import {
+  Agent,
+  type ModelProvider,
+  type ModelRequest,
+  type Runner,
+  RunRawModelStreamEvent,
+  type RunStreamEvent,
+} from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { MillraceModel } from '../model/millrace-model.ts';
 import { millraceModels } from '../model/millrace-models.ts';
 import { calls, foreignModels, says, thinks } from '../testing/foreign-model.ts';
 import {
@@ -210,5 +220,51 @@ describe('a reader that lags loses nothing', () => {
     const pieces = told.map((update) => (update.type === 'delta' ? update.delta : null));
     const texts = pieces.map((delta) => Object.values(delta ?? {}).at(-1));
     expect(texts.join('')).toBe('Is it wet?So far so good.');
+  });
+});
+
+describe('a piece of text costs as many promises as it does to hand it on', () => {
+  async function promisesOf(stream: () => AsyncIterable<unknown>): Promise<number> {
+    let promises = 0;
+    const stop = promiseHooks.onInit(() => void promises++);
+    for await (const _ of stream());
+    stop();
+    return promises;
+  }
+
+  /** How many more there are for each piece. */
+  async function promisesEach(stream: (pieces: number) => AsyncIterable<unknown>) {
+    const [few, many] = [100, 1100];
+    const costs = [await promisesOf(() => stream(few)), await promisesOf(() => stream(many))];
+    // The runner has a few of its own now and then.
+    return Math.round((Number(costs[1]) - Number(costs[0])) / (many - few));
+  }
+
+  async function* onwards<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
+    for await (const one of stream) yield one;
+  }
+
+  test('in convertRunEvents', async () => {
+    async function* events(pieces: number): AsyncGenerator<RunStreamEvent> {
+      const data = { type: 'output_text_delta', itemId: 'm', delta: 'abc ' } as const;
+      for (let n = 0; n < pieces; n++) yield new RunRawModelStreamEvent(data);
+    }
+    const alone = await promisesEach((pieces) => onwards(events(pieces)));
+    expect(await promisesEach((pieces) => convertRunEvents(events(pieces)))).toBe(alone);
+  });
+
+  test('in a model', async () => {
+    const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
+    const provider = (pieces: number) => telling(['abc '.repeat(pieces)]);
+    const request: ModelRequest = {
+      ...{ input: 'Bread?', modelSettings: {}, tools: [], handoffs: [] },
+      ...{ outputType: 'text', tracing: false },
+    };
+    const alone = await promisesEach((pieces) => {
+      const item = { id: ids.item(), turn: 1, attempt: 1 };
+      return onwards(provider(pieces).stream({ items: [] }, { item, ids }));
+    });
+    const model = (pieces: number) => new MillraceModel(provider(pieces));
+    expect(await promisesEach((pieces) => model(pieces).getStreamedResponse(request))).toBe(alone);
   });
 });

@@ -18,7 +18,8 @@ export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateIn
   const updates = new RunUpdates();
   const earlier = new Set(itemsOf(run));
   try {
-    for await (const event of run) yield* updates.of(event);
+    // Not `yield*`: in an async generator that costs four more promises for each piece.
+    for await (const event of run) for (const update of updates.of(event)) yield update;
   } catch (error) {
     // When a run fails, the SDK drops the events that nobody has read yet.
     const items = itemsOf(run).filter((item) => !earlier.has(item));

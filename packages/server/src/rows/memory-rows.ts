@@ -12,6 +12,8 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #tables = new Map<Table, MemoryTable>();
+  /** How often each was written. */
+  readonly #writes = new Map<Table, number>();
   #isClosed = false;
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -52,16 +54,27 @@ class MemoryRows implements Rows {
       data: row.data,
     });
     rows.set(kept);
+    this.#count(table);
     return copy(kept);
   }
 
   async delete(table: Table, id: string): Promise<boolean> {
+    this.#count(table);
     return this.#table(table).delete(id);
+  }
+
+  async stamp(table: Table): Promise<string> {
+    this.#table(table);
+    return String(this.#writes.get(table) ?? 0);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#tables.clear();
+  }
+
+  #count(table: Table): void {
+    this.#writes.set(table, (this.#writes.get(table) ?? 0) + 1);
   }
 
   #table(name: Table): MemoryTable {

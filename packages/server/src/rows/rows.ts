@@ -38,6 +38,11 @@ export interface Rows {
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /** Makes or replaces it. Throws `conflict` where another version, or another row with a unique key, is there. */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
+  /**
+   * Another text whenever somebody may have changed a row of this table, whichever process he is in; for
+   * stores that know it at next to no cost. Whoever waits for changes need not look while it is the same.
+   */
+  stamp?(table: Table): Promise<string>;
   /** False where there was none. */
   delete(table: Table, id: string): Promise<boolean>;
   close(): Promise<void>;

@@ -1,8 +1,11 @@
-import { memoryLog } from '@millrace/log';
+import { memoryLog, systemClock } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import type { ServedAgent } from '../agents/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
+import type { Rows } from '../rows/rows.ts';
 import { agentText, type TaskStage, taskStage } from '../testing/task-stage.ts';
+import { RowWatch } from './row-watch.ts';
+import { TaskChanges } from './task-changes.ts';
 
 const agent: ServedAgent = {
   ...{ type: 'sync', name: 'agent' },
@@ -36,5 +39,68 @@ describe('of two servers of the same rows', () => {
     stop();
     expect(told.at(-1)).toEqual({ a: 1 });
     expect(told.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('rows are asked', () => {
+  /** A watch of some rows, how often they were listed, and the names of the task that it told. */
+  async function watching(stamp?: () => string) {
+    const { rows: kept, newTask } = await taskStage([agent]);
+    const { id } = await newTask('agent');
+    const asked = { lists: 0, names: [] as unknown[] };
+    const rows: Rows = {
+      get: (...which) => kept.get(...which),
+      list: (...which) => {
+        asked.lists++;
+        return kept.list(...which);
+      },
+      put: (...what) => kept.put(...what),
+      delete: (...which) => kept.delete(...which),
+      close: () => kept.close(),
+      ...(stamp && { stamp: async () => stamp() }),
+    };
+    const changes = new TaskChanges();
+    const onDiagnostic = (problem: string) => expect.fail(problem);
+    const watch = new RowWatch({ rows, changes, clock: systemClock, everyMs: 1, onDiagnostic });
+    const listen = () => changes.listen(id, ({ name }) => void asked.names.push(name));
+    const rename = async (name: string) => {
+      const row = await kept.get('tasks', id);
+      if (row === undefined) return expect.fail('it is gone');
+      await kept.put('tasks', { id, keys: row.keys, data: { ...row.data, name } });
+    };
+    return { watch, asked, listen, rename };
+  }
+
+  test('by nobody while nobody watches', async () => {
+    const { watch, asked } = await watching();
+    await watch.look();
+    expect(asked.lists).toBe(0);
+  });
+
+  test('with each look, where they cannot say whether they are as they were', async () => {
+    const { watch, asked, listen } = await watching();
+    listen();
+    for (let look = 0; look < 3; look++) await watch.look();
+    expect(asked.lists).toBe(3);
+  });
+
+  test('once, where they say that nobody changed them, and again when somebody did', async () => {
+    let stamp = 0;
+    const { watch, asked, listen, rename } = await watching(() => String(stamp));
+    listen();
+    for (let look = 0; look < 3; look++) await watch.look();
+    expect(asked.lists).toBe(1);
+    await rename('changed');
+    stamp++;
+    for (let look = 0; look < 3; look++) await watch.look();
+    expect(asked).toEqual({ lists: 2, names: [null, 'changed'] });
+  });
+
+  test('again, where they were changed while they were listed', async () => {
+    let stamp = 0;
+    const { watch, asked, listen } = await watching(() => String(stamp++));
+    listen();
+    for (let look = 0; look < 3; look++) await watch.look();
+    expect(asked.lists).toBe(3);
   });
 });

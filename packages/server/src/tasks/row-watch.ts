@@ -15,11 +15,16 @@ export interface RowWatchOptions {
 /** So many of those that were changed last; one that is not among them is told when somebody connects. */
 const looked = 200;
 
-/** Tells whoever watches a task here what another server made of its row: one query, however many watch. */
+/**
+ * Tells whoever watches a task here what another server made of its row: one query, however many watch,
+ * and none where the rows know that nobody changed them.
+ */
 export class RowWatch {
   readonly #options: RowWatchOptions;
   /** The version that was seen last, of the rows that somebody watches. */
   #versions: ReadonlyMap<string, number> = new Map();
+  /** The one before the last look that came to an end. */
+  #stamp: string | undefined;
   #cancel: () => void = () => {};
   #isStopped = false;
   #looking: Promise<void> = Promise.resolve();
@@ -48,6 +53,8 @@ export class RowWatch {
     const { rows, changes, onDiagnostic } = this.#options;
     if (changes.isEmpty) return;
     try {
+      const stamp = await rows.stamp?.('tasks');
+      if (stamp !== undefined && stamp === this.#stamp) return;
       const order = { orderBy: 'updatedAt', direction: 'desc', limit: looked } as const;
       const all = await rows.list('tasks', order);
       const watched = all.filter(({ id }) => changes.hasListeners(id));
@@ -56,6 +63,7 @@ export class RowWatch {
       // Whoever has it as it is already makes nothing of it.
       for (const row of watched)
         if (before.get(row.id) !== row.version) changes.tell(keptTask(row).task);
+      this.#stamp = stamp;
     } catch (error) {
       onDiagnostic(`Cannot look at what other servers changed: ${reasonOf(error)}`);
     }

@@ -29,6 +29,8 @@ class SqliteRows implements Rows {
   readonly #database: DatabaseSync;
   /** By their text: there are as many as there are shapes of queries. */
   readonly #statements = new Map<string, StatementSync>();
+  /** How often each table was written here: SQLite counts what others do, and not what this connection does. */
+  readonly #writes = new Map<Table, number>();
 
   constructor({ path, busyTimeoutMs = 5000, clock = systemClock }: SqliteRowsOptions) {
     this.#path = path;
@@ -55,17 +57,24 @@ class SqliteRows implements Rows {
     options: PutOptions = {},
   ): Promise<Row> {
     checkRow(table, row);
-    return this.#do(() => this.#inTransaction(() => this.#put(table, row, options)));
+    return this.#do(() => this.#written(table, () => this.#put(table, row, options)));
   }
 
   async delete(table: Table, id: string): Promise<boolean> {
     return this.#do(() =>
-      this.#inTransaction(() => {
+      this.#written(table, () => {
         this.#prepare('DELETE FROM row_keys WHERE tbl = ? AND id = ?').run(table, id);
         const sql = 'DELETE FROM rows WHERE tbl = ? AND id = ?';
         return this.#prepare(sql).run(table, id).changes > 0;
       }),
     );
+  }
+
+  async stamp(table: Table): Promise<string> {
+    return this.#do(() => {
+      const { data_version } = this.#prepare('PRAGMA data_version').get() ?? {};
+      return `${data_version} ${this.#writes.get(table) ?? 0}`;
+    });
   }
 
   async close(): Promise<void> {
@@ -131,6 +140,11 @@ class SqliteRows implements Rows {
   #do<T>(work: () => T): T {
     if (!this.#database.isOpen) throw closedRows();
     return withMeaning(this.#path, work);
+  }
+
+  #written<T>(table: Table, work: () => T): T {
+    this.#writes.set(table, (this.#writes.get(table) ?? 0) + 1);
+    return this.#inTransaction(work);
   }
 
   #inTransaction<T>(work: () => T): T {

@@ -14,6 +14,37 @@ export const sharedCases: readonly RowSpec[] = [
     },
   },
   {
+    name: 'a stamp, where there is one, is another after each change, and the same after none',
+    async run({ rows }) {
+      const before = await rows.stamp?.('tasks');
+      if (before === undefined) return;
+      await rows.list('tasks');
+      await rows.put('states', { id: 'a', keys: {}, data: {} });
+      assert.equal(await rows.stamp?.('tasks'), before);
+      await rows.put('tasks', { id: 'a', keys: {}, data: {} });
+      const made = await rows.stamp?.('tasks');
+      await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
+      const changed = await rows.stamp?.('tasks');
+      await rows.delete('tasks', 'a');
+      const stamps = [before, made, changed, await rows.stamp?.('tasks')];
+      assert.equal(new Set(stamps).size, stamps.length);
+    },
+  },
+  {
+    name: 'a stamp, where there is one, is another after each change that somebody else made',
+    needsDurable: true,
+    async run({ rows, another }) {
+      const other = await another();
+      const before = await rows.stamp?.('tasks');
+      if (before === undefined) return;
+      await other.put('tasks', { id: 'a', keys: {}, data: {} });
+      const made = await rows.stamp?.('tasks');
+      await other.delete('tasks', 'a');
+      const stamps = [before, made, await rows.stamp?.('tasks')];
+      assert.equal(new Set(stamps).size, stamps.length);
+    },
+  },
+  {
     name: 'what one wrote the next one reads, and versions hold between them',
     needsDurable: true,
     async run({ rows, another }) {

@@ -1,0 +1,76 @@
+import { sessionId } from '@millrace/core';
+import fc from 'fast-check';
+import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { checkModel, checkResume, type LogSubject, scriptOf, TestClock } from '../suite/index.ts';
+import { splitLog } from './split-log.ts';
+
+export const number: fc.Arbitrary<number> = fc.nat(0xffff);
+const step = fc.tuple(number, number, number);
+export const steps: fc.Arbitrary<[number, number, number][]> = fc.array(step, {
+  ...{ minLength: 10, maxLength: 50, size: 'max' },
+});
+export const words: fc.Arbitrary<number[]> = fc.array(number, {
+  ...{ minLength: 50, maxLength: 300, size: 'max' },
+});
+
+/** What fails is mostly found smaller with the log in memory, and elsewhere that takes long. */
+const endOnFailure = true;
+
+export interface LawRuns {
+  /** As many as the laws want unless told. */
+  readonly numRuns?: number;
+}
+
+/** Laws 1, 3, 4, 5 and 9, on one store for all runs: that is how stores are used. Says what happened in them. */
+export async function modelRuns(
+  { isDurable, create }: LogSubject,
+  runs: LawRuns = {},
+): Promise<readonly string[]> {
+  const seen = new Set<string>();
+  const clock = new TestClock();
+  const store = await create(clock);
+  // Held open, because who closes a file last cleans up, which takes its time.
+  const first = isDurable ? await store.open() : undefined;
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, words, async (run, said) => {
+      const script = scriptOf(randomLog(said));
+      const options = { store, isDurable, clock, name: `run ${count++}`, script };
+      await checkModel(options, run, (what) => seen.add(what));
+    }),
+    { endOnFailure, ...runs },
+  );
+  await first?.close();
+  await store.remove();
+  return [...seen];
+}
+
+export interface ResumeRuns extends LawRuns {
+  /** Turns are settled; else deltas are kept. */
+  readonly isSettled: boolean;
+  /** Who reads has another log of the store than who writes. */
+  readonly isSplit?: boolean;
+}
+
+/** Law 5: who is cut at any batch and resumes has the same. */
+export async function resumeRuns(
+  { create }: LogSubject,
+  { isSettled, isSplit = false, ...runs }: ResumeRuns,
+): Promise<void> {
+  const store = await create(new TestClock());
+  const writer = await store.open();
+  const reader = isSplit ? await store.open() : writer;
+  const log = splitLog(writer, reader);
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(words, fc.array(number, { minLength: 1 }), async (said, numbers) => {
+      const session = sessionId(`run ${count++}`);
+      const script = scriptOf(randomLog(said));
+      await checkResume({ log, session, script, numbers, isSettled });
+      await log.delete(session);
+    }),
+    { endOnFailure, ...runs },
+  );
+  await Promise.all(new Set([writer, reader]).values().map((one) => one.close()));
+  await store.remove();
+}
