@@ -5,11 +5,12 @@ import { noWarnings, type UpdateWarnings } from '../updates/update-warnings.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 import type { Content, ContentInput } from '../wire/content.ts';
 import type { UpdateInput } from '../wire/update.ts';
+import { AbortWatch } from './abort-watch.ts';
 import type { HandlerContext } from './handler-context.ts';
 import { codeOf, reasonOf } from './reason-of.ts';
 import type { SyncAgent } from './served-agent.ts';
 import { TurnFlow } from './turn-flow.ts';
-import { left, unlessAborted, unlessLate } from './unless-aborted.ts';
+import { left, unlessLate } from './unless-aborted.ts';
 
 /** How an answer ended. What was said is on the log in any case. */
 export interface TurnEnd {
@@ -81,11 +82,12 @@ async function pour(
   flow: TurnFlow,
   { context: { signal }, clock, graceMs }: SyncRun,
 ): Promise<boolean> {
+  using watch = new AbortWatch(signal);
   const iterator = updates[Symbol.asyncIterator]();
   let isDone = false;
   try {
     for (;;) {
-      const next = await unlessAborted(iterator.next(), signal);
+      const next = await watch.unlessAborted(iterator.next());
       if (next === left) return false;
       isDone = next.done === true;
       if (next.done) return true;

@@ -1,12 +1,13 @@
 import type { DraftRecord, ItemId, PartId } from '@millrace/core';
 import type { ResponseEnd, StreamStep } from '@millrace/providers';
 import { closingDrafts } from '../tasks/closing-drafts.ts';
+import { AbortWatch } from './abort-watch.ts';
 import { brokenStream, CheckedDeltas } from './checked-deltas.ts';
 import type { Sent } from './handler-context.ts';
 import { MovedDeltas } from './moved-deltas.ts';
 import type { TurnDesk } from './turn-desk.ts';
 import { TurnFlow } from './turn-flow.ts';
-import { left, unlessAborted } from './unless-aborted.ts';
+import { left } from './unless-aborted.ts';
 
 /**
  * Sends a provider's stream on as it comes, a message for each part. A stream that ends as an error or
@@ -47,10 +48,11 @@ async function pass(sending: Sending, steps: AsyncIterable<StreamStep>): Promise
   const at = { turn: turn.turn, attempt: turn.attempt };
   const moved = new MovedDeltas(itemId, at, ids);
   const checked = new CheckedDeltas(itemId, at);
+  using watch = new AbortWatch(signal);
   const iterator = steps[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await unlessAborted(iterator.next(), signal);
+      const next = await watch.unlessAborted(iterator.next());
       if (next === left) throw signal.reason;
       if (next.done) throw brokenStream('it ended without an end');
       const drafts = next.value.deltas.flatMap((delta) => checked.draft(moved.move(delta)) ?? []);

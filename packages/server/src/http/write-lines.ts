@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import { left, unlessAborted } from '../agents/unless-aborted.ts';
+import { AbortWatch } from '../agents/abort-watch.ts';
+import { left } from '../agents/unless-aborted.ts';
 import { ServerError } from './server-error.ts';
 
 export interface LineOptions<T> {
@@ -27,6 +28,7 @@ export async function writeLines<T>(
 ): Promise<void> {
   const iterator = values[Symbol.asyncIterator]();
   const over = new AbortController();
+  using watch = new AbortWatch(over.signal);
   const onEnd = () => over.abort();
   response.once('close', onEnd);
   closing.addEventListener('abort', onEnd, { once: true });
@@ -34,10 +36,10 @@ export async function writeLines<T>(
   const stopBeating = heartbeat && beat(response, heartbeat);
   try {
     for (;;) {
-      const next = await unlessAborted(iterator.next(), over.signal);
+      const next = await watch.unlessAborted(iterator.next());
       if (next === left) return finish(response, errorLine);
       if (next.done === true) return void response.end();
-      if (!response.write(line(next.value))) await unlessAborted(drained(response), over.signal);
+      if (!response.write(line(next.value))) await watch.unlessAborted(drained(response));
     }
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));

@@ -1,6 +1,7 @@
 import { checkJson, defaultLimits } from '@millrace/core';
 import type { z } from 'zod';
 import { type Update, updateSchema } from '../wire/update.ts';
+import { textPiece } from './text-piece.ts';
 import { UpdateError } from './update-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -10,6 +11,10 @@ type Fields = Readonly<Record<string, unknown>>;
  * is there.
  */
 export function readUpdate(given: unknown): Update {
+  return textPiece(given) ?? readAny(given);
+}
+
+function readAny(given: unknown): Update {
   // Depth is asked first, because a schema goes down as far as the value does.
   const problem = checkJson(dropUndefined(given), defaultLimits);
   if (problem !== undefined) throw bad(problem.path);
