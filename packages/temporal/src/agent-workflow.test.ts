@@ -273,6 +273,7 @@ temporalTest('a signal that nobody can read is not heard, and the workflow goes 
       const { log, handle } = played;
       await until(log, sessionOf(played), having('approval_asked'));
       await handle.signal(approveSignal, { toolCallId: 7 as never });
+      await handle.signal(approveSignal, null as never);
       await handle.signal(messageSignal, [{ kind: 'nonsense' }]);
       await handle.signal(approveSignal, { toolCallId: 'c1' });
       expect(await handle.result()).toMatchObject({ text: 'Fine.' });

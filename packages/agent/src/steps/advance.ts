@@ -1,5 +1,6 @@
 import { type RunId, type SessionId, type TraceContext, toArray } from '@millrace/core';
 import type { Agent } from '../create-agent.ts';
+import { settingsOf } from '../run/agent-settings.ts';
 import { consumed } from '../run/command-ear.ts';
 import { RunDriver } from '../run/run-driver.ts';
 import { runStarted, traceFor } from '../run/run-started.ts';
@@ -8,6 +9,7 @@ import { mendingDrafts } from './mending-drafts.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 import type { Advanced, Plan } from './plan.ts';
 import { isAsked, isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
+import { assertSame } from './same-session.ts';
 import { settledFrom } from './settled-item.ts';
 
 export interface AdvanceOptions extends StepSignals {
@@ -24,6 +26,8 @@ export interface AdvanceOptions extends StepSignals {
   readonly ifAsked?: boolean | undefined;
   /** How many items the caller has; those since the run began, unless told. */
   readonly items?: number | undefined;
+  /** As an earlier step gave it: a session that was deleted since is not made again. */
+  readonly createdAt?: number | undefined;
 }
 
 /**
@@ -31,21 +35,27 @@ export interface AdvanceOptions extends StepSignals {
  * again it finds what it did, and goes on; what is left of an earlier try is fenced.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
-  const { session, claim, signal, leave } = options;
+  const { session, claim, signal, leave, runId } = options;
+  const { log } = settingsOf(agent);
+  await assertSame(log, session, options.createdAt);
   const step = await OpenStep.open({
     ...{ agent, session, signal, leave },
-    open: (log, from) => claimSession(log, session, claim, from),
+    open: (_log, from) => claimSession(log, session, claim, from),
   });
   let isDone = false;
   try {
     const plan = await driven(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
-    const { state } = step.journal;
-    const first = options.items ?? toArray(step.marks.before.items).length;
+    const { journal, marks, driver } = step;
+    // Others may have had runs since the one that is over.
+    const own = options.items === undefined && isDone ? marks.endOf(runId) : undefined;
+    const { before, after: state } = own ?? { before: marks.before, after: journal.state };
+    const first = options.items ?? toArray(before.items).length;
     const settled = settledFrom(state, first);
-    const { epoch } = step.driver;
+    const { epoch } = driver;
     const { through } = state;
-    return { epoch, plan, settled, items: first + settled.length, through };
+    const createdAt = (await log.info(session))?.createdAt;
+    return { epoch, plan, settled, items: first + settled.length, through, createdAt };
   } finally {
     // Between runs the session is anybody's.
     await step.close(isDone ? 'releases' : 'keeps');
@@ -61,8 +71,8 @@ async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
   step.hear = (record) => loop.hear(record);
   for (;;) {
     if (journal.loop.run === undefined) {
-      const isOver = marks.ended?.id === runId;
-      if (isOver) return { do: 'done', ...(await runEnd(step, marks.ended)) };
+      const ended = marks.endOf(runId);
+      if (ended !== undefined) return { do: 'done', ...(await runEnd(step, ended)) };
       if (options.ifAsked && !isAsked(journal.loop)) return { do: 'idle' };
       await begin(step, options);
     }

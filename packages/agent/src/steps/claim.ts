@@ -11,6 +11,10 @@ export interface Claim {
   readonly step: number;
   /** Tries at this step, from 1: a later one fences an earlier one, which may still be alive. */
   readonly attempt: number;
+  /** How long it lasts after the last sign of life; until it is released or taken over, unless told. */
+  readonly leaseMs?: number | undefined;
+  /** It was taken already, and goes on: where somebody else has the session since, that is `fenced`. */
+  readonly isHeld?: boolean | undefined;
 }
 
 /** Takes the session for a step, also from an earlier step or try of the same owner. */
@@ -22,9 +26,11 @@ export async function claimSession(
 ): Promise<Driver> {
   const holder = (await log.info(session))?.lease?.holder ?? '';
   const isOwn = holder.startsWith(`${claim.owner} [`);
-  if (isOwn && !mayFollow(holder, claim)) throw overtaken(session, holder, claim);
+  const mayClaim = isOwn ? mayFollow(holder, claim) : !claim.isHeld;
+  if (!mayClaim) throw overtaken(session, holder || 'somebody', claim);
+  const { leaseMs = Number.POSITIVE_INFINITY } = claim;
   return log.open(session, {
-    ...{ holder: holderOf(claim), leaseMs: Number.POSITIVE_INFINITY, isDetached: true },
+    ...{ holder: holderOf(claim), leaseMs, isDetached: true },
     ...{ takeOver: isOwn, from },
   });
 }

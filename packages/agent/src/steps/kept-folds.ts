@@ -1,4 +1,12 @@
-import { emptyState, type FoldState, type OnStep, type SessionId } from '@millrace/core';
+import {
+  emptyState,
+  type FoldState,
+  findItem,
+  type ItemId,
+  type OnStep,
+  type RunId,
+  type SessionId,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { emptyLoop, type LoopState } from '../loop/loop-state.ts';
 import type { EndedRun } from './ended-run.ts';
@@ -9,9 +17,12 @@ export interface KeptFold {
   readonly loop: LoopState;
   /** The session as its last run found it. */
   readonly before: FoldState;
-  /** The run that ended last. */
-  readonly ended: EndedRun | undefined;
+  /** The runs that ended last, the latest at the end. */
+  readonly ended: readonly EndedRun[];
 }
+
+/** Whoever does a step again finds his run also where others had theirs since, if they were not many. */
+const maxEnded = 16;
 
 /** So many sessions are kept folded; the one that was used longest ago goes first. */
 const maxKept = 64;
@@ -24,7 +35,7 @@ export async function keptFold(log: Log, session: SessionId): Promise<KeptFold> 
   const known = info && kept.get(log)?.get(nameOf(session, info.createdAt));
   if (known !== undefined && known.state.through <= (info?.through ?? 0)) return known;
   const state = emptyState(session);
-  return { state, loop: emptyLoop, before: state, ended: undefined };
+  return { state, loop: emptyLoop, before: state, ended: [] };
 }
 
 export async function keepFold(log: Log, session: SessionId, fold: KeptFold): Promise<void> {
@@ -52,7 +63,7 @@ function nameOf(session: SessionId, createdAt: number): string {
 /** Follows what is folded, for what the fold itself does not keep: where runs began, and how they ended. */
 export class RunMarks {
   #before: FoldState;
-  #ended: EndedRun | undefined;
+  #ended: readonly EndedRun[];
 
   constructor({ before, ended }: Pick<KeptFold, 'before' | 'ended'>) {
     this.#before = before;
@@ -63,12 +74,27 @@ export class RunMarks {
     return this.#before;
   }
 
-  get ended(): EndedRun | undefined {
+  get ended(): readonly EndedRun[] {
     return this.#ended;
   }
 
-  readonly onStep: OnStep = (before, { fact }) => {
+  /** How this run ended, where it did. */
+  endOf(runId: RunId): EndedRun | undefined {
+    return this.#ended.findLast(({ id }) => id === runId);
+  }
+
+  readonly onStep: OnStep = (before, { fact }, after) => {
     if (fact?.type === 'run_started') this.#before = before;
-    if (fact?.type === 'run_finished') this.#ended = { id: fact.runId, stop: fact.stop };
+    if (fact?.type === 'item_redacted') this.#forget(fact.itemId, after);
+    if (fact?.type !== 'run_finished') return;
+    const ended = { id: fact.runId, stop: fact.stop, before: this.#before, after };
+    this.#ended = [...this.#ended, ended].slice(-maxEnded);
   };
+
+  /** What was taken out of the log is not told by whoever looks back. */
+  #forget(itemId: ItemId, now: FoldState): void {
+    this.#ended = this.#ended.map((run) =>
+      findItem(run.after, itemId) === undefined ? run : { ...run, before: now, after: now },
+    );
+  }
 }

@@ -1,13 +1,15 @@
-import { type JsonValue, parseJson, toArray } from '@millrace/core';
+import { parseJson, toArray, transcript } from '@millrace/core';
 import { ResultPlaces } from '../calls/result-places.ts';
 import { standingCommands } from '../loop/command.ts';
 import type { Step } from '../loop/decide.ts';
 import type { LoopState } from '../loop/loop-state.ts';
-import { byTheLoop, checkAnswer } from '../output/check-answer.ts';
+import { byTheLoop } from '../output/check-answer.ts';
+import { answeredValue } from '../output/output.ts';
 import { resultOf } from '../run/run-result.ts';
 import type { EndedRun } from './ended-run.ts';
 import type { OpenStep } from './open-step.ts';
 import type { Plan, RunEnd } from './plan.ts';
+import { referenceTo } from './settled-item.ts';
 
 /** Requests and calls are done by those who were admitted for them. */
 export function isOthers(step: Step): boolean {
@@ -43,30 +45,40 @@ function hasSaid({ commands }: LoopState): boolean {
 }
 
 const maxText = 16 * 1024;
+/** Of a value's JSON: what is longer is a reference. */
+const maxValue = 256 * 1024;
 
-export async function runEnd(step: OpenStep, ended: EndedRun | undefined): Promise<RunEnd> {
-  const { journal, marks, context } = step;
-  const { id: runId, stop } = ended ?? { id: '' as never, stop: { reason: 'unknown' } as const };
-  const { state, loop } = journal;
-  const checked = stop.reason === 'stop' ? await checkAnswer(context) : undefined;
-  const value = checked?.ok ? jsonOf(checked.value) : undefined;
-  const after = { value, error: loop.lastError, cause: undefined };
-  const { text, usage, error } = resultOf(marks.before, state, stop, [], after);
+export async function runEnd(step: OpenStep, ended: EndedRun): Promise<RunEnd> {
+  const { journal, marks } = step;
+  const { id: runId, stop, before, after } = ended;
+  const { loop } = journal;
+  const answered = stop.reason === 'stop' ? await answerIn(step, ended) : {};
+  // Of an earlier run nobody knows the error any more.
+  const lastError = marks.ended.at(-1) === ended ? loop.lastError : undefined;
+  const told = { value: undefined, error: lastError, cause: undefined };
+  const { text, usage, error } = resultOf(before, after, stop, [], told);
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {
     ...{ runId, stop, usage, isAsked: hasSaid(loop) && isOpenEnd, isClipped },
     text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
-    ...(value !== undefined && { value }),
+    ...answered,
     ...(error && { error }),
   };
 }
 
-/** What a schema made of an answer may be anything: it goes on as JSON writes it. */
-function jsonOf(value: unknown): JsonValue | undefined {
-  const text: string | undefined = JSON.stringify(value);
-  const parsed = text === undefined ? undefined : parseJson(text);
-  return parsed?.ok ? parsed.value : undefined;
+/** The answer as it was asked for, or where it is. */
+async function answerIn(
+  { context }: OpenStep,
+  { after }: EndedRun,
+): Promise<Pick<RunEnd, 'value' | 'valueAt'>> {
+  const last = transcript(after).findLast(({ kind }) => kind === 'assistant');
+  const checked = await context.settings.output?.check(answeredValue(last));
+  const json: string | undefined = checked?.ok ? JSON.stringify(checked.value) : undefined;
+  if (last === undefined || json === undefined) return {};
+  if (json.length > maxValue) return { valueAt: referenceTo(last.id, after) };
+  const parsed = parseJson(json);
+  return parsed.ok ? { value: parsed.value } : {};
 }
 
 /** How often this run asked for its answer again. */

@@ -1,5 +1,5 @@
 import type { ErrorInfo, JsonValue, RunId, Stop, ToolCallId, Usage } from '@millrace/core';
-import type { Settled } from './settled-item.ts';
+import type { ItemReference, Settled } from './settled-item.ts';
 
 /** What comes next in a run, as plain data: for whoever has it done elsewhere. */
 export type Plan =
@@ -32,6 +32,8 @@ export interface RunEnd {
   readonly isClipped: boolean;
   /** The answer as it was asked for by `output`. */
   readonly value?: JsonValue | undefined;
+  /** The item that has the answer, where it is too large for `value`. */
+  readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
   /** Somebody said something that another run has to answer. */
@@ -47,4 +49,6 @@ export interface Advanced {
   readonly items: number;
   /** By this offset the log has all of that. */
   readonly through: number;
+  /** When the session was made: steps that are told of it do not go on with another of its name. */
+  readonly createdAt: number | undefined;
 }

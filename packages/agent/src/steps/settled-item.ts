@@ -13,13 +13,16 @@ import {
 /** An item that is done, small enough to be handed on as it is, or where to find it. */
 export type Settled =
   | { readonly by: 'value'; readonly itemId: ItemId; readonly item: JsonObject }
-  | {
-      readonly by: 'reference';
-      readonly itemId: ItemId;
-      readonly session: SessionId;
-      /** By this offset the log has it. */
-      readonly through: number;
-    };
+  | ItemReference;
+
+/** Where an item is that is too large to be handed on. */
+export interface ItemReference {
+  readonly by: 'reference';
+  readonly itemId: ItemId;
+  readonly session: SessionId;
+  /** By this offset the log has it. */
+  readonly through: number;
+}
 
 /** Of an item's JSON; what is longer is a reference. */
 const maxLength = 16 * 1024;
@@ -50,6 +53,6 @@ export function settledFrom(state: FoldState, first: number): readonly Settled[]
   });
 }
 
-function referenceTo(itemId: ItemId, { session, through }: FoldState): Settled {
+export function referenceTo(itemId: ItemId, { session, through }: FoldState): ItemReference {
   return { by: 'reference', itemId, session, through };
 }

@@ -2,7 +2,9 @@ import type { TaskSnapshot } from '@millrace/client';
 import { type Part, sessionId, transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import type { Provider, StreamStep } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect } from 'vitest';
+import { saying as heard, until } from '../../../temporal/src/testing/until.ts';
 import { temporalTest } from '../../../temporal/src/testing/use-temporal.ts';
 import { call, saying, storyAsMessages, telling, thought } from '../testing/mill.ts';
 import { startWorker } from '../testing/temporal/start-worker.ts';
@@ -237,5 +239,28 @@ temporalTest('a tool that no worker has has failed, as the model is told', () =>
     });
     const failed = expect.stringMatching(/^c1: weather = .*error/i);
     expect(await messages()).toEqual(storyAsMessages.with(4, failed));
+  }),
+);
+
+temporalTest('two agents of a workflow hear what is addressed to their sessions', () =>
+  temporal.served('pair', async ({ log, taskQueue, withWorker }) => {
+    const stall = { type: 'stall', after: 2 } as const;
+    const stalled = {
+      content: { parts: ['Half an answer'] },
+      pieces: 'token',
+      fault: stall,
+    } as const;
+    await withWorker({ provider: scriptedProvider([stalled, stalled]), tools }, async () => {
+      const { workflow } = temporal.client();
+      const args = [['one', 'two']];
+      const handle = await workflow.start('pairWorkflow', { taskQueue, workflowId: 'pair', args });
+      for (const session of ['one', 'two']) await until(log, sessionId(session), heard('Half'));
+      for (const session of ['two', 'one']) await handle.signal('interrupt', 'enough', { session });
+      await handle.result();
+      const same = { taskQueue, workflowId: 'same', args: [['same', 'same']] };
+      await expect(workflow.execute('pairWorkflow', same)).rejects.toMatchObject({
+        cause: { type: 'millrace.session_in_use' },
+      });
+    });
   }),
 );

@@ -1,4 +1,4 @@
-import { createAgent } from '@millrace/agent';
+import { AgentError, createAgent } from '@millrace/agent';
 import { type LogRecord, type RunId, runId, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { Context } from '@temporalio/activity';
@@ -19,24 +19,32 @@ export interface StreamingContextOptions {
 /**
  * In an activity of one's own: streams what the work writes to the log, and gives it back settled. It
  * closes itself: what was written until a throw is kept as partial, and the throw goes on. A worker that
- * dies in it is followed by another one, whose words replace what the dead one had written.
+ * dies in it is followed by another one, whose words replace what the dead one had written. Where somebody
+ * else writes to the session, the work begins when that one is through.
  */
 export async function streamingContext(
   { log, session: given, name = 'streaming context' }: StreamingContextOptions,
   work: (stream: OpenStream) => Promise<void>,
 ): Promise<Sent> {
-  const { info } = Context.current();
+  const context = Context.current();
+  const { info } = context;
   const { workflowId = '', runId: life = '' } = info.workflowExecution ?? {};
   const session = sessionId(given ?? currentIds().task ?? workflowId);
   const { provider, thrown } = handFedProvider(work);
   const agent = createAgent({ ...{ name, provider, log }, retry: { maxAttempts: 1 } });
-  const base = `${life}:${info.activityId}`;
+  const base = `${life}:${info.activityId}${placeIn(context)}`;
+  const ofWorkflow = `temporal workflow ${workflowId}`;
+  const onHeld = (holder: string) => {
+    // The run waits for its tool: who waited for the run would wait for ever.
+    const isOwnRun = info.activityType === 'millraceCall' && holder.startsWith(`${ofWorkflow} [`);
+    if (isOwnRun) throw inOwnRun(session);
+  };
   const sent = await living(async (signals) =>
     runHere(agent, {
-      ...{ session, items: [], key: base, signals, startsTurn: true },
+      ...{ session, items: [], key: base, signals, startsTurn: true, onHeld },
       runId: await runFor(log, session, base, info.attempt),
       claim: {
-        ...{ owner: `temporal workflow ${workflowId}`, life: base, step: 1 },
+        ...{ owner: `${ofWorkflow}, activity ${base}`, life: base },
         attempt: info.attempt,
       },
     }),
@@ -44,6 +52,20 @@ export async function streamingContext(
   const failed = thrown();
   if (failed !== undefined) throw failed.error;
   return sent;
+}
+
+const opened = new WeakMap<Context, number>();
+
+/** An activity may have several, one after the other: its next try opens them in the same order. */
+function placeIn(context: Context): string {
+  const before = opened.get(context) ?? 0;
+  opened.set(context, before + 1);
+  return before === 0 ? '' : `#${before}`;
+}
+
+function inOwnRun(session: SessionId): AgentError {
+  const message = `Cannot stream to session ${session} from a tool that is called in it: the run waits for the tool. Tell what it does by update(…), or give streamingContext({ session }) another one`;
+  return new AgentError('bad_option', message, { session });
 }
 
 /** Goes on with what a dead try left, and begins anew after one that threw. */

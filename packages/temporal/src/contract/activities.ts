@@ -6,7 +6,7 @@ export interface MillraceActivities {
   /** Leaves a command on the session's log, once for each key. */
   millraceSubmit(input: SubmitInput): Promise<void>;
   /** Aborts and decisions are heard, and are facts from then on. */
-  millraceHear(input: HeldInput): Promise<Heard>;
+  millraceHear(input: HearInput): Promise<Heard>;
   /** Drives the run to the next thing that is to be done elsewhere. */
   millraceAdvance(input: AdvanceInput): Promise<Advanced>;
   /** Streams a model's answer to the log. */
@@ -22,13 +22,20 @@ interface OfAgent {
   readonly session: string;
 }
 
-interface SubmitInput extends OfAgent {
+interface SubmitInput extends OfAgent, OfLife {
   readonly command: JsonObject;
   readonly key: string;
 }
 
 interface HeldInput extends OfAgent {
   readonly epoch: number;
+}
+
+interface HearInput extends HeldInput, OfLife {}
+
+/** The session that is meant, where it is known: not another that has its name since. */
+interface OfLife {
+  readonly createdAt?: number | undefined;
 }
 
 /** Whose the session is: one life of a workflow, and how often it has advanced. */
@@ -38,7 +45,7 @@ export interface OwnerInput {
   readonly step: number;
 }
 
-interface AdvanceInput extends OfAgent, OwnerInput {
+interface AdvanceInput extends OfAgent, OfLife, OwnerInput {
   readonly runId: string;
   readonly keepsCut?: boolean | undefined;
   readonly ifAsked?: boolean | undefined;
@@ -55,7 +62,8 @@ interface CallInput extends HeldInput {
   readonly toolCallId: ToolCallId;
 }
 
-export interface AutoSendInput extends OwnerInput {
+export interface AutoSendInput {
+  readonly owner: string;
   readonly provider: string;
   readonly session: string;
   readonly items: readonly JsonObject[];

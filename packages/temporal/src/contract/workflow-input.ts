@@ -29,7 +29,7 @@ export interface AgentWorkflowOptions {
   readonly maxAttempts?: number | undefined;
 }
 
-/** What an execution hands to the next: the conversation itself is on the log. */
+/** What an execution hands to the next, as plain data: the conversation itself is on the log. */
 export interface Carried {
   readonly step: number;
   readonly epoch: number;
@@ -38,9 +38,12 @@ export interface Carried {
   readonly said: number;
   /** How many items were told of. */
   readonly items: number | undefined;
+  /** When the session was made: one that was deleted since is not gone on with. */
+  readonly createdAt?: number | undefined;
 }
 
-export interface AgentWorkflowResult extends Pick<RunEnd, 'stop' | 'text' | 'value' | 'error'> {
+export interface AgentWorkflowResult
+  extends Pick<RunEnd, 'stop' | 'text' | 'value' | 'valueAt' | 'error'> {
   readonly session: string;
   readonly stop: Stop;
   readonly usage: Usage;

@@ -15,6 +15,7 @@ const hopeless = [
   'bad_option',
   'unknown_agent',
   'session_closed',
+  'no_session',
   'not_understood',
   'not_foldable',
 ].map((code) => `millrace.${code}`);

@@ -2,50 +2,29 @@ import type { Plan, Requested, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { MillraceActivities } from '../contract/activities.ts';
-import type {
-  AgentWorkflowOptions,
-  Carried,
-  StateAnswer,
-  TranscriptAnswer,
-} from '../contract/workflow-input.ts';
+import type { Carried, StateAnswer, TranscriptAnswer } from '../contract/workflow-input.ts';
 import { activitiesFor } from './activities.ts';
-import { typeOf, unlessFenced } from './failure-type.ts';
+import { gone, typeOf, unlessFenced } from './failure-type.ts';
 import { Gate } from './gate.ts';
 import { itemsOf } from './items-of.ts';
 import { KnownItems } from './known-items.ts';
 import { Lock } from './lock.ts';
 import { OwnSteps } from './own-steps.ts';
+import { countFrom, countOf, nextKey } from './said-keys.ts';
+import type {
+  AdvanceSessionOptions,
+  AgentSessionOptions,
+  CallsPlan,
+  OnPlan,
+  RequestPlan,
+  RunSessionOptions,
+} from './session-options.ts';
 import { smallEnough } from './small-enough.ts';
-
-export interface AgentSessionOptions extends AgentWorkflowOptions {
-  readonly agent: string;
-  /** The workflow's id unless told. */
-  readonly session?: string | undefined;
-  readonly carried?: Carried | undefined;
-  /** A run follows at once: whoever interrupts means that one. */
-  readonly isStarting?: boolean | undefined;
-}
-
-export type RequestPlan = Extract<Plan, { do: 'request' }>;
-export type CallsPlan = Extract<Plan, { do: 'calls' }>;
-
-export interface RunSessionOptions {
-  /** Hears what comes next, before it is done: a place to continue as new. */
-  readonly onPlan?: OnPlan | undefined;
-  readonly ifAsked?: boolean | undefined;
-}
-
-type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
-
-export interface AdvanceSessionOptions {
-  /** Nobody asks again for an answer that was cut off. */
-  readonly keepsCut?: boolean | undefined;
-  /** No run is begun where nothing waits to be answered. */
-  readonly ifAsked?: boolean | undefined;
-}
+import { stoppedByCancel } from './stopped-by-cancel.ts';
 
 /** After so many failures of the same call, which its tool did not see, the run is stopped. */
 const maxCallFailures = 3;
+const defaultTurns = 200;
 
 /** A session that a workflow drives: everything it does are activities, and what is said is on the log. */
 export class AgentSession {
@@ -66,11 +45,16 @@ export class AgentSession {
   #doing: StateAnswer['doing'];
   #turn: number | undefined;
   #epoch: number;
-  #said: number;
   #items: number | undefined;
   #runId: string | undefined;
   #isHeld: boolean;
   #isAborted = false;
+  /** When it was made, once that is known: another of its name is not meant. */
+  #createdAt: number | undefined;
+  /** It was deleted: nothing of it goes on. */
+  #gone: Error | undefined;
+  #turns = 0;
+  readonly #maxTurns: number;
 
   constructor(options: AgentSessionOptions) {
     const { agent, session = workflowInfo().workflowId, carried } = options;
@@ -79,17 +63,25 @@ export class AgentSession {
     this.#activities = activitiesFor(options);
     this.#steps = new OwnSteps(carried?.step);
     this.#epoch = carried?.epoch ?? 0;
-    this.#said = carried?.said ?? 0;
+    this.#createdAt = carried?.createdAt;
+    this.#maxTurns = options.turnsPerExecution ?? defaultTurns;
+    countFrom(session, carried?.said ?? 0);
     this.#items = carried?.items;
     this.#runId = carried?.runId;
     this.#isHeld = carried?.runId !== undefined;
     this.#doing = options.isStarting ? 'advance' : 'idle';
   }
 
-  /** What another execution needs to go on. */
+  /** What another execution needs to go on, between two steps: ids and counts, however long the talk. */
   get carried(): Carried {
-    const [step, epoch, said, items] = [this.#steps.count, this.#epoch, this.#said, this.#items];
-    return { step, epoch, said, items, runId: this.#runId };
+    const [step, epoch, items] = [this.#steps.count, this.#epoch, this.#items];
+    const [said, createdAt] = [countOf(this.session), this.#createdAt];
+    return { step, epoch, said, items, runId: this.#runId, createdAt };
+  }
+
+  /** This execution had its turns, or Temporal suggests another one: time to continue as new. */
+  get isFull(): boolean {
+    return this.#turns > this.#maxTurns || workflowInfo().continueAsNewSuggested;
   }
 
   get state(): StateAnswer {
@@ -109,11 +101,11 @@ export class AgentSession {
   /** Leaves a command on the log: it is heard by the next step that looks. */
   async submit(command: JsonObject): Promise<void> {
     smallEnough('what is said', command);
-    const { workflowId, firstExecutionRunId } = workflowInfo();
-    const key = `${workflowId}:${firstExecutionRunId}:${++this.#said}`;
     const { session } = this;
+    const key = nextKey(session);
     return this.#saying.through(async () => {
-      await this.#activities.millraceSubmit({ agent: this.#agent, session, command, key });
+      const said = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
+      await this.#there(this.#activities.millraceSubmit(said));
       this.hasNews = true;
     });
   }
@@ -139,13 +131,18 @@ export class AgentSession {
     await this.tell({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
 
+  /** Something was left on the log: what cannot wait is heard now, the rest by the next step. */
+  wake(): Promise<void> {
+    this.hasNews = true;
+    return this.hear();
+  }
+
   /** Looks for commands on the log, whoever left them. */
   hear(): Promise<void> {
     return this.#driving.through(async () => {
       if (!this.#isHeld) return;
-      const { session } = this;
-      const held = { agent: this.#agent, session, epoch: this.#epoch };
-      const heard = await this.#activities.millraceHear(held).catch(unlessFenced);
+      const held = { ...this.#held, createdAt: this.#createdAt };
+      const heard = await this.#there(this.#activities.millraceHear(held)).catch(unlessFenced);
       // Who is fenced has to advance first, and hears then.
       if (heard === undefined) return;
       this.#asked = new Set(heard.asked);
@@ -159,25 +156,13 @@ export class AgentSession {
    * Drives one run to its end; none, and undefined, where it was only to be begun if something waits to
    * be answered. Whatever cancels the caller's scope aborts it: what was said is kept.
    */
-  async run({
+  run({
     onPlan = async () => {},
     ifAsked = false,
   }: RunSessionOptions = {}): Promise<RunEnd | undefined> {
-    const { cancelRequested } = CancellationScope.current();
-    return CancellationScope.nonCancellable(async () => {
-      let cancelled: unknown;
-      let isOver = false;
-      cancelRequested.catch((error: unknown) => {
-        if (isOver) return;
-        cancelled = error;
-        const stop = () => this.interrupt('The workflow was cancelled');
-        return CancellationScope.nonCancellable(stop).catch(() => {});
-      });
-      const end = await this.#drive(onPlan, ifAsked).finally(() => {
-        isOver = true;
-      });
-      if (cancelled !== undefined && end?.stop.reason === 'aborted') throw cancelled;
-      return end;
+    return stoppedByCancel(() => this.#drive(onPlan, ifAsked), {
+      stop: () => this.interrupt('The workflow was cancelled'),
+      isStopped: (end) => end?.stop.reason === 'aborted',
     });
   }
 
@@ -200,13 +185,16 @@ export class AgentSession {
     this.#runId ??= uuid4();
     const runId = this.#runId;
     return this.#driving.through(async () => {
+      if (this.#gone !== undefined) throw this.#gone;
       this.hasNews = false;
-      const given = { agent: this.#agent, session: this.session, runId, keepsCut, ifAsked };
+      const of = { agent: this.#agent, session: this.session, createdAt: this.#createdAt };
+      const given = { ...of, runId, keepsCut, ifAsked, items: this.#items };
       const advanced = await this.#steps.next((owner) =>
-        this.#activities.millraceAdvance({ ...given, ...owner, items: this.#items }),
+        this.#there(this.#activities.millraceAdvance({ ...given, ...owner })),
       );
-      const { plan, epoch, settled, items, through } = advanced;
+      const { plan, epoch, settled, items, through, createdAt } = advanced;
       this.#epoch = epoch;
+      this.#createdAt = createdAt;
       this.#items = items;
       this.#known.add(settled, this.session, through);
       const isOver = plan.do === 'done' || plan.do === 'idle';
@@ -214,6 +202,7 @@ export class AgentSession {
       if (isOver) this.#runId = undefined;
       if (isOver) this.#doing = 'idle';
       else this.#turn = plan.turn;
+      if (plan.do === 'request') this.#turns += 1;
       return plan;
     });
   }
@@ -221,9 +210,9 @@ export class AgentSession {
   /** One model request, streamed to the log. Undefined where it is to be planned again. */
   async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<Requested | undefined> {
     this.#doing = 'request';
-    const held = { agent: this.#agent, session: this.session, epoch: this.#epoch };
+    const asked = { ...this.#held, turn };
     try {
-      return await this.#working(() => this.#activities.millraceRequest({ ...held, turn }));
+      return await this.#working(() => this.#there(this.#activities.millraceRequest(asked)));
     } catch (error) {
       if (typeOf(error) !== 'millrace.fenced') await this.#giveUp(error);
       return undefined;
@@ -248,14 +237,15 @@ export class AgentSession {
     toolCallId: CallsPlan['calls'][number]['toolCallId'],
     gate: Gate,
   ): Promise<void> {
-    const held = { agent: this.#agent, session: this.session, epoch: this.#epoch };
-    const call = { ...held, turn, attempt, toolCallId };
+    const call = { ...this.#held, turn, attempt, toolCallId };
     const isDecided = () => !this.#asked.has(toolCallId) || this.#isAborted;
     for (;;) {
       await CancellationScope.nonCancellable(() => condition(isDecided));
       if (this.#isAborted) return;
       try {
-        const { outcome } = await gate.through(() => this.#activities.millraceCall(call));
+        const { outcome } = await gate.through(() =>
+          this.#there(this.#activities.millraceCall(call)),
+        );
         if (outcome !== 'asked') return;
         // Somebody may have decided while it was asked.
         await CancellationScope.nonCancellable(() => this.hear());
@@ -278,6 +268,23 @@ export class AgentSession {
     if (this.#isAborted) return;
     const why = typeOf(error) ?? 'it failed';
     await CancellationScope.nonCancellable(() => this.interrupt(`An activity failed: ${why}`));
+  }
+
+  get #held(): { readonly agent: string; readonly session: string; readonly epoch: number } {
+    return { agent: this.#agent, session: this.session, epoch: this.#epoch };
+  }
+
+  /** Where the session was deleted, all that goes on stops, and the next step says why. */
+  async #there<T>(work: Promise<T>): Promise<T> {
+    return work.catch((error: unknown) => {
+      if (typeOf(error) !== 'millrace.no_session') throw error;
+      this.#gone ??= gone(this.session);
+      this.#isAborted = true;
+      this.#isHeld = false;
+      this.hasNews = true;
+      this.#work?.cancel();
+      throw this.#gone;
+    });
   }
 
   /** Cancelled by an abort, as soon as that is on the log. */

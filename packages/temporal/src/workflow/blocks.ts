@@ -4,9 +4,10 @@ import { uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Sent } from '../contract/activities.ts';
 import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
 import { activitiesFor } from './activities.ts';
-import type { AgentSession, CallsPlan, RequestPlan } from './agent-session.ts';
+import type { AgentSession } from './agent-session.ts';
 import { itemsOf } from './items-of.ts';
 import { Lock } from './lock.ts';
+import type { CallsPlan, RequestPlan } from './session-options.ts';
 import { smallEnough } from './small-enough.ts';
 import type { WorkflowProvider } from './workflow-provider.ts';
 
@@ -32,13 +33,13 @@ export async function autoSend(options: AutoSendOptions): Promise<Sent> {
 const sending = new Map<string, Lock>();
 
 function send(session: string, options: AutoSendOptions): Promise<Sent> {
-  const { workflowId, firstExecutionRunId: life, historyLength: step } = workflowInfo();
+  const { workflowId } = workflowInfo();
   const { provider, input, instructions } = options;
   const runId = uuid4();
   const asked = {
     provider: typeof provider === 'string' ? provider : provider.name,
     ...{ session, items: itemsOf(input), instructions, runId, key: `${workflowId}:${runId}` },
-    ...{ owner: `temporal workflow ${workflowId}`, life, step },
+    owner: `temporal workflow ${workflowId}`,
   };
   return activitiesFor(options).millraceAutoSend(smallEnough('a request', asked));
 }

@@ -5,6 +5,12 @@ export function unlessFenced(error: unknown): undefined {
   if (typeOf(error) !== 'millrace.fenced') throw error;
 }
 
+/** Ends a workflow whose session was deleted: what would go on is another conversation. */
+export function gone(session: string): ApplicationFailure {
+  const message = `Cannot go on with session ${session}: it was deleted while its workflow ran`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
+}
+
 /** As retry policies know it. */
 export function typeOf(error: unknown): string | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;

@@ -7,17 +7,21 @@ export type {
   StateAnswer,
   TranscriptAnswer,
 } from '../contract/workflow-input.ts';
-export {
-  type AdvanceSessionOptions,
-  AgentSession,
-  type AgentSessionOptions,
-  type CallsPlan,
-  type RequestPlan,
-  type RunSessionOptions,
-} from './agent-session.ts';
+export { AgentSession } from './agent-session.ts';
 export { agentWorkflow } from './agent-workflow.ts';
 export { type AutoSendOptions, autoSend, type Plan, runTools, runTurn } from './blocks.ts';
+export { continueWhenFull } from './continue-when-full.ts';
+export { listenTo } from './listen-to.ts';
+export type {
+  AdvanceSessionOptions,
+  AgentSessionOptions,
+  CallsPlan,
+  OnPlan,
+  RequestPlan,
+  RunSessionOptions,
+} from './session-options.ts';
 export {
+  type Addressed,
   type ApproveSignal,
   approveSignal,
   type DenySignal,

@@ -17,7 +17,9 @@ export interface ActivityTimes {
 }
 
 /** Once the lease is another's, trying again is in vain: the workflow has to advance first. */
-const nonRetryableErrorTypes = ['millrace.fenced', 'millrace.bad_option', 'millrace.aborted'];
+const nonRetryableErrorTypes = ['fenced', 'bad_option', 'aborted', 'no_session'].map(
+  (code) => `millrace.${code}`,
+);
 
 export function activitiesFor(times: ActivityTimes): AgentsActivities {
   const { heartbeatMs = 30_000, timeoutMs = 3_600_000, maxAttempts: maximumAttempts = 10 } = times;

@@ -1,10 +1,4 @@
-import {
-  AgentSession,
-  interruptSignal,
-  messageSignal,
-  steerSignal,
-  wakeSignal,
-} from '@millrace/temporal/workflow';
+import { AgentSession, listenTo } from '@millrace/temporal/workflow';
 import { type Agent, AgentsError, type RunConfig, Runner, type RunResult } from '@openai/agents';
 import {
   ApplicationFailure,
@@ -13,8 +7,6 @@ import {
   CancelledFailure,
   condition,
   isCancellation,
-  log,
-  setHandler,
 } from '@temporalio/workflow';
 import { callIdOf } from '../../updates/call-content.ts';
 import { bookkeeper } from '../contract/agents-activities.ts';
@@ -49,8 +41,20 @@ export async function runAgent<A extends AnyAgent>(
   const { session, input, heartbeatMs, timeoutMs } = options;
   const times = { heartbeatMs, requestTimeoutMs: timeoutMs };
   const room = new AgentSession({ agent: bookkeeper, session, isStarting: true, ...times });
-  listen(room);
-  if (input !== undefined) await room.say(input);
+  const leave = listenTo(room);
+  try {
+    if (input !== undefined) await room.say(input);
+    return await answerAll(room, agent, options);
+  } finally {
+    leave();
+  }
+}
+
+async function answerAll<A extends AnyAgent>(
+  room: AgentSession,
+  agent: A,
+  options: RunAgentOptions,
+): Promise<RunResult<unknown, A> | undefined> {
   let result: RunResult<unknown, A> | undefined;
   for (let next: AnyAgent = agent; ; next = result?.lastAgent ?? next) {
     const task = new TaskRun(room, options);
@@ -124,18 +128,5 @@ function failureFor(error: unknown): unknown {
   if (!(error instanceof AgentsError)) return error;
   return ApplicationFailure.create({
     ...{ message: error.message, type: error.constructor.name, nonRetryable: true, cause: error },
-  });
-}
-
-/** What is said by signals is on the log before it is answered. One that cannot be read fails nothing. */
-function listen(room: AgentSession): void {
-  const heard = (work: Promise<void>) =>
-    work.catch((error: unknown) => log.warn('A signal was not heard', { error: String(error) }));
-  setHandler(messageSignal, (said) => heard(room.say(said)));
-  setHandler(steerSignal, (said) => heard(room.say(said, 'steer')));
-  setHandler(interruptSignal, (reason) => heard(room.interrupt(reason)));
-  setHandler(wakeSignal, () => {
-    room.hasNews = true;
-    return heard(room.hear());
   });
 }

@@ -46,3 +46,10 @@ export async function shortWorkflow(input: string): Promise<unknown> {
 }
 
 export { streamingWorkflow } from './streaming-workflow.ts';
+
+/** An agent for each of the sessions, all at once. */
+export async function pairWorkflow(sessions: readonly string[]): Promise<readonly unknown[]> {
+  const given = { input: 'Look.', heartbeatMs: 1_000 };
+  const runs = sessions.map((session) => runAgent(plainMiller, { ...given, session }));
+  return (await Promise.all(runs)).map((result) => result?.finalOutput);
+}
