@@ -2,6 +2,7 @@ import { MillraceError } from '@millrace/core';
 import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
 import type { ServeArgs } from '../args/args.ts';
 import type { Host } from '../command/host.ts';
+import { spanExporter } from '../command/span-exporter.ts';
 import { workFolder } from '../command/work-folder.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../page-folder.ts';
@@ -9,7 +10,6 @@ import type { Data } from './data-folder.ts';
 import { demoAgents } from './demo-agents.ts';
 import { loadAgents } from './load-agents.ts';
 import { openServerStore } from './open-server-store.ts';
-import { spanExporter } from '../command/span-exporter.ts';
 import { startWords } from './start-words.ts';
 
 /** `millrace serve`: agents over HTTP until a signal comes. */
