@@ -1,5 +1,6 @@
 // A log from PROTOCOL.md, folded live: to the left what happened, to the right what the fold makes of it.
-// Run it with `npm start`, or `npm start -- "reasoning, then text"` for another example.
+// Run it with
+//   npx node --conditions=@millrace/source examples/00-fold-live.ts ["reasoning, then text"]
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
 import {

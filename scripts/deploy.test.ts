@@ -6,7 +6,7 @@ test.each(['docs/compose.yaml', 'docs/deploy.md'])(
   'what %s has servers say is understood',
   (path) => {
     const text = readFileSync(path, 'utf8');
-    const lines = [...text.matchAll(/(?:^|command: npx --yes )millrace (serve .*)$/gm)];
+    const lines = [...text.matchAll(/(?:^millrace|command: node .*\/millrace\.js) (serve .*)$/gm)];
     expect(lines.length).toBeGreaterThan(0);
     for (const [, words = ''] of lines)
       expect(parseArgs(words.split(' '))).toMatchObject({

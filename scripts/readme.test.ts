@@ -50,6 +50,14 @@ test('every relative link in a document leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
+test('what is to be typed takes the Node that the project brings, and not whichever is installed', () => {
+  const texts = globSync('{README.md,docs/*,{packages,apps}/*/README.md,examples/**/*.ts}');
+  const typed = /(?:^|^\/\/ {3}|`)(?:[A-Z]+=\S+ )*node [-…].*$/gm;
+  const found = (path: string) =>
+    path.endsWith('.png') ? [] : [...readFileSync(path, 'utf8').matchAll(typed)];
+  expect(texts.flatMap(found).map(([line]) => line)).toEqual([]);
+});
+
 test('00-fold-live folds an example without a terminal, and explains a name that it does not know', () => {
   const example = ['--conditions=@millrace/source', 'examples/00-fold-live.ts'];
   const printed = execFileSync(process.execPath, example, { encoding: 'utf8' });

@@ -1,5 +1,5 @@
 // One turn of a model, told as it comes. Run it with
-//   node --conditions=@millrace/source examples/01-stream-a-turn/main.ts "Why is the sky blue?"
+//   npx node --conditions=@millrace/source examples/01-stream-a-turn/main.ts "Why is the sky blue?"
 // It takes the first it finds of: --base-url (any OpenAI-compatible server), a key in the environment,
 // a model server on this machine. Without any of them a scripted model answers.
 import { styleText } from 'node:util';

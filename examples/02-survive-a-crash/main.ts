@@ -1,5 +1,5 @@
 // A process that is killed in the middle of an answer, and the next one, which goes on. Run it with
-//   node --conditions=@millrace/source examples/02-survive-a-crash/main.ts [folder]
+//   npx node --conditions=@millrace/source examples/02-survive-a-crash/main.ts [folder]
 // Without a folder the log is in a temporary one, which is removed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

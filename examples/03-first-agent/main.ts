@@ -1,5 +1,5 @@
 // An agent with a tool. Run it with
-//   node --conditions=@millrace/source examples/03-first-agent/main.ts
+//   npx node --conditions=@millrace/source examples/03-first-agent/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';

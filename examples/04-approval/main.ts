@@ -1,5 +1,5 @@
 // A call that waits for a person. Run it with
-//   node --conditions=@millrace/source examples/04-approval/main.ts [yes|no]
+//   npx node --conditions=@millrace/source examples/04-approval/main.ts [yes|no]
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';

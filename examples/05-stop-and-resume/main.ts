@@ -1,5 +1,5 @@
 // A run that is stopped in the middle of a sentence, and a later one that knows what was said. Run it with
-//   node --conditions=@millrace/source examples/05-stop-and-resume/main.ts
+//   npx node --conditions=@millrace/source examples/05-stop-and-resume/main.ts
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

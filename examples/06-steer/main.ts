@@ -1,5 +1,5 @@
 // Words to an agent that is at work: they join its next request, and cancel nothing. Run it with
-//   node --conditions=@millrace/source examples/06-steer/main.ts
+//   npx node --conditions=@millrace/source examples/06-steer/main.ts
 import { setTimeout } from 'node:timers/promises';
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';

@@ -1,5 +1,5 @@
 // An agent that has another one do a part of the work, in a session of its own. Run it with
-//   node --conditions=@millrace/source examples/07-subagents/main.ts
+//   npx node --conditions=@millrace/source examples/07-subagents/main.ts
 import { createAgent, subAgent } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';

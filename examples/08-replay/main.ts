@@ -1,5 +1,5 @@
 // A session that is run again without running anything, looked at as it was, and gone on with from there.
-//   node --conditions=@millrace/source examples/08-replay/main.ts
+//   npx node --conditions=@millrace/source examples/08-replay/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Item, sessionId, toolCallId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';

@@ -1,5 +1,5 @@
 // An agent that answers each message with a stream of updates, and a client that reads them. Run it with
-//   node --conditions=@millrace/source examples/09-sync-agent/main.ts
+//   npx node --conditions=@millrace/source examples/09-sync-agent/main.ts
 import { createServer, type SyncAgent, type TaskMessage, type Update } from '@millrace/server';
 import { rpc } from './rpc.ts';
 

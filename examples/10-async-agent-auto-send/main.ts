@@ -1,6 +1,6 @@
 // An agent that gets events and hands a model's stream over: messages, deltas and their keeping are done
 // for it, and whoever watches the task sees them. Run it with
-//   node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
+//   npx node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type Task } from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';

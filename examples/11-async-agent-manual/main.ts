@@ -1,5 +1,5 @@
 // An agent that changes a model's stream on its way, and sends it to more than one place. Run it with
-//   node --conditions=@millrace/source examples/11-async-agent-manual/main.ts
+//   npx node --conditions=@millrace/source examples/11-async-agent-manual/main.ts
 import { randomIds } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type Task, type TaskMessage } from '@millrace/server';

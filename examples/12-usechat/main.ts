@@ -1,6 +1,6 @@
 // A served agent loop, and the AI SDK's chat as its client: what useChat has inside, without a browser.
 // A second one comes while the answer streams, and resumes it from its start. Run it with
-//   node --conditions=@millrace/source examples/12-usechat/main.ts
+//   npx node --conditions=@millrace/source examples/12-usechat/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';

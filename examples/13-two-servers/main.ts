@@ -1,8 +1,8 @@
 // Two servers on one store. A run that one of them drives is watched and approved through the other; then
 // its driver is killed, and the other goes on with it. Run it with
-//   node --conditions=@millrace/source examples/13-two-servers/main.ts
+//   npx node --conditions=@millrace/source examples/13-two-servers/main.ts
 // or, on services that are there already:
-//   STORE=postgres://user@host/db BUS=redis://host node …
+//   STORE=postgres://user@host/db BUS=redis://host npx node …
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 // An agent whose runs are Temporal workflows: its turns and tools are activities, its words stream by the
 // log to whoever watches the task, and history has what they came to. Run it with
-//   node --conditions=@millrace/source examples/14-temporal/main.ts [path of the temporal program]
+//   npx node --conditions=@millrace/source examples/14-temporal/main.ts [path of the temporal program]
 // Without a path it takes the server that `npm run test:setup` builds.
 import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';

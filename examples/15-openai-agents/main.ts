@@ -1,6 +1,6 @@
 // Agents of the OpenAI Agents SDK, with a tool and a hand-off, on a provider of Millrace's: served as a sync
 // agent, whose run is converted, and as an async one, whose models and hooks write by themselves. Run it with
-//   node --conditions=@millrace/source examples/15-openai-agents/main.ts
+//   npx node --conditions=@millrace/source examples/15-openai-agents/main.ts
 import { createClient } from '@millrace/client';
 import { toolCallId } from '@millrace/core';
 import { convertRunEvents, millraceModels, runHooks } from '@millrace/openai-agents';

@@ -71,6 +71,11 @@ export interface AgentRunOptions {
   /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
   /**
+   * Leaves the run as a process that dies would, but for its lease, which is given back: nothing more is
+   * written, and whoever resumes the session goes on. The result's stop has the cause `left`.
+   */
+  readonly leave?: AbortSignal | undefined;
+  /**
    * What the run is part of, as `traceContext(headers…)` reads it. It is on the log with the run, and
    * goes to observers, to tools as `ctx.trace` and to providers; a run that goes on keeps its own.
    */
@@ -83,6 +88,7 @@ export interface ForkedRunOptions {
   /** The fork; a new one unless told. */
   readonly into?: SessionId | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly leave?: AbortSignal | undefined;
   readonly trace?: TraceContext | undefined;
   readonly observers?: readonly Observer[] | undefined;
 }
@@ -136,12 +142,12 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
   const settings = settingsFrom(options);
   const { log, ids } = settings;
   const startFork = (
-    { into = ids.session(), signal, trace, observers }: ForkedRunOptions,
+    { into = ids.session(), signal, leave, trace, observers }: ForkedRunOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const prepare = () => fork(into);
-    const own = { signal, trace, observers };
+    const own = { signal, leave, trace, observers };
     return new LiveRun(settings, { ...own, session: into, input, joins: true, prepare });
   };
   const agent: Agent = {

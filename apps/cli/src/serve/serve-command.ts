@@ -26,7 +26,9 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
     host.stdout.write(startWords({ ...words, hasPage: page !== undefined }));
     await stopped(host.signal);
-    host.stderr.write('Ending: what goes on is stopped and kept. Once more ends it at once.\n');
+    host.stderr.write(
+      'Ending: what goes on is kept as it is, for the next server. Once more ends it at once.\n',
+    );
     await server.close();
     await otlp?.close();
     return exitCodes.done;

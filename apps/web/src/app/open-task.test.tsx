@@ -1,4 +1,4 @@
-import { toolCallId } from '@millrace/core';
+import { runId, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
@@ -8,7 +8,8 @@ import type { App } from './app-context.ts';
 
 const call = { toolCallId: toolCallId('c'), name: 'write' };
 
-test('the window’s title says while the open session waits, and the list is asked again then', async () => {
+/** An open session, what its window is called, and how often the list was asked for. */
+async function opened() {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('./app-context.ts');
   const { OpenTask } = await import('./open-task.tsx');
@@ -24,7 +25,6 @@ test('the window’s title says while the open session waits, and the list is as
     </AppContext>,
   );
   const title = () => page.window.document.title;
-  expect([title(), asked.length]).toEqual(['Grain · Millrace', 0]);
   const tell = (...facts: Parameters<typeof factDraft>[0][]) =>
     page.act(() =>
       source.add(
@@ -34,8 +34,24 @@ test('the window’s title says while the open session waits, and the list is as
         ),
       ),
     );
+  return { now: () => [title(), asked.length], tell };
+}
+
+test('the window’s title says while the open session waits, and the list is asked again then', async () => {
+  const { now, tell } = await opened();
+  expect(now()).toEqual(['Grain · Millrace', 0]);
   await tell({ type: 'approval_asked', ...call });
-  expect([title(), asked.length]).toEqual(['Waits for you · Grain · Millrace', 1]);
+  expect(now()).toEqual(['Waits for you · Grain · Millrace', 1]);
   await tell({ type: 'approval_answered', ...call, decision: 'allow' });
-  expect([title(), asked.length]).toEqual(['Grain · Millrace', 2]);
+  expect(now()).toEqual(['Grain · Millrace', 2]);
+});
+
+test('the list is asked again when the open session begins and ends to work, so that it does not lag behind', async () => {
+  const { now, tell } = await opened();
+  await tell({ type: 'run_started', runId: runId('r') });
+  expect(now()).toEqual(['Grain · Millrace', 1]);
+  await tell({ type: 'turn_started' });
+  expect(now()).toEqual(['Grain · Millrace', 1]);
+  await tell({ type: 'run_finished', runId: runId('r'), stop: { reason: 'stop' } });
+  expect(now()).toEqual(['Grain · Millrace', 2]);
 });

@@ -5,17 +5,21 @@ import { useTaskTitle } from '../chat/state/use-task-title.ts';
 import { useApp } from './app-context.ts';
 
 const isAskingOf = ({ state }: ChatSource) => state.asked.length > 0;
+const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
  * The open session outside of its page: in the window's title, which says that it waits to whoever looks at
- * another tab, and in the list, which is asked for again when that changes.
+ * another tab, and in the list, which is asked for again when a run begins, asks or ends: else it would call a
+ * session in progress for seconds after its run.
  */
 export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();
   const live = sources.get(id);
   const title = useTaskTitle(live);
   const isAsking = useRead(live, isAskingOf);
-  const wasAsking = useRef(isAsking);
+  const isRunning = useRead(live, isRunningOf);
+  const work = `${isRunning} ${isAsking}`;
+  const told = useRef(work);
   useEffect(() => {
     document.title = `${isAsking ? 'Waits for you · ' : ''}${title} · Millrace`;
     return () => {
@@ -23,8 +27,8 @@ export function OpenTask({ id }: { readonly id: string }) {
     };
   }, [isAsking, title]);
   useEffect(() => {
-    if (wasAsking.current !== isAsking) void directory.refresh();
-    wasAsking.current = isAsking;
-  }, [directory, isAsking]);
+    if (told.current !== work) void directory.refresh();
+    told.current = work;
+  }, [directory, work]);
   return null;
 }

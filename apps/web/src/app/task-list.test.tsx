@@ -116,6 +116,19 @@ test('a session that waits for somebody says so, in its place, and how many do i
   expect(page.find('h2').textContent).toBe('Sessions');
 });
 
+test('an open session in which nothing goes on says nothing of it, to whoever sees or hears the page', async () => {
+  const idle = { status: 'RUNNING', agents: null, updated_at: null } as const;
+  const tasks: readonly ListedTask[] = [
+    { ...titled('a', 'rests'), ...idle, is_at_work: false, awaits_approval: false },
+    { ...titled('b', 'not known'), ...idle },
+    { ...titled('c', 'works'), ...idle, is_at_work: true },
+  ];
+  const { page, links } = await opened({ tasks });
+  const said = (title: string, words = '') => `${title}unknown agent${words}`;
+  expect(links()).toEqual([said('rests'), said('not known'), said('works', 'in progress')]);
+  expect(page.findAll('a [aria-label], a [title]')).toEqual([]);
+});
+
 test('where there are older ones a button gets them', async () => {
   const { page, heard } = await opened({ tasks: many, isMore: true });
   await page.click(page.find('.task-list-more button'));

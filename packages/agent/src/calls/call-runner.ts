@@ -112,6 +112,11 @@ export class CallRunner {
   async halt(): Promise<void> {
     this.#stop.abort();
     this.#context.signal.removeEventListener('abort', this.#onAbort);
+    await this.settled();
+  }
+
+  /** When what runs now has its result. */
+  async settled(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 

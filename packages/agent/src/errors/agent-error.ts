@@ -13,6 +13,8 @@ export type AgentErrorCode =
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
+  /** The run was left as it is, for whoever resumes it. */
+  | 'left'
   /** A bug of ours: the loop would turn for ever. */
   | 'stuck'
   /** Not all of what a session said is left. */

@@ -33,7 +33,7 @@ import { interrupted, recover } from './recover.ts';
 import { inCharge, rosterOf } from './roster.ts';
 import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run.ts';
 import { RunDriver } from './run-driver.ts';
-import { idUsed, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
+import { idUsed, leftRun, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
 import { runEvents } from './run-events.ts';
 import { failedResult, resultOf } from './run-result.ts';
 import { runStarted, traceFor } from './run-started.ts';
@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Whoever resumes the session goes on. */
+  readonly leave?: AbortSignal | undefined;
   /** What the run is part of, where it begins one. */
   readonly trace?: TraceContext | undefined;
   /** Besides the agent's. */
@@ -53,6 +55,9 @@ export interface RunOptions {
   /** Makes the session, or looks for it, before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
+
+/** So long a run that is left waits for the calls that are under way. */
+const nearlyDoneMs = 2000;
 
 /** A run from its first record to its last. */
 export class LiveRun implements Run {
@@ -177,6 +182,7 @@ export class LiveRun implements Run {
     const loop = new RunDriver(context, () => this.#stop.abort());
     this.#hear = (record) => loop.hear(record);
     driver.lost.then((error) => this.#lose(journal, error)).catch(() => {});
+    this.#heedLeave(journal, loop);
     // They meant a run that is over, or one that died before it heard of them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#begun.resolve({ before, journal });
@@ -199,6 +205,19 @@ export class LiveRun implements Run {
       this.#over.abort();
       await listening;
     }
+  }
+
+  /** Who leaves says nothing more, like one whose session is another's, but for calls that are nearly done. */
+  #heedLeave(journal: Journal, loop: RunDriver): void {
+    const { leave } = this.#options;
+    const why = () => leftRun(this.session, this.id);
+    const lose = () => this.#lose(journal, why());
+    const onLeave = () => {
+      const cancel = this.#settings.clock.after(nearlyDoneMs, lose);
+      void loop.leave(why()).then(lose).finally(cancel);
+    };
+    if (leave?.aborted) lose();
+    leave?.addEventListener('abort', onLeave, { signal: this.#over.signal });
   }
 
   #lose(journal: Journal, error: Error): void {

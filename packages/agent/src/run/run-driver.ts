@@ -29,6 +29,8 @@ export class RunDriver {
   #calls: CallRunner | undefined;
   #callsOf = '';
   #isDriving = false;
+  /** What is thrown instead of a next step. */
+  #leaving: Error | undefined;
   /** How often the answer was asked for again because it did not fit. */
   #repairs = 0;
   /** The answer as it was asked for. */
@@ -66,6 +68,9 @@ export class RunDriver {
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, standing } = this.#context;
+        // Nothing comes any more of what is decided.
+        const over = journal.failure ?? this.#leaving;
+        if (over !== undefined) throw over;
         if (standing.isAborting) await journal.settled();
         const { through } = journal.state;
         const step = decide(this.#situation());
@@ -88,6 +93,12 @@ export class RunDriver {
     if (isForEar) this.#ear.hear().catch(() => {});
     if (fact?.type === 'approval_answered') this.#calls?.wake(fact.toolCallId);
     if (delta?.type === 'commit_part') this.#considerCall(delta.partId);
+  }
+
+  /** Begins nothing more, and throws that instead. Resolves when the calls that run have their results. */
+  async leave(why: Error): Promise<void> {
+    this.#leaving = why;
+    await this.#calls?.settled();
   }
 
   /** What runs is told to stop, and waited for. */

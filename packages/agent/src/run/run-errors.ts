@@ -20,3 +20,8 @@ export function runOver(session: SessionId, runId: RunId): AgentError {
   const message = `Cannot say anything to run ${runId} of session ${session}: it is over. Run again, or resume`;
   return new AgentError('run_over', message, { session, runId });
 }
+
+export function leftRun(session: SessionId, runId: RunId): AgentError {
+  const message = `Run ${runId} of session ${session} was left as it is. Whoever resumes the session goes on with it`;
+  return new AgentError('left', message, { session, runId });
+}

@@ -11,6 +11,7 @@ import type { Advanced, Plan } from './plan.ts';
 import { isAsked, isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
 import { assertSame } from './same-session.ts';
 import { settledFrom } from './settled-item.ts';
+import { supersedingDrafts } from './superseding-drafts.ts';
 
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
@@ -22,6 +23,8 @@ export interface AdvanceOptions extends StepSignals {
   readonly keepsCut?: boolean | undefined;
   /** The run begins with a turn, also where nothing was said: the answer is the caller's own. */
   readonly startsTurn?: boolean | undefined;
+  /** A run of the caller's that failed, and that this one does again: what it said is superseded. */
+  readonly replaces?: RunId | undefined;
   /** Where nothing waits to be answered, no run is begun. */
   readonly ifAsked?: boolean | undefined;
   /** How many items the caller has; those since the run began, unless told. */
@@ -81,8 +84,9 @@ async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
   }
 }
 
-async function begin({ journal, context }: OpenStep, options: AdvanceOptions): Promise<void> {
-  const { runId, trace, startsTurn = false } = options;
+async function begin(step: OpenStep, options: AdvanceOptions): Promise<void> {
+  const { journal, context } = step;
+  const { runId, trace, startsTurn = false, replaces } = options;
   const { turn: left, commands } = journal.loop;
   // They meant a run that is over; a turn that it left open ends by them.
   const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
@@ -92,5 +96,6 @@ async function begin({ journal, context }: OpenStep, options: AdvanceOptions): P
   const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
   const isNew = startsTurn && left === undefined;
   const begun = isNew ? [started, turned] : [started];
-  await journal.write([...stale.map(({ key }) => consumed(key)), ...begun]);
+  const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
+  await journal.write([...stale.map(({ key }) => consumed(key)), ...superseding, ...begun]);
 }

@@ -7,7 +7,9 @@ import { createAgent } from '../create-agent.ts';
 import { eventsOf } from '../testing/events-of.ts';
 import { call } from '../testing/scripts.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
+import { handOff } from './hand-off.ts';
 import { readOutputTool } from './read-output.ts';
+import { subAgent } from './sub-agent.ts';
 
 const read = defineTool({
   name: 'read',
@@ -128,6 +130,33 @@ describe('a tool', () => {
     { retries: -1 },
   ])('cannot have %o', (option) => {
     expect(() => defineTool({ ...common, name: 'tool', ...option })).toThrow(refused);
+  });
+
+  test.each(['approve', 'needsApproval', 'needs_approval', 'requireApproval'])(
+    'cannot have %s, which nobody would ask: that is the agent’s to say',
+    (field) => {
+      const define = () => defineTool({ ...common, name: 'tool', [field]: () => 'ask' });
+      expect(define).toThrow(refused);
+      expect(define).toThrow(`tool: it has no ${field}`);
+      expect(define).toThrow('createAgent({ approve })');
+    },
+  );
+
+  test('cannot have a field that means nothing, and says which it can have', () => {
+    const define = () => defineTool({ ...common, name: 'tool', parameters: {} } as never);
+    expect(define).toThrow(refused);
+    expect(define).toThrow(/it has no parameters\b.*\binputSchema\b/);
+    const nothing = { ...common, name: 'tool', parameters: undefined };
+    expect(defineTool(nothing).name).toBe('tool');
+  });
+
+  test('that is another agent is as strict', () => {
+    const agent = createAgent({ provider: scriptedProvider(['Done.']) });
+    const about = { agent, to: agent, name: 'ask_it', description: 'Asks it', needsApproval: true };
+    const { to: _to, ...asSubAgent } = about;
+    expect(() => subAgent(asSubAgent)).toThrow(refused);
+    const { agent: _agent, ...asHandOff } = about;
+    expect(() => handOff(asHandOff)).toThrow(refused);
   });
 
   test('needs to be told its JSON Schema where its library cannot say it', () => {

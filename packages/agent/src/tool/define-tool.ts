@@ -1,6 +1,7 @@
 import type { AgentEvent, JsonObject } from '@millrace/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../errors/agent-error.ts';
+import { checkFields } from './check-fields.ts';
 import { checkInput } from './check-input.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import type { Execution, Tool, ToolContext } from './tool.ts';
@@ -38,6 +39,21 @@ export type CallEvent<Name extends string, Input> = Extract<
   { readonly type: 'tool_call_ready' }
 > & { readonly name: Name; readonly input: Input };
 
+const fields = {
+  name: true,
+  description: true,
+  input: true,
+  inputSchema: true,
+  effects: true,
+  replay: true,
+  timeoutMs: true,
+  maxOutputLength: true,
+  retries: true,
+  startsSession: true,
+  handsOff: true,
+  summarize: true,
+  execute: true,
+} as const;
 const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -56,6 +72,7 @@ export function defineTool<const Name extends string, Input extends Schema>(
 ): DefinedTool<Name, StandardSchemaV1.InferInput<Input>> {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
+  checkFields<ToolOptions<Input>>(options, fields);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {

@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../create-agent.ts';
 import { AgentError } from '../errors/agent-error.ts';
+import { checkFields } from './check-fields.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 export interface HandOffOptions {
@@ -21,6 +22,7 @@ interface Reason {
  * keeps the log, the observers and the limits of the run.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
+  checkFields(options, { to: true, description: true, name: true });
   const { to, description } = options;
   const target = typeof to === 'function' ? to : () => to;
   const name = options.name ?? (typeof to === 'function' ? undefined : `transfer_to_${to.name}`);

@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../create-agent.ts';
 import { textOfError } from '../errors/text-of-error.ts';
+import { checkFields } from './check-fields.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 export interface SubAgentOptions<Name extends string> {
@@ -18,12 +19,11 @@ interface Task {
  * Another agent as a tool. It works in a session of its own, which the execution names; what it says
  * is told as progress, its last words are the result, and it stops with whoever called it.
  */
-export function subAgent<const Name extends string>({
-  name,
-  description,
-  agent,
-  timeoutMs,
-}: SubAgentOptions<Name>): DefinedTool<Name, Task> {
+export function subAgent<const Name extends string>(
+  options: SubAgentOptions<Name>,
+): DefinedTool<Name, Task> {
+  checkFields(options, { name: true, description: true, agent: true, timeoutMs: true });
+  const { name, description, agent, timeoutMs } = options;
   return defineTool({
     name,
     description,

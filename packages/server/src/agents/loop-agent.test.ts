@@ -1,6 +1,6 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
-import { type Log, memoryLog } from '@millrace/log';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -74,6 +74,27 @@ describe('commands', () => {
     await eventually(async () => (await stage.task(id)).status === 'INTERRUPTED');
     const next = await stage.send('looper', id, 'And now?');
     expect(textsOf(await next.messages())).toEqual(['Back again']);
+  });
+
+  test('what is said after an abort is answered, however late the run ends', async () => {
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const hold = defineTool({
+      ...{ name: 'look', description: 'Looks until it is let go', input: z.object({}) },
+      execute: () => {
+        begun.resolve();
+        return held.promise;
+      },
+    });
+    const script = [{ content: { parts: [looks] } }, 'Back again'];
+    const stage = await taskStage(looping(script, { tools: [hold] }));
+    const { id } = await stage.newTask('looper');
+    await stage.send('looper', id, 'Go');
+    await begun.promise;
+    await stage.service.tasks.submit(id, { type: 'abort' });
+    await stage.send('looper', id, 'And now?');
+    held.resolve('Let go');
+    await eventually(async () => textsOf(await stage.messages(id)).includes('Back again'));
+    expect((await stage.task(id)).status).toBe('RUNNING');
   });
 
   test('an interrupt of the task is an abort of its run', async () => {
@@ -198,7 +219,7 @@ test('an agent loop with another log is refused at the start, in words that help
   expect(await log.list()).toEqual([]);
 });
 
-test('a server that stops ends its runs, and the next one goes on', async () => {
+test('an answer that a server leaves when it stops is ended by the next one, which says why', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
   const script = [stalls, 'Here I am'];
   const agents = looping(script)(log);
@@ -207,10 +228,31 @@ test('a server that stops ends its runs, and the next one goes on', async () => 
   await first.send('looper', id, 'Hi');
   await eventually(async () => (await first.messages(id)).length === 2);
   await first.service.close();
-  expect(await isIdle(first, id)).toBe(true);
+  expect(await log.info(sessionId(id))).toMatchObject({ hasWork: true, lease: undefined });
   const second = await taskStage(agents, { log, rows });
+  await eventually(() => isIdle(second, id));
+  const reason = 'The server ended in the midst of it';
+  await eventually(async () => (await second.task(id)).status_reason === reason);
   expect((await second.task(id)).status).toBe('INTERRUPTED');
   const answer = await second.send('looper', id, 'Hello?');
   expect(textsOf(await answer.messages())).toEqual(['Here I am']);
   await second.service.close();
+});
+
+test('a call that waits for somebody when its server stops waits at the next one, and runs there', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const script = [{ content: { parts: [looks] } }, 'It is.'];
+  const agents = looping(script, { tools: [look], approve: () => 'ask' })(log);
+  const asked = async () => (await snapshot(log, sessionId(id))).asked.length;
+  const first = await taskStage(agents, { log, rows, graceMs: 5000 });
+  const { id } = await first.newTask('looper');
+  await first.send('looper', id, 'Is it there?');
+  await eventually(async () => (await asked()) === 1);
+  await first.service.close();
+  expect(await asked()).toBe(1);
+  const second = await taskStage(agents, { log, rows });
+  expect((await second.task(id)).status).toBe('RUNNING');
+  await second.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1' });
+  await eventually(async () => textsOf(await second.messages(id)).includes('It is.'));
+  expect(textsOf(await second.messages(id)).join()).toContain('It is there');
 });

@@ -15,6 +15,7 @@ import {
 import { type Log, snapshot } from '@millrace/log';
 import type { Command } from '../routes/command.ts';
 import type { Answer, SentWith, Submitted } from '../routes/service.ts';
+import type { QueuedCommand } from '../tasks/journal-fold.ts';
 import type { LocalJournal, OpenWork } from '../tasks/local-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
@@ -32,13 +33,17 @@ import type { LoopAgent } from './served-agent.ts';
 import { unlessLate } from './unless-aborted.ts';
 
 interface Going {
-  readonly run: Run;
-  readonly controller: AbortController;
+  readonly leaving: AbortController;
   readonly done: Promise<void>;
 }
 
 /** These say nothing that would be answered, and so take up nothing that was stopped. */
 const quietTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
+
+/** Somebody waits for what comes of it. */
+export function isAsking({ command }: QueuedCommand): boolean {
+  return !quietTypes.has(String(command['type']));
+}
 
 /** So soon a run is tried again that found its session held, or its log broken. */
 const againMs = 500;
@@ -116,14 +121,16 @@ export class LoopRunner {
   ): Promise<Submitted> {
     const { log, tasks, works, ids } = this.#options;
     works.assertOpen();
+    assertUsable(task.id, task.status ?? 'RUNNING');
     const isQuiet = quietTypes.has(command.type);
     const json = { ...loopCommand(command, ids.item()), ...more };
+    const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
+    // Only now: whoever ends a run elsewhere says that it was stopped, and then looks at the log.
     const { status } = await tasks.setStatus(
       task.id,
       (now) => resumed(task.id, now, isQuiet),
       null,
     );
-    const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     // Where nothing goes on there is nothing to stop, and nothing is begun by that either.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isQuiet || status === 'RUNNING') this.wake(task.id, agent);
@@ -133,10 +140,16 @@ export class LoopRunner {
   /** Goes on with a session, unless it does. */
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#going.has(taskId) || this.#options.works.isClosing) return;
-    const controller = new AbortController();
+    const leaving = new AbortController();
     const observers = this.observersOf(agent);
-    const own = { signal: stopped ?? controller.signal, observers };
-    this.adopt(taskId, agent, agent.resume(sessionId(taskId), own), controller);
+    const own = { signal: stopped, leave: leaving.signal, observers };
+    this.adopt(taskId, agent, agent.resume(sessionId(taskId), own), leaving);
+  }
+
+  /** Goes on with what somebody left, whatever he said of it before. */
+  async takeUp(taskId: string, agent: LoopAgent['agent']): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, goesOn, null);
+    this.wake(taskId, agent);
   }
 
   /** What hears of a run for whoever collects spans. */
@@ -149,14 +162,14 @@ export class LoopRunner {
   }
 
   /** Looks after a run, whoever began it. */
-  adopt(taskId: string, agent: LoopAgent['agent'], run: Run, controller: AbortController): void {
+  adopt(taskId: string, agent: LoopAgent['agent'], run: Run, leaving: AbortController): void {
     const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
       this.#going.delete(taskId);
       const why = reasonOf(error);
       this.#waiters.end(taskId, () => lostAnswer(taskId, why));
       this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${why}`);
     });
-    this.#going.set(taskId, { run, controller, done });
+    this.#going.set(taskId, { leaving, done });
   }
 
   /** Stops the run. One that waits for somebody is taken up for that, so that nothing of it is left open. */
@@ -186,17 +199,18 @@ export class LoopRunner {
     this.#waiters.end(taskId, () => unheard(taskId));
   }
 
-  /** Runs end as aborted, with what they said until then. */
+  /** Runs are left as they are: the next server, or another one, goes on with them. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     const going = [...this.#going.values()];
-    for (const { controller } of going) controller.abort('The server stopped');
+    for (const { leaving } of going) leaving.abort();
     await unlessLate(Promise.all(going.map(({ done }) => done)), clock, 2 * graceMs);
     this.#waiters.endAll((taskId) => lostAnswer(taskId, 'the server stopped'));
   }
 
   async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
     const result = await run.result;
+    if (result.stop.cause === 'left') return;
     await this.#settle(taskId, result);
     // From now on whoever submits something wakes it; what came before that is looked for here.
     this.#going.delete(taskId);
@@ -204,9 +218,12 @@ export class LoopRunner {
     await this.#endDead(taskId, work, result);
     const { reason, cause } = result.stop;
     if (work.asked.length > 0) {
-      if (reason === 'error') return this.#wakeSoon(taskId, agent);
+      if (reason === 'error') return this.#goOnSoon(taskId, agent, work.asked);
       return this.#goOn(taskId, agent, work.asked);
     }
+    // Another one went on with it before it was said here that it was stopped.
+    if (reason === 'aborted' && work.isRunOpen)
+      await this.#options.tasks.setStatus(taskId, goesOn, null);
     // Whoever holds it answers, and the log tells.
     if (cause === 'held') return;
     const unread = new Set(work.commands.map(({ key }) => key));
@@ -229,12 +246,9 @@ export class LoopRunner {
   /** For what came while it ended. */
   async #goOn(taskId: string, agent: LoopAgent['agent'], asked: OpenWork['asked']): Promise<void> {
     const { tasks } = this.#options;
-    const types = asked.map(({ command }) => String(command['type']));
-    if (!types.every((type) => quietTypes.has(type))) {
-      await tasks.setStatus(taskId, goesOn, null);
-      return this.wake(taskId, agent);
-    }
-    if (types.includes('abort')) return this.wake(taskId, agent, AbortSignal.abort());
+    if (asked.some(isAsking)) return this.takeUp(taskId, agent);
+    if (asked.some(({ command }) => command['type'] === 'abort'))
+      return this.wake(taskId, agent, AbortSignal.abort());
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
   }
 
@@ -243,14 +257,17 @@ export class LoopRunner {
   }
 
   /** Not at once: what stood in its way may still do so. */
-  #wakeSoon(taskId: string, agent: LoopAgent['agent']): void {
+  #goOnSoon(taskId: string, agent: LoopAgent['agent'], asked: OpenWork['asked']): void {
     if (this.#again.has(taskId)) return;
     this.#again.add(taskId);
-    const wake = () => {
+    const { clock, onDiagnostic } = this.#options;
+    const goOn = () => {
       this.#again.delete(taskId);
-      this.wake(taskId, agent);
+      this.#goOn(taskId, agent, asked).catch((error: unknown) =>
+        onDiagnostic(`Task ${taskId}: it does not go on: ${reasonOf(error)}`),
+      );
     };
-    this.#options.clock.after(againMs, wake, { isIdle: true });
+    clock.after(againMs, goOn, { isIdle: true });
   }
 
   #openWork(taskId: string): Promise<OpenWork> {
@@ -266,7 +283,12 @@ export class LoopRunner {
     if (stop.reason === 'error' && stop.cause !== 'held')
       await become('FAILED', error?.message ?? 'The run ended as an error');
     if (stop.reason === 'limit') await become('FAILED', `A limit was reached: ${stop.cause ?? ''}`);
-    if (stop.reason === 'aborted') await become('INTERRUPTED', 'The run was stopped');
+    const isCut = stop.cause === 'interrupted';
+    if (stop.reason === 'aborted')
+      await become(
+        'INTERRUPTED',
+        isCut ? 'The server ended in the midst of it' : 'The run was stopped',
+      );
   }
 }
 

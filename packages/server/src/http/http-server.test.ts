@@ -34,6 +34,23 @@ describe('a server that closes', () => {
     await hungUp;
   });
 
+  test('closes connections on which nothing was asked yet at once, however late they came', async () => {
+    const at = await servePlainly({ clock: new TestClock() });
+    const hungUp: Promise<unknown>[] = [];
+    const connected = async () => {
+      const socket = connect(at.port, '127.0.0.1');
+      hungUp.push(new Promise((resolve) => socket.once('close', resolve)));
+      await once(socket, 'connect');
+      // Connections are taken in their order: whoever is answered now came after the silent one.
+      await (await fetch(at.url, { headers: { connection: 'close' } })).text();
+    };
+    await connected();
+    // The clock stands still: nothing is cut off because of the time.
+    await at.server.close(connected);
+    await Promise.all(hungUp);
+    expect(hungUp).toHaveLength(2);
+  });
+
   test('cuts off what does not end in time', async () => {
     const clock = new TestClock();
     const at = await servePlainly({

@@ -9,6 +9,7 @@ import { RateLimit } from './rate-limit.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
 import { ServerError } from './server-error.ts';
+import { SilentConnections } from './silent-connections.ts';
 
 export interface HttpServerOptions extends RouteServices {
   readonly hosts?: readonly string[] | undefined;
@@ -33,6 +34,7 @@ export class HttpServer {
   readonly #closing = new AbortController();
   readonly #hosts: Set<string>;
   readonly #app: FastifyInstance;
+  readonly #silent: SilentConnections;
   #isTokenNeeded: boolean;
   #closed: Promise<void> | undefined;
 
@@ -61,6 +63,7 @@ export class HttpServer {
       },
     });
     const { server } = this.#app;
+    this.#silent = new SilentConnections(server);
     // A connection whose last answer ends while the server closes would wait for a request that is not taken.
     const hangUp = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
     server.on('request', (_request, response) => response.once('close', hangUp));
@@ -92,6 +95,7 @@ export class HttpServer {
       await onTime(finish());
     } finally {
       await onTime(streams.close());
+      this.#silent.close();
       const closed = this.#app.close();
       await onTime(closed);
       this.#app.server.closeAllConnections();

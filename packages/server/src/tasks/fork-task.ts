@@ -33,9 +33,9 @@ export async function forkTask(
 ): Promise<Task> {
   const { log, rows, tasks, ids, loops } = options;
   const into = ids.session();
-  const controller = new AbortController();
+  const leaving = new AbortController();
   const input = inputOf(body, ids.item());
-  const own = { into, signal: controller.signal, trace, observers: loops.observersOf(agent) };
+  const own = { into, leave: leaving.signal, trace, observers: loops.observersOf(agent) };
   const item = body.item_id == null ? undefined : itemId(body.item_id);
   const run =
     input === undefined || item === undefined
@@ -48,7 +48,7 @@ export async function forkTask(
   const task_metadata = { ...from.task_metadata, branch };
   const task = await tasks.adopt(agentId, into, { params: from.params, task_metadata });
   await makeTracker(rows, into, agentId);
-  loops.adopt(into, agent, run, controller);
+  loops.adopt(into, agent, run, leaving);
   return task;
 }
 

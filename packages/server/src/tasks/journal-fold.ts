@@ -6,10 +6,18 @@ export interface JournalFold {
   readonly lastTurn: number;
   /** The one that was started and is not finished. */
   readonly turn: number | undefined;
-  /** How the last run ended, and at which offset. */
-  readonly lastRun: { readonly offset: number; readonly stop: Stop } | undefined;
+  readonly lastRun: LastRun | undefined;
+  /** Where somebody asked last for a stop. */
+  readonly abortAt: number;
   /** Those that wait, in order. */
   readonly commands: readonly QueuedCommand[];
+}
+
+/** A run that is over. */
+interface LastRun {
+  readonly stop: Stop;
+  /** What was said after this was not said to it: after its end, or after the word that stopped it. */
+  readonly saidTo: number;
 }
 
 export interface QueuedCommand {
@@ -24,6 +32,7 @@ export const emptyJournal: JournalFold = {
   lastTurn: 0,
   turn: undefined,
   lastRun: undefined,
+  abortAt: 0,
   commands: [],
 };
 
@@ -35,10 +44,12 @@ export function foldJournal(fold: JournalFold, record: LogRecord): JournalFold {
     case 'turn_finished':
       return fold.turn === turn ? { ...fold, turn: undefined } : fold;
     case 'run_finished':
-      return { ...fold, lastRun: { offset, stop: fact.stop } };
+      return { ...fold, lastRun: lastRunOf(fold, fact.stop, offset) };
     case 'command_queued': {
       const { key, command } = fact;
-      return { ...fold, commands: [...fold.commands, { key, command, offset, time }] };
+      const commands = [...fold.commands, { key, command, offset, time }];
+      const abortAt = command['type'] === 'abort' ? offset : fold.abortAt;
+      return { ...fold, commands, abortAt };
     }
     case 'command_consumed':
       return { ...fold, commands: fold.commands.filter(({ key }) => key !== fact.key) };
@@ -47,13 +58,18 @@ export function foldJournal(fold: JournalFold, record: LogRecord): JournalFold {
   }
 }
 
+function lastRunOf({ abortAt, lastRun }: JournalFold, stop: Stop, offset: number): LastRun {
+  const isByWord = stop.reason === 'aborted' && abortAt > (lastRun?.saidTo ?? 0);
+  return { stop, saidTo: isByWord ? abortAt : offset };
+}
+
 /** After these somebody has to say something before anything is begun. */
 const closedEnds: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
 
 /** The commands that wait and that a run is to be begun for: after some ends, only what came later. */
 export function askedOf({ commands, lastRun }: JournalFold): readonly QueuedCommand[] {
   if (lastRun === undefined || !isClosedEnd(lastRun.stop)) return commands;
-  return commands.filter(({ offset }) => offset > lastRun.offset);
+  return commands.filter(({ offset }) => offset > lastRun.saidTo);
 }
 
 /** That its process died was nobody's wish: what was said since is to be answered. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { createAgent } from '@millrace/agent';
-import { sessionId } from '@millrace/core';
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import type { ServedAgent } from '../agents/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
@@ -86,6 +87,33 @@ describe('of two servers', () => {
     await eventually(async () => (await one.messages(id)).length === 2);
     await other.service.tasks.change(id, 'interrupt');
     expect(await answer.messages()).toHaveLength(1);
+  });
+
+  test('what is said after one stopped a run of the other is answered, however late that run ends', async () => {
+    const { serve } = sharing();
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const hold = defineTool({
+      ...{ name: 'hold', description: 'Holds', input: z.object({}) },
+      execute: () => {
+        begun.resolve();
+        return held.promise;
+      },
+    });
+    const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'hold', arguments: '{}' };
+    const looping = (log: Log): readonly ServedAgent[] => {
+      const script = [{ content: { parts: [call as Part] } }, 'Back again'];
+      const agent = createAgent({ provider: scriptedProvider(script), tools: [hold], log });
+      return [{ type: 'loop', name: 'looper', agent }];
+    };
+    const [one, other] = [await serve(looping), await serve(looping)];
+    const { id } = await one.newTask('looper');
+    await one.send('looper', id, 'Go');
+    await begun.promise;
+    await other.service.tasks.change(id, 'interrupt');
+    await other.send('looper', id, 'And now?');
+    held.resolve('Let go');
+    await eventually(async () => textsOf(await other.messages(id)).includes('Back again'));
+    await eventually(async () => (await one.task(id)).status === 'RUNNING');
   });
 
   test('one waits a moment for a task that the other has just written to', async () => {

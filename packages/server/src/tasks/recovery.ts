@@ -2,7 +2,7 @@ import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
 import type { AsyncRunner } from '../agents/async-runner.ts';
-import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
+import { isAsking, type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
 import { reasonOf } from '../agents/reason-of.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import type { KeptTask } from './task-rows.ts';
@@ -64,11 +64,12 @@ export class Recovery {
       task.id,
       async (journal) => {
         const { isRunOpen, isTurnOpen, commands, asked } = await journal.openWork();
-        // What waits in the queue of one that was stopped waits until somebody says something.
         const isRunning = task.status === 'RUNNING';
         if (isLoop) {
-          const isLeft = isRunning && (isRunOpen || asked.length > 0);
-          if (isLeft) loops.wake(task.id, agent.agent);
+          // Also where the row says that it was stopped: what is left on the log, somebody said since.
+          const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || asked.some(isAsking));
+          const isLeft = isStopped || (isRunning && (isRunOpen || asked.length > 0));
+          if (isLeft) await loops.takeUp(task.id, agent.agent);
           return isLeft;
         }
         const isCut = isRunOpen || isTurnOpen;

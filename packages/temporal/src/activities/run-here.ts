@@ -32,6 +32,8 @@ export interface RunHereOptions {
   readonly key: string;
   readonly signals: LivingSignals;
   readonly startsTurn?: boolean | undefined;
+  /** A run that failed, and that is done again by this one. */
+  readonly replaces?: RunId | undefined;
   /** Is told who drives the session, where it has to wait. */
   readonly onHeld?: ((holder: string) => void) | undefined;
 }
@@ -57,7 +59,7 @@ export async function runHere(agent: Agent, options: RunHereOptions): Promise<Se
 }
 
 async function runAlone(agent: Agent, options: RunHereOptions): Promise<Sent> {
-  const { session, items, key, signals } = options;
+  const { session, items, key, signals, replaces } = options;
   const leaseMs = leaseMsHere();
   const claimed = (count: number): Claim => {
     const attempt = options.claim.attempt * claimsPerTry + count;
@@ -77,7 +79,7 @@ async function runAlone(agent: Agent, options: RunHereOptions): Promise<Sent> {
     const { trace } = currentIds();
     const given = { session, runId: own, claim: claimed(count), trace, startsTurn, items: known };
     const { leave } = signals;
-    const advanced = await advance(agent, { ...given, leave, createdAt });
+    const advanced = await advance(agent, { ...given, leave, createdAt, replaces });
     const { plan, epoch, settled } = advanced;
     createdAt = advanced.createdAt;
     // Somebody else came after a dead try, and ended what that had begun: it is said anew.

@@ -1,5 +1,5 @@
-import { type LogRecord, sessionId } from '@millrace/core';
-import { type Log, memoryLog } from '@millrace/log';
+import { Folder, type LogRecord, sessionId, transcript } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -56,8 +56,8 @@ const forEver = (text: string) => async (stream: OpenStream) => {
 };
 
 /** A worker dies in an activity, which keeps the session. */
-async function dies(log: Log, id: string, text: string): Promise<void> {
-  const { stream, stop } = activity(log, id);
+async function dies(log: Log, id: string, text: string, attempt = 1): Promise<void> {
+  const { stream, stop } = activity(log, id, attempt);
   const died = stream(forEver(text));
   died.catch(() => {});
   await until(log, session, saying(text));
@@ -96,6 +96,72 @@ test('an activity may have several, each said once however often it is tried', a
   expect(await both(1)).toEqual(['One.', 'Two.']);
   expect(await both(2)).toEqual(['One.', 'Two.']);
   expect(await textsOf(log, session)).toEqual(['One.', 'Two.']);
+});
+
+const breaks = (text: string) => async (stream: OpenStream) => {
+  stream.write(text);
+  throw new Error('no voice left');
+};
+
+/** A try says something, and fails. */
+async function fails(log: Log, id: string, text: string, attempt = 1): Promise<void> {
+  const failed = activity(log, id, attempt).stream(breaks(text));
+  await expect(failed).rejects.toThrow('no voice left');
+}
+
+test('the next try takes back what a failed one said; the last one’s words stay, as partial', async () => {
+  const log = memoryLog({ clock: new TestClock() });
+  await activity(log, '0').stream(says('Before.'));
+  for (const attempt of [1, 2, 3]) {
+    await fails(log, '1', 'Half', attempt);
+    const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
+    expect(parts).toMatchObject([{ text: 'Before.' }, { text: 'Half', partial: true }]);
+  }
+  const sent = await activity(log, '1', 4).stream(says('Half and whole.'));
+  expect(sent).toMatchObject({ text: 'Half and whole.', messages: [{}] });
+  expect(await textsOf(log, session)).toEqual(['Before.', 'Half and whole.']);
+  const state = await snapshot(log, session);
+  // Nobody waits for another try of a turn that is over.
+  expect([state.superseded, state.open, state.run]).toEqual([[], [], undefined]);
+});
+
+test('a try that dies in the place of a failed one is followed by one that takes back both', async () => {
+  const log = memoryLog({ clock: new TestClock() });
+  await fails(log, '1', 'Half');
+  await dies(log, '1', 'Nearly', 2);
+  await activity(log, '1', 3).stream(says('Whole.'));
+  expect(await textsOf(log, session)).toEqual(['Whole.']);
+});
+
+test('the next try takes back what a failed one said, also where that was settled since', async () => {
+  const log = memoryLog({ clock: new TestClock() });
+  await fails(log, '1', 'Half');
+  const reader = new Folder(await snapshot(log, session));
+  expect(await log.settle(session, 1)).toBe(true);
+  await activity(log, '1', 2).stream(says('Whole.'));
+  await log.settle(session, 1);
+  expect(await textsOf(log, session)).toEqual(['Whole.']);
+  // Who read the failed one to its end comes to the same.
+  expect(reader.addBatch(await log.read(session, { from: reader.state.through })).outcome).toBe(
+    'applied',
+  );
+  expect(transcript(reader.state)).toEqual(transcript(await snapshot(log, session)));
+});
+
+test('what a failed try said stays where somebody spoke after it', async () => {
+  const log = memoryLog({ clock: new TestClock() });
+  await fails(log, '1', 'Half');
+  await activity(log, '2').stream(says('I see.'));
+  await activity(log, '1', 2).stream(says('Whole.'));
+  expect(await textsOf(log, session)).toEqual(['Half', 'I see.', 'Whole.']);
+});
+
+test('an activity that gets over a throw goes on, and nobody has to wait', async () => {
+  const log = memoryLog({ clock: new TestClock() });
+  const { stream } = activity(log, '1');
+  await stream(breaks('Half')).catch(() => stream(says('Sorry.')));
+  await activity(log, '2').stream(says('I see.'));
+  expect(await textsOf(log, session)).toEqual(['Half', 'Sorry.', 'I see.']);
 });
 
 test('who is cancelled while it waits says nothing, and is cancelled', async () => {

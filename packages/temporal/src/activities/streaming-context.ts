@@ -6,7 +6,7 @@ import type { Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
 import { handFedProvider, type OpenStream } from './hand-fed-provider.ts';
 import { living } from './living.ts';
-import { runHere } from './run-here.ts';
+import { type RunHereOptions, runHere } from './run-here.ts';
 
 export interface StreamingContextOptions {
   readonly log: Log;
@@ -18,9 +18,9 @@ export interface StreamingContextOptions {
 
 /**
  * In an activity of one's own: streams what the work writes to the log, and gives it back settled. It
- * closes itself: what was written until a throw is kept as partial, and the throw goes on. A worker that
- * dies in it is followed by another one, whose words replace what the dead one had written. Where somebody
- * else writes to the session, the work begins when that one is through.
+ * closes itself: what was written until a throw is kept as partial, and the throw goes on. The next try,
+ * after a throw or the death of a worker, replaces what was written by its own words. Where somebody else
+ * writes to the session, the work begins when that one is through.
  */
 export async function streamingContext(
   { log, session: given, name = 'streaming context' }: StreamingContextOptions,
@@ -42,7 +42,7 @@ export async function streamingContext(
   const sent = await living(async (signals) =>
     runHere(agent, {
       ...{ session, items: [], key: base, signals, startsTurn: true, onHeld },
-      runId: await runFor(log, session, base, info.attempt),
+      ...(await runFor(log, session, base, info.attempt)),
       claim: {
         ...{ owner: `${ofWorkflow}, activity ${base}`, life: base },
         attempt: info.attempt,
@@ -68,17 +68,27 @@ function inOwnRun(session: SessionId): AgentError {
   return new AgentError('bad_option', message, { session });
 }
 
-/** Goes on with what a dead try left, and begins anew after one that threw. */
-async function runFor(log: Log, session: SessionId, base: string, attempt: number): Promise<RunId> {
+type RunFor = Pick<RunHereOptions, 'runId' | 'replaces'>;
+
+/** Goes on with what a dead try left, and begins anew in the place of one that threw. */
+async function runFor(
+  log: Log,
+  session: SessionId,
+  base: string,
+  attempt: number,
+): Promise<RunFor> {
   let last: RunId | undefined;
+  let replaces: RunId | undefined;
   if (attempt > 1 && (await log.info(session)) !== undefined)
-    for await (const record of recordsOf(log, session)) {
-      const { fact } = record;
+    for await (const { fact } of recordsOf(log, session)) {
       if (fact?.type === 'run_started' && fact.runId.startsWith(`${base}:`)) last = fact.runId;
       const isOver = fact?.type === 'run_finished' && fact.runId === last;
-      if (isOver && fact.stop.reason !== 'stop') last = undefined;
+      if (!isOver || fact.stop.reason === 'stop') continue;
+      // What somebody stopped is kept, as he was told.
+      replaces = fact.stop.reason === 'error' ? last : undefined;
+      last = undefined;
     }
-  return last ?? runId(`${base}:${attempt}`);
+  return { runId: last ?? runId(`${base}:${attempt}`), replaces };
 }
 
 async function* recordsOf(log: Log, session: SessionId): AsyncGenerator<LogRecord> {

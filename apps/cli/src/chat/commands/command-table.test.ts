@@ -24,6 +24,7 @@ test('/help names every command and the keys', async () => {
   const stage = new ChatStage({ rows: 60 });
   await stage.say('/help');
   await stage.see('Ctrl-R');
+  expect(stage.terminal.text).toContain('/exit');
   for (const { name, description } of commandTable) {
     expect(stage.terminal.text).toContain(name);
     expect(stage.terminal.text).toContain(description.slice(0, 30));
@@ -45,9 +46,9 @@ test('commands are offered while they are typed', async () => {
   await stage.see('The sessions of this folder');
 });
 
-test('/quit leaves', async () => {
+test.each(['/quit', '/exit'])('%s leaves', async (name) => {
   const stage = new ChatStage();
-  await stage.say('/quit');
+  await stage.say(name);
   await stage.until(() => stage.terminal.isCursorShown);
   expect(await stage.left).toBe(0);
 });

@@ -18,6 +18,9 @@ const quit: SlashCommand = {
   run: ({ quit: leave }) => leave(),
 };
 
+/** What other programs call it. */
+const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave, as /quit does' };
+
 export const commandTable: readonly SlashCommand[] = [
   helpCommand(() => commandTable),
   model,
@@ -33,6 +36,7 @@ export const commandTable: readonly SlashCommand[] = [
   exportCommand,
   replay,
   quit,
+  exit,
 ];
 
 /**

@@ -1,0 +1,45 @@
+import type { Task, TaskStatus } from '@millrace/client';
+import { runId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../testing/dom-page.ts';
+import { fakeApp, loopTask } from '../testing/fake-app.ts';
+import { GrowingSource } from '../testing/growing-source.ts';
+import { factDraft, numbered } from '../testing/told.ts';
+import type { LiveSource } from './state/live-source.ts';
+
+/** What is below the title: the agent, and what there is to say of the session. */
+async function said(status: TaskStatus, isRunning = false) {
+  const page = await openDomPage('http://localhost/app/tasks/s');
+  const { AppContext } = await import('../app/app-context.ts');
+  const { ChatHeader } = await import('./chat-header.tsx');
+  const source = new GrowingSource();
+  if (isRunning)
+    source.add(numbered([factDraft({ type: 'run_started', runId: runId('r') }, 1, 1)]));
+  const snapshot = { task: { id: 's', status } as Task };
+  const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
+  const { app } = fakeApp({ tasks: [loopTask('s')] });
+  await page.render(
+    <AppContext value={app}>
+      <ChatHeader
+        {...{ live: live as unknown as LiveSource, isInspecting: false, onInspect: undefined }}
+      />
+    </AppContext>,
+  );
+  return page.find('.chat-title p').textContent;
+}
+
+test.each([false, true])(
+  'an open session has no status in its header, whether it works (%s) or not',
+  async (isRunning) => {
+    expect(await said('RUNNING', isRunning)).toBe('builder');
+  },
+);
+
+test.each<readonly [TaskStatus, string]>([
+  ['INTERRUPTED', 'stopped'],
+  ['COMPLETED', 'completed'],
+  ['CANCELED', 'closed'],
+  ['FAILED', 'failed'],
+])('one that is %s is called %s', async (status, words) => {
+  expect(await said(status)).toBe(`builder${words}`);
+});
