@@ -21,7 +21,6 @@ import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import { traceJson } from '../tasks/trace-json.ts';
 import type { Content } from '../wire/content.ts';
-import type { TaskStatus } from '../wire/task.ts';
 import { AnswerWaiters } from './answer-waiters.ts';
 import { findQueued } from './find-queued.ts';
 import { logAnswer, unheard } from './log-answer.ts';
@@ -30,6 +29,7 @@ import { lostAnswer, unanswered } from './lost-answer.ts';
 import { reasonOf } from './reason-of.ts';
 import type { RunnerOptions } from './runner-options.ts';
 import type { LoopAgent } from './served-agent.ts';
+import { goesOn, resumed, settleTask } from './settle-task.ts';
 import { unlessLate } from './unless-aborted.ts';
 
 interface Going {
@@ -211,14 +211,14 @@ export class LoopRunner {
   async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
     const result = await run.result;
     if (result.stop.cause === 'left') return;
-    await this.#settle(taskId, result);
+    await settleTask(this.#options.tasks, taskId, result);
     // From now on whoever submits something wakes it; what came before that is looked for here.
     this.#going.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#endDead(taskId, work, result);
     const { reason, cause } = result.stop;
     if (work.asked.length > 0) {
-      if (reason === 'error') return this.#goOnSoon(taskId, agent, work.asked);
+      if (reason === 'error') return this.#goOnSoon(taskId, agent);
       return this.#goOn(taskId, agent, work.asked);
     }
     // Another one went on with it before it was said here that it was stopped.
@@ -257,38 +257,26 @@ export class LoopRunner {
   }
 
   /** Not at once: what stood in its way may still do so. */
-  #goOnSoon(taskId: string, agent: LoopAgent['agent'], asked: OpenWork['asked']): void {
+  #goOnSoon(taskId: string, agent: LoopAgent['agent']): void {
     if (this.#again.has(taskId)) return;
     this.#again.add(taskId);
-    const { clock, onDiagnostic } = this.#options;
-    const goOn = () => {
+    const { clock, works, onDiagnostic } = this.#options;
+    const goOn = async () => {
       this.#again.delete(taskId);
-      this.#goOn(taskId, agent, asked).catch((error: unknown) =>
-        onDiagnostic(`Task ${taskId}: it does not go on: ${reasonOf(error)}`),
-      );
+      if (works.isClosing) return;
+      // Whoever stood in its way may have answered.
+      const { asked } = await this.#openWork(taskId);
+      if (asked.length > 0) await this.#goOn(taskId, agent, asked);
     };
-    clock.after(againMs, goOn, { isIdle: true });
+    const told = (error: unknown) =>
+      onDiagnostic(`Task ${taskId}: it does not go on: ${reasonOf(error)}`);
+    clock.after(againMs, () => void goOn().catch(told), { isIdle: true });
   }
 
   #openWork(taskId: string): Promise<OpenWork> {
     const { journals } = this.#options;
     const look = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, look, loopJournal);
-  }
-
-  async #settle(taskId: string, { stop, error }: RunResult): Promise<void> {
-    const { tasks } = this.#options;
-    const become = (status: TaskStatus, reason: string) =>
-      tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
-    if (stop.reason === 'error' && stop.cause !== 'held')
-      await become('FAILED', error?.message ?? 'The run ended as an error');
-    if (stop.reason === 'limit') await become('FAILED', `A limit was reached: ${stop.cause ?? ''}`);
-    const isCut = stop.cause === 'interrupted';
-    if (stop.reason === 'aborted')
-      await become(
-        'INTERRUPTED',
-        isCut ? 'The server ended in the midst of it' : 'The run was stopped',
-      );
   }
 }
 
@@ -299,16 +287,6 @@ async function stateOf(log: Log, taskId: string): Promise<FoldState> {
 
 function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {
   return openTelemetryObserver({ tracer, ids, agentName }).observe;
-}
-
-/** What was stopped is taken up again. */
-function goesOn(now: TaskStatus): TaskStatus | undefined {
-  return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
-}
-
-function resumed(taskId: string, now: TaskStatus, isQuiet: boolean): TaskStatus | undefined {
-  assertUsable(taskId, now);
-  return now === 'RUNNING' || isQuiet ? undefined : 'RUNNING';
 }
 
 /** What a client's key is on the log. */
