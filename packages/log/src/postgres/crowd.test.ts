@@ -1,17 +1,13 @@
 import { type DraftRecord, isMillraceError, type SessionId, sessionId } from '@millrace/core';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Driver, Log } from '../contract/log.ts';
 import { wholeItem } from '../suite/drafts.ts';
 import { readAll } from '../suite/fold-log.ts';
 import { Follower } from '../suite/follower.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { type PostgresLog, postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
@@ -22,14 +18,10 @@ const note = (to: string): DraftRecord => ({
   fact: { type: 'handed_off', to },
 });
 
-let server: TestPostgres;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-}, 120_000);
-afterAll(() => server?.remove());
+const server = usePostgres();
 
 const open = (schema: string, more = {}): PostgresLog =>
-  postgresLog({ url: server.url, schema, commitIntervalMs: 0, ...more });
+  postgresLog({ url: server().url, schema, commitIntervalMs: 0, ...more });
 
 /** What it came to, where it may lose against others. */
 async function orFenced<T>(attempt: Promise<T>): Promise<T | undefined> {
@@ -109,7 +101,7 @@ describe('several logs that write the same sessions at once', () => {
           expect(await log.blobs.get(part.source.hash)).toHaveLength(1);
       }
     for (const one of logs) await one.close();
-    const client = new Client({ connectionString: server.url });
+    const client = new Client({ connectionString: server().url });
     await client.connect();
     // A ring that the server had to break would be mended by trying again, and hidden.
     const sql = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';

@@ -4,32 +4,26 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { remark, remarks } from '../suite/drafts.ts';
 import { offsets } from '../suite/fold-log.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres, hasPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { type PostgresLog, postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 const session = sessionId('s');
 const dayMs = 24 * 3_600_000;
 
-let server: TestPostgres;
+const server = usePostgres();
 let proxy: CuttingProxy;
 let client: Client;
 beforeAll(async () => {
   if (!hasPostgres) return;
-  server = await startPostgres();
-  proxy = await cuttingProxy(server.port);
-  client = new Client({ connectionString: server.url });
+  proxy = await cuttingProxy(server().port);
+  client = new Client({ connectionString: server().url });
   await client.connect();
 }, 120_000);
 afterAll(async () => {
   await client?.end();
   await proxy?.close();
-  await server?.remove();
 });
 
 let count = 0;
@@ -42,7 +36,7 @@ async function writersIn(schema: string): Promise<readonly string[]> {
 
 /** Writes something, so that it is a writer, and goes. */
 async function comeAndGo(schema: string): Promise<void> {
-  const log = postgresLog({ url: server.url, schema });
+  const log = postgresLog({ url: server().url, schema });
   await log.submit(sessionId('other'), {}, `key ${count++}`);
   await log.close();
 }
@@ -54,7 +48,7 @@ describe('what a writer that was killed left', () => {
     await client.query(`INSERT INTO ${schema}.writers VALUES
       ('killed long ago', 3, now() - interval '25 hours'),
       ('killed today', 3, now() - interval '23 hours')`);
-    const log = postgresLog({ url: server.url, schema });
+    const log = postgresLog({ url: server().url, schema });
     await log.submit(session, {}, 'key');
     expect(await writersIn(schema)).toEqual(['killed today', expect.any(String)]);
     await log.close();
@@ -77,7 +71,7 @@ describe('what a writer that was killed left', () => {
 describe('one that was idle for so long that it was taken for dead', () => {
   /** Its connection stays. */
   async function forgotten(schema: string): Promise<PostgresLog> {
-    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
     const log = postgresLog({ url, schema, commitIntervalMs: 0 });
     await log.submit(session, {}, 'first');
     await client.query(`UPDATE ${schema}.writers SET seen_at = now() - interval '2 days'`);
@@ -102,13 +96,12 @@ describe('one that was idle for so long that it was taken for dead', () => {
   );
 });
 
-test.skipIf(!hasPostgres).each([
-  ['before', 'Look at what is there before you write it again'],
-  ['after', undefined],
-] as const)(
-  'a process that slept for a day at its commit, cut %s it, does not guess',
-  async (when, refusal) => {
-    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+describe('a process that slept for a day at its commit', () => {
+  test.each([
+    ['before', 'Look at what is there before you write it again'],
+    ['after', undefined],
+  ] as const)('cut %s it, does not guess', async (when, refusal) => {
+    const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
     let isAsleep = false;
     const onPoint = (point: string) => {
       if (isAsleep && point === 'before-commit') vi.setSystemTime(Date.now() + dayMs);
@@ -127,5 +120,5 @@ test.skipIf(!hasPostgres).each([
     else expect(told).toContain(refusal);
     isAsleep = false;
     await log.close();
-  },
-);
+  });
+});

@@ -2,16 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionId } from '@millrace/core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { commitPoints } from '../shelf/commit-point.ts';
 import { readAll } from '../suite/fold-log.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres } from '../testing/start-postgres.ts';
 import { startProcess } from '../testing/start-process.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
@@ -19,14 +15,10 @@ const session = sessionId('s');
 const program = new URL('../testing/write-and-die.ts', import.meta.url);
 const killsOfEach = 4;
 
-let server: TestPostgres;
+const server = usePostgres();
 const codeCache = mkdtempSync(join(tmpdir(), 'millrace-kills-'));
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-}, 120_000);
 afterAll(async () => {
   rmSync(codeCache, { recursive: true });
-  await server?.remove();
 });
 
 describe('law 8: a process that is killed at any point of a commit', () => {
@@ -39,10 +31,10 @@ describe('law 8: a process that is killed at any point of a commit', () => {
         const { to } = value as { readonly to?: string };
         if (to !== undefined) told.push(to);
       };
-      const log = postgresLog({ url: server.url, schema });
+      const log = postgresLog({ url: server().url, schema });
       for (let kills = 1; kills <= killsOfEach; kills++) {
         // Each goes on where the last one was left, at once: its holder is gone.
-        const args = [server.url, schema, point, String(kills)];
+        const args = [server().url, schema, point, String(kills)];
         const { exit } = startProcess(program, { args, onTold, codeCache });
         expect(await exit).toMatchObject({ signal: 'SIGKILL' });
         const notes = (await readAll(log, session)).flatMap(({ fact }) =>
@@ -63,10 +55,10 @@ describe('a process that is stopped in the middle of a transaction', () => {
   test('holds others up until the server is tired of it, and is fenced when it wakes', async () => {
     const schema = 'stopped';
     const stopped = Promise.withResolvers<void>();
-    const args = [server.url, schema, 'before-commit', '1', 'SIGSTOP'];
+    const args = [server().url, schema, 'before-commit', '1', 'SIGSTOP'];
     const child = startProcess(program, { args, onTold: () => stopped.resolve(), codeCache });
     await stopped.promise;
-    const log = postgresLog({ url: server.url, schema, commitIntervalMs: 0 });
+    const log = postgresLog({ url: server().url, schema, commitIntervalMs: 0 });
     const driver = await log.open(session, { takeOver: true });
     expect(await driver.append([])).toMatchObject({ through: 0 });
     child.kill('SIGCONT');

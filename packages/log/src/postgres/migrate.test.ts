@@ -2,34 +2,28 @@ import { sessionId } from '@millrace/core';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { remarks } from '../suite/drafts.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres, hasPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 const session = sessionId('s');
 
-let server: TestPostgres;
+const server = usePostgres();
 let client: Client;
 beforeAll(async () => {
   if (!hasPostgres) return;
-  server = await startPostgres();
-  client = new Client({ connectionString: server.url });
+  client = new Client({ connectionString: server().url });
   await client.connect();
 }, 120_000);
 afterAll(async () => {
   await client?.end();
-  await server?.remove();
 });
 
 describe('a schema', () => {
   test('is made by whoever is first, and opens for all who come at once', async () => {
     for (let round = 0; round < 5; round++) {
-      const options = { url: server.url, schema: `first_${round}` };
+      const options = { url: server().url, schema: `first_${round}` };
       const logs = Array.from({ length: 6 }, () => postgresLog(options));
       const told = await Promise.all(logs.map((log, n) => log.submit(session, { n }, `key ${n}`)));
       expect(told.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
@@ -38,7 +32,7 @@ describe('a schema', () => {
   });
 
   test('of a later version is refused, and left as it is', async () => {
-    const options = { url: server.url, schema: 'later' };
+    const options = { url: server().url, schema: 'later' };
     const log = postgresLog(options);
     await log.submit(session, {}, 'k');
     await log.close();
@@ -54,14 +48,14 @@ describe('a schema', () => {
   });
 
   test('may be used by one who may not make it', async () => {
-    const owner = postgresLog({ url: server.url, schema: 'granted' });
+    const owner = postgresLog({ url: server().url, schema: 'granted' });
     await owner.submit(session, {}, 'k');
     await owner.close();
     await client.query(`CREATE ROLE guest LOGIN; REVOKE CREATE ON DATABASE postgres FROM PUBLIC;
       GRANT USAGE ON SCHEMA granted TO guest;
       GRANT ALL ON ALL TABLES IN SCHEMA granted TO guest;
       GRANT ALL ON ALL SEQUENCES IN SCHEMA granted TO guest`);
-    const url = server.url.replace('millrace:', 'guest:');
+    const url = server().url.replace('millrace:', 'guest:');
     const guest = postgresLog({ url, schema: 'granted' });
     const driver = await guest.open(session, { from: 1 });
     expect(await driver.append(remarks(1))).toMatchObject({ through: 2 });
@@ -75,7 +69,7 @@ describe('a schema', () => {
   });
 
   test('whose rows were taken away tells so, and does not skip what is missing', async () => {
-    const log = postgresLog({ url: server.url, schema: 'damaged', commitIntervalMs: 0 });
+    const log = postgresLog({ url: server().url, schema: 'damaged', commitIntervalMs: 0 });
     const driver = await log.open(session);
     for (let count = 0; count < 3; count++) await driver.append(remarks(2));
     await client.query('DELETE FROM damaged.chunks WHERE last = 4');
@@ -88,7 +82,7 @@ describe('a schema', () => {
 
 describe('one process', () => {
   test('puts what all of its sessions say at once into one transaction', async () => {
-    const log = postgresLog({ url: server.url, schema: 'grouped', commitIntervalMs: 20 });
+    const log = postgresLog({ url: server().url, schema: 'grouped', commitIntervalMs: 20 });
     const ids = Array.from({ length: 50 }, (_, n) => sessionId(`s${n}`));
     const drivers = await Promise.all(ids.map((id) => log.open(id)));
     const before = log.transactions;

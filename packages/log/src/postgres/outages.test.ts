@@ -5,34 +5,28 @@ import { remark, remarks } from '../suite/drafts.ts';
 import { offsets } from '../suite/fold-log.ts';
 import { Follower } from '../suite/follower.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres, hasPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { type PostgresLogOptions, postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 const session = sessionId('s');
 
-let server: TestPostgres;
+const server = usePostgres();
 let proxy: CuttingProxy;
 beforeAll(async () => {
   if (!hasPostgres) return;
-  server = await startPostgres();
-  proxy = await cuttingProxy(server.port);
+  proxy = await cuttingProxy(server().port);
 }, 120_000);
 afterAll(async () => {
   await proxy?.close();
-  await server?.remove();
 });
 
 let count = 0;
 const newSchema = () => `outage_${count++}`;
 
 function throughProxy(schema: string, options: Partial<PostgresLogOptions> = {}): Log {
-  const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+  const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
   return postgresLog({ url, schema, commitIntervalMs: 0, ...options });
 }
 
@@ -102,15 +96,15 @@ describe('a Postgres that is started again', () => {
     'after it was %s has all that was told, and drivers and followers go on',
     async (_, how) => {
       const schema = newSchema();
-      const options = { url: server.url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
+      const options = { url: server().url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
       const [log, elsewhere] = [postgresLog(options), postgresLog(options)];
       const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
       await driver.append(remarks(3));
       const follower = await new Follower(elsewhere, session).reach(3);
       const waiting = follower.ask();
-      await server[how]();
+      await server()[how]();
       const append = driver.append(remarks(2));
-      await server.start();
+      await server().start();
       expect(await append).toMatchObject({ after: 3, through: 5 });
       await waiting;
       await follower.reach(5);
@@ -137,7 +131,7 @@ describe('an error', () => {
     await expect(log.open(session)).rejects.toMatchObject({ code: 'storage' });
     await log.close();
     expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
-    expect(() => postgresLog({ url: server.url, schema: 'a; DROP' })).toThrow(/schema/);
+    expect(() => postgresLog({ url: server().url, schema: 'a; DROP' })).toThrow(/schema/);
     for (const password of ['very@secret/word', 'very#secret', 'very/secret']) {
       const url = `postgres://me:${password}@host/db`;
       expect(() => postgresLog({ url })).toThrow(/%40|url is like/);
@@ -149,10 +143,10 @@ describe('an error', () => {
     const log = throughProxy(newSchema(), { retryMs: 3_600_000 });
     const driver = await log.open(session);
     await driver.append([remark('first')]);
-    await server.stop();
+    await server().stop();
     const last = driver.append([remark('second')]).catch((error: unknown) => error);
     await log.close();
     expect(await last).toMatchObject({ code: expect.stringMatching(/storage|closed/) });
-    await server.start();
+    await server().start();
   });
 });

@@ -1,11 +1,7 @@
 import { sessionId } from '@millrace/core';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { describeOnPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
 import { ServerClock } from './server-clock.ts';
 
@@ -26,17 +22,13 @@ afterEach(() => {
 });
 
 describeOnPostgres()('on a machine whose clock is wrong', () => {
-  let server: TestPostgres;
-  beforeAll(async () => {
-    if (hasPostgres) server = await startPostgres();
-  }, 120_000);
-  afterAll(() => server?.remove());
+  const server = usePostgres();
 
   test.each([
     ['ahead', minuteMs],
     ['behind', -minuteMs],
   ])('%s, nobody takes a lease from its holder, or keeps one for longer', async (_, skewMs) => {
-    const options = { url: server.url, schema: `clock_${skewMs < 0 ? 'behind' : 'ahead'}` };
+    const options = { url: server().url, schema: `clock_${skewMs < 0 ? 'behind' : 'ahead'}` };
     const right = postgresLog(options);
     // Nobody can ask whether its process is alive.
     await right.open(session, { holder: 'the right one', isDetached: true });

@@ -1,27 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Bus } from '../contract/bus.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../testing/start-postgres.ts';
+import { describeOnPostgres } from '../testing/start-postgres.ts';
+import { usePostgres } from '../testing/use-postgres.ts';
 import { ServerLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 
-let server: TestPostgres;
+const server = usePostgres();
 
 const subject = (bus?: () => Bus): LogSubject => ({
   isDurable: true,
   async create(clock) {
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
     // Shorter than what the suite's clock calls time, so that nobody has to move it for a commit.
-    const options = { url: server.url, schema, clock, commitIntervalMs: 2, bus: bus?.() };
+    const options = { url: server().url, schema, clock, commitIntervalMs: 2, bus: bus?.() };
     const logs: ServerLog[] = [];
     return {
       async open() {
@@ -29,7 +25,7 @@ const subject = (bus?: () => Bus): LogSubject => ({
         logs.push(log);
         return log;
       },
-      remove: () => server.dropSchema(schema),
+      remove: () => server().dropSchema(schema),
       async quiet() {
         for (const log of logs) await log.quiet();
       },
@@ -46,11 +42,6 @@ function unreliableBus(): Bus {
   bus.fate(() => fates[notices++ % fates.length] ?? 'arrives');
   return bus;
 }
-
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-}, 120_000);
-afterAll(() => server?.remove());
 
 describe('the Postgres log keeps the contract', () => {
   for (const { name, run } of logCases(postgres)) test(name, run);

@@ -5,12 +5,11 @@ import { noWarnings, type UpdateWarnings } from '../updates/update-warnings.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 import type { Content, ContentInput } from '../wire/content.ts';
 import type { UpdateInput } from '../wire/update.ts';
-import { AbortWatch } from './abort-watch.ts';
 import type { HandlerContext } from './handler-context.ts';
 import { codeOf, reasonOf } from './reason-of.ts';
 import type { SyncAgent } from './served-agent.ts';
 import { TurnFlow } from './turn-flow.ts';
-import { left, unlessLate } from './unless-aborted.ts';
+import { AbortWatch, left, unlessLate } from './unless-aborted.ts';
 
 /** How an answer ended. What was said is on the log in any case. */
 export interface TurnEnd {

@@ -1,13 +1,12 @@
 import type { DraftRecord, ItemId, PartId } from '@millrace/core';
 import type { ResponseEnd, StreamStep } from '@millrace/providers';
 import { closingDrafts } from '../tasks/closing-drafts.ts';
-import { AbortWatch } from './abort-watch.ts';
 import { brokenStream, CheckedDeltas } from './checked-deltas.ts';
 import type { Sent } from './handler-context.ts';
 import { MovedDeltas } from './moved-deltas.ts';
 import type { TurnDesk } from './turn-desk.ts';
 import { TurnFlow } from './turn-flow.ts';
-import { left } from './unless-aborted.ts';
+import { AbortWatch, left } from './unless-aborted.ts';
 
 /**
  * Sends a provider's stream on as it comes, a message for each part. A stream that ends as an error or

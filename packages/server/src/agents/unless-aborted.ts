@@ -7,16 +7,8 @@ export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
 ): Promise<T | typeof left> {
-  work.catch(() => {});
-  if (signal.aborted) return left;
-  const aborted = Promise.withResolvers<typeof left>();
-  const onAbort = () => aborted.resolve(left);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  using watch = new AbortWatch(signal);
+  return await watch.unlessAborted(work);
 }
 
 /** The same, by the clock. */
@@ -32,5 +24,30 @@ export async function unlessLate<T>(
     return await Promise.race([work, late.promise]);
   } finally {
     cancel();
+  }
+}
+
+/** `unlessAborted` for one thing after another, as a stream has them: one listener for all of them. */
+export class AbortWatch implements Disposable {
+  readonly #signal: AbortSignal;
+  #leave: () => void = () => {};
+  readonly #onAbort = () => this.#leave();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /** What comes of it, or `left` as soon as the signal is aborted. */
+  unlessAborted<T>(work: Promise<T>): Promise<T | typeof left> {
+    return new Promise((resolve, reject) => {
+      this.#leave = () => resolve(left);
+      if (this.#signal.aborted) resolve(left);
+      work.then(resolve, reject);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
   }
 }

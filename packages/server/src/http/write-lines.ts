@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import { AbortWatch } from '../agents/abort-watch.ts';
-import { left } from '../agents/unless-aborted.ts';
+import { AbortWatch, left } from '../agents/unless-aborted.ts';
 import { ServerError } from './server-error.ts';
 
 export interface LineOptions<T> {

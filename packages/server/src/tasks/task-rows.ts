@@ -103,13 +103,7 @@ export class TaskRows {
     return kept;
   }
 
-  list({
-    agentId,
-    status,
-    metadata = {},
-    search = '',
-    ...page
-  }: TaskQuery): Promise<Listed<KeptTask>> {
+  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<Listed<KeptTask>> {
     const shown = status === undefined ? { is_shown: 'yes' } : { status };
     return listRows(
       this.#rows,
@@ -117,7 +111,8 @@ export class TaskRows {
         table: 'tasks',
         where: { agent_id: agentId, ...shown },
         fits: (row) =>
-          hasAll(row.data['task_metadata'], metadata) && isListedBy(keptTask(row).task, search),
+          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+          (search === undefined || isListedBy(keptTask(row).task, search)),
         show: keptTask,
       },
       page,

@@ -1,22 +1,8 @@
 import { convertRunEvents, millraceModels, runHooks } from '@millrace/openai-agents';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
-import { Agent, Runner, tool } from '@openai/agents';
-import { z } from 'zod';
+import { miller, runnerOf } from '../../../../../packages/openai-agents/src/testing/mill.ts';
 import { builtPage } from './built-page.ts';
 import { MillProvider } from './mill-provider.ts';
-
-const weather = tool({
-  name: 'weather',
-  description: 'The weather in a town, now',
-  parameters: z.object({ town: z.string() }),
-  execute: async ({ town }) => ({ town, sky: 'rain' }),
-});
-
-const baker = new Agent({ name: 'Baker', instructions: 'You bake.' });
-const miller = Agent.create({
-  ...{ name: 'Miller', instructions: 'You mill.' },
-  ...{ tools: [weather], handoffs: [baker] },
-});
 
 /** The OpenAI Agents SDK behind the page: an agent with a tool and a hand-off, served both ways. */
 export class MillServer {
@@ -48,7 +34,7 @@ export class MillServer {
   #sync(): ServedAgent {
     const models = millraceModels({ provider: this.model.provider });
     // Tracing would send what is said to OpenAI.
-    const runner = new Runner({ modelProvider: models, tracingDisabled: true });
+    const runner = runnerOf(models);
     return {
       ...{ type: 'sync', name: 'sync-mill' },
       async *onMessage(content, { signal }) {
@@ -67,7 +53,7 @@ export class MillServer {
         await context.messages.create(content);
         await using hooks = runHooks(context);
         const modelProvider = millraceModels({ provider, stream: hooks });
-        const runner = new Runner({ modelProvider, tracingDisabled: true });
+        const runner = runnerOf(modelProvider);
         hooks.attach(runner);
         await runner.run(miller, content.content, { signal: context.signal });
       },

@@ -1,4 +1,5 @@
 import { ServerError } from '../../http/server-error.ts';
+import { isListedBy } from '../../tasks/list-search.ts';
 import type { TasksService } from '../service.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
@@ -49,7 +50,8 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       if (query.agentId !== undefined) await rules.agent(query.agentId);
       if (scope.kind === 'agent') return tasks.list({ ...query, agentId: scope.agentId });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
-      const fits = query.status === undefined || query.status === task.status;
+      const isOfStatus = query.status === undefined || query.status === task.status;
+      const fits = isOfStatus && isListedBy(task, query.search ?? '');
       return { data: fits ? [task] : [], next: null };
     },
     async update(id, body) {

@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cuttingProxy } from '../../../../log/src/testing/cutting-proxy.ts';
-import {
-  describeOnPostgres,
-  hasPostgres,
-  startPostgres,
-  type TestPostgres,
-} from '../../../../log/src/testing/start-postgres.ts';
+import { describeOnPostgres } from '../../../../log/src/testing/start-postgres.ts';
+import { usePostgres } from '../../../../log/src/testing/use-postgres.ts';
 import { rowCases } from '../suite/index.ts';
 import { postgresRows } from './postgres-rows.ts';
 
 const describe = describeOnPostgres();
 
-let server: TestPostgres;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-}, 120_000);
-afterAll(() => server?.remove());
+const server = usePostgres();
 
 const newSchema = () => `rows_${randomUUID().replaceAll('-', '')}`;
 
@@ -26,8 +18,8 @@ describe('rows in Postgres keep the contract', () => {
     async create(clock) {
       const schema = newSchema();
       return {
-        open: () => postgresRows({ url: server.url, schema, clock }),
-        remove: () => server.dropSchema(schema),
+        open: () => postgresRows({ url: server().url, schema, clock }),
+        remove: () => server().dropSchema(schema),
       };
     },
   });
@@ -38,7 +30,7 @@ describe('rows in Postgres', () => {
   test('are counted up by three at once, and no count is lost', async () => {
     const schema = newSchema();
     const opened = await Promise.all(
-      [0, 1, 2].map(() => postgresRows({ url: server.url, schema })),
+      [0, 1, 2].map(() => postgresRows({ url: server().url, schema })),
     );
     const count = async (rows: (typeof opened)[number]) => {
       for (let done = 0; done < 20; ) {
@@ -65,7 +57,7 @@ describe('rows in Postgres', () => {
 
   test('have a name once, whoever is faster', async () => {
     const schema = newSchema();
-    const rows = await postgresRows({ url: server.url, schema, maxConnections: 8 });
+    const rows = await postgresRows({ url: server().url, schema, maxConnections: 8 });
     const keys = { name: 'demo' };
     const puts = Array.from({ length: 8 }, (_, n) =>
       rows.put('tasks', { id: `task ${n}`, keys, data: {} }),
@@ -78,19 +70,19 @@ describe('rows in Postgres', () => {
   });
 
   test('are there again when the server is', async () => {
-    const rows = await postgresRows({ url: server.url, schema: newSchema() });
+    const rows = await postgresRows({ url: server().url, schema: newSchema() });
     await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
-    await server.stop();
+    await server().stop();
     const found = rows.get('tasks', 'a');
-    await server.start();
+    await server().start();
     expect(await found).toMatchObject({ data: { n: 1 } });
     await rows.close();
   });
 
   test('end no program when a connection breaks within a put', async () => {
     const schema = newSchema();
-    const proxy = await cuttingProxy(server.port);
-    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const proxy = await cuttingProxy(server().port);
+    const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
     const rows = await postgresRows({ url, schema });
     for (const [n, when] of (['before', 'after'] as const).entries()) {
       proxy.cutAt('INSERT INTO', when);
