@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 
-/** An example of PROTOCOL.md: a log, the transcript it folds to, and the types of events it is told as. */
+/** An example of PROTOCOL.md: a log, the transcript it folds to, and the types of its events. */
 export interface ProtocolExample {
   readonly name: string;
   readonly lines: readonly string[];
   readonly transcript: string;
-  readonly told: readonly string[];
+  readonly events: readonly string[];
 }
 
 const form =
-  /^### Example: (.+)\n[\s\S]*?```jsonl\n([\s\S]*?)\n```\n\n```json\n([\s\S]*?)\n```\n\nTold as (.+)\.$/gm;
+  /^### Example: (.+)\n[\s\S]*?```jsonl\n([\s\S]*?)\n```\n\n```json\n([\s\S]*?)\n```\n\nEvents: (.+)\.$/gm;
 
 export function protocolExamples(): readonly ProtocolExample[] {
   const document = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
   return [...document.matchAll(form)].map(
-    ([, name = '', lines = '', transcript = '', told = '']) => ({
+    ([, name = '', lines = '', transcript = '', events = '']) => ({
       name,
       lines: lines.split('\n'),
       transcript,
-      told: [...told.matchAll(/`(\w+)`/g)].map(([, type = '']) => type),
+      events: [...events.matchAll(/`(\w+)`/g)].map(([, type = '']) => type),
     }),
   );
 }

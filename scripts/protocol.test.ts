@@ -34,7 +34,7 @@ test('PROTOCOL.md has an example of each kind of sequence, and each is read', ()
   expect(document.match(/^### Example/gm)).toHaveLength(examples.length);
 });
 
-describe.each(examples)('the example “$name”', ({ lines, transcript: expected, told }) => {
+describe.each(examples)('the example “$name”', ({ lines, transcript: expected, events: expectedEvents }) => {
   const records = lines.map((line) => decodeRecord(line));
   const through = records.at(-1)?.offset ?? 0;
   const batch: Batch = { after: 0, through, records };
@@ -51,22 +51,22 @@ describe.each(examples)('the example “$name”', ({ lines, transcript: expecte
     expect(transcript(folded(mergeBatch(batch)).state)).toEqual(decodeTranscript(expected));
   });
 
-  test('is told as it says', () => {
+  test('has the listed events', () => {
     const events: AgentEvent[] = [];
     new Folder(sessionId('example')).addBatch(batch, (before, record, after) => {
       events.push(...agentEvents(before, record, after));
     });
-    expect(events.map(({ type }) => type)).toEqual(told);
+    expect(events.map(({ type }) => type)).toEqual(expectedEvents);
   });
 
-  test('is written in the very form that we write', () => {
+  test('is encoded exactly as written', () => {
     expect(records.map(encodeRecord)).toEqual(lines);
   });
 
-  // In a settled log offsets jump, so that it is read in batches only.
+  // A settled log has gaps in its offsets, so it can only be read in batches.
   if (!isDense) return;
 
-  test('is allowed by the table, and folds record by record', () => {
+  test('passes validation, and folds record by record', () => {
     const folder = folded();
     for (const record of records) {
       expect(validate(folder.state, record)).toEqual(record);
