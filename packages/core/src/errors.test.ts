@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DecodeError } from './codec/decode-error.ts';
+import { DecodeError } from './codec/decoder.ts';
 import { isMillraceError, MillraceError } from './errors.ts';
 import { ProtocolError } from './protocol/protocol-error.ts';
 

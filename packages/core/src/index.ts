@@ -9,24 +9,23 @@ export {
   encodeRecord,
   encodeTranscript,
 } from './codec/codec.ts';
-export { DecodeError, type DecodeErrorCode } from './codec/decode-error.ts';
+export { DecodeError, type DecodeErrorCode } from './codec/decoder.ts';
 export { type ErrorPlace, isMillraceError, MillraceError } from './errors.ts';
-export { livePart } from './fold/build-part.ts';
-export { type ByteRope, toBytes } from './fold/byte-rope.ts';
-export { type Folded, fold, foldBatch, type Gap, type OnStep } from './fold/fold.ts';
+export { type Folded, Folder, fold, foldBatch, type Gap, type OnStep } from './fold/fold.ts';
 export {
   type AskedApproval,
   type AttemptUsage,
   emptyState,
   type FoldState,
+  findItem,
+  findItemOfPart,
+  findOpen,
   type ItemState,
-  type OpenPart,
   type PartSlot,
   type Superseded,
 } from './fold/fold-state.ts';
-export { Folder } from './fold/folder.ts';
-export { findItem, findItemOfPart, findOpen } from './fold/lookup.ts';
 export { merge, mergeBatch } from './fold/merge.ts';
+export { type ByteRope, livePart, type OpenPart, toBytes } from './fold/open-part.ts';
 export { type Sequence, toArray } from './fold/sequence.ts';
 export { settledItems, settleTurn } from './fold/settle-turn.ts';
 export { liveTranscript, toItem, totalUsage, transcript } from './fold/transcript.ts';
@@ -53,7 +52,6 @@ export {
   toolCallId,
 } from './ids.ts';
 export { checkJson, type JsonProblem } from './json/check-json.ts';
-export { hasEscapedKey } from './json/escaped-keys.ts';
 export type { JsonArray, JsonObject, JsonValue } from './json/json-value.ts';
 export { parseJson } from './json/parse-json.ts';
 export {
@@ -65,8 +63,8 @@ export {
   type JsonResult,
   PartialJson,
 } from './json/partial-json.ts';
+export { hasEscapedKey } from './json/scan-json.ts';
 export { defaultLimits, type Limits } from './limits.ts';
-export { addDecimals, compareDecimals, isDecimal } from './protocol/decimal.ts';
 export type {
   AppendBytes,
   AppendText,
@@ -95,23 +93,24 @@ export type {
   UnknownFact,
 } from './protocol/fact.ts';
 export { type Author, type Item, type ItemKind, transcriptVersion } from './protocol/item.ts';
-export type { Metadata, ProviderState } from './protocol/metadata.ts';
-export type {
-  CustomPart,
-  FilePart,
-  MediaPart,
-  Medium,
-  Part,
-  PartKind,
-  ReasoningForm,
-  ReasoningPart,
-  Source,
-  StructuredPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
+export {
+  type CustomPart,
+  type FilePart,
+  type MediaPart,
+  type Medium,
+  type Metadata,
+  mediumOf,
+  type Part,
+  type PartKind,
+  type ProviderState,
+  type ReasoningForm,
+  type ReasoningPart,
+  type Source,
+  type StructuredPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
 } from './protocol/part.ts';
-export { mediumOf } from './protocol/part.ts';
 export { ProtocolError, type Refusal } from './protocol/protocol-error.ts';
 export {
   type Batch,
@@ -123,7 +122,15 @@ export {
 } from './protocol/record.ts';
 export type { ErrorInfo, Stop, StopReason } from './protocol/stop.ts';
 export { toolCallPart } from './protocol/tool-call.ts';
-export { addUsage, type Cost, noUsage, type Usage } from './protocol/usage.ts';
+export {
+  addDecimals,
+  addUsage,
+  type Cost,
+  compareDecimals,
+  isDecimal,
+  noUsage,
+  type Usage,
+} from './protocol/usage.ts';
 export { spanIdOf, traceIdOf } from './trace/span-ids.ts';
 export {
   formatTraceparent,
@@ -141,9 +148,8 @@ export type {
   FactEvent,
   SettledEvent,
 } from './views/agent-event.ts';
-export { agentEvents } from './views/agent-events.ts';
+export { agentEvents, type View } from './views/agent-events.ts';
 export { decodeEvent, encodeEvent } from './views/event-codec.ts';
-export type { View } from './views/view.ts';
 export { DeltaWriter, type DeltaWriterOptions } from './write/delta-writer.ts';
 export type {
   BytesWriter,

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from './codec/codec.ts';
-import { toBytes } from './fold/byte-rope.ts';
-import { fold, foldBatch } from './fold/fold.ts';
+import { Folder, fold, foldBatch } from './fold/fold.ts';
 import { emptyState, type FoldState } from './fold/fold-state.ts';
-import { Folder } from './fold/folder.ts';
 import { merge, mergeBatch } from './fold/merge.ts';
+import { toBytes } from './fold/open-part.ts';
 import { toArray } from './fold/sequence.ts';
 import { settleTurn } from './fold/settle-turn.ts';
 import { totalUsage, transcript } from './fold/transcript.ts';

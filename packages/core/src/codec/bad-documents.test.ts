@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Limits } from '../limits.ts';
 import { decodeBatch, decodeRecord, decodeTranscript } from './codec.ts';
-import { DecodeError } from './decode-error.ts';
+import { DecodeError } from './decoder.ts';
 
 const head = { v: 1, offset: 7, time: 1_763_200_000_020, turn: 1, attempt: 1, producer: 'model' };
 const ids = { partId: '1.1.a', itemId: 'i1' };

@@ -2,7 +2,7 @@ import type { Limits } from '../limits.ts';
 import type { Part } from '../protocol/part.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { isBytes } from './decoder.ts';
-import { encodedLength, roomAroundParts } from './encoded-length.ts';
+import { encodedLength, roomAroundParts } from './encode.ts';
 
 // What a reader would take (codec/reread.ts asks it), but must not be written all the same.
 

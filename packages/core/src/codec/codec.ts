@@ -11,11 +11,21 @@ import {
   recordVersion,
 } from '../protocol/record.ts';
 import { item } from './content.ts';
-import { DecodeError, type DecodeErrorCode, Misfit, pathText } from './decode-error.ts';
-import { count, type Decoder, list, object, offset, string } from './decoder.ts';
+import {
+  count,
+  DecodeError,
+  type DecodeErrorCode,
+  type Decoder,
+  list,
+  Misfit,
+  object,
+  offset,
+  pathText,
+  string,
+} from './decoder.ts';
 import { delta } from './delta.ts';
+import { wireDelta, wireFact, wireItem } from './encode.ts';
 import { fact } from './fact.ts';
-import { wireDelta, wireFact, wireItem } from './to-wire.ts';
 
 /** A record as one line of JSON. */
 export function encodeRecord(record: LogRecord): string {

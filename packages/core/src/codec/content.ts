@@ -1,10 +1,10 @@
 import { type ItemId, isId, isPartId, type PartId, type ToolCallId } from '../ids.ts';
 import type { Author, Item, ItemKind } from '../protocol/item.ts';
-import type { ProviderState } from '../protocol/metadata.ts';
 import type {
   FilePart,
   MediaPart,
   Part,
+  ProviderState,
   ReasoningForm,
   Source,
   ToolCallPart,

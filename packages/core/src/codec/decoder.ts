@@ -1,8 +1,8 @@
+import { MillraceError } from '../errors.ts';
 import { checkJson } from '../json/check-json.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { Limits } from '../limits.ts';
 import { decodedLength, fromBase64 } from './base64.ts';
-import { Misfit } from './decode-error.ts';
 
 /** Checks that a JSON value is a T and gives it; throws `Misfit` where it is not. */
 export type Decoder<T> = (value: unknown, limits: Limits) => T;
@@ -216,4 +216,27 @@ export function variantWith<
 
 export function literal<T extends string>(text: T): Decoder<T> {
   return () => text;
+}
+
+export type DecodeErrorCode = 'not_json' | 'too_large' | 'unsupported_version' | 'bad_value';
+
+/** A document that is not what it should be. `place.path` leads to the field, such as `$.delta.at`. */
+export class DecodeError extends MillraceError<DecodeErrorCode> {}
+
+/** Thrown inside a decoder; the fields on the way out put themselves in front of the path. */
+export class Misfit extends Error {
+  readonly path: (string | number)[] = [];
+  readonly code: DecodeErrorCode;
+
+  constructor(why: string, code: DecodeErrorCode = 'bad_value') {
+    super(why);
+    this.code = code;
+  }
+}
+
+export function pathText(path: readonly (string | number)[]): string {
+  return path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`),
+    '$',
+  );
 }

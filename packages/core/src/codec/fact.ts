@@ -1,12 +1,9 @@
 import type { ExecutionId, RunId, SessionId } from '../ids.ts';
-import { isDecimal } from '../protocol/decimal.ts';
 import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
 import type { ErrorInfo } from '../protocol/stop.ts';
-import type { Cost, Usage } from '../protocol/usage.ts';
-import { parseTraceparent, type TraceContext } from '../trace/trace-context.ts';
-import { isTracestate } from '../trace/tracestate.ts';
+import { type Cost, isDecimal, type Usage } from '../protocol/usage.ts';
+import { isTracestate, parseTraceparent, type TraceContext } from '../trace/trace-context.ts';
 import { author, id, itemId, itemKind, part, partId, stop, toolCallId } from './content.ts';
-import { Misfit } from './decode-error.ts';
 import {
   boolean,
   count,
@@ -14,6 +11,7 @@ import {
   json,
   jsonObject,
   list,
+  Misfit,
   object,
   offset,
   oneOf,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Folder } from '../fold/folder.ts';
+import { Folder } from '../fold/fold.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { transcript } from '../fold/transcript.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
@@ -15,7 +15,7 @@ import {
   encodeRecord,
   encodeTranscript,
 } from './codec.ts';
-import { DecodeError } from './decode-error.ts';
+import { DecodeError } from './decoder.ts';
 
 interface Document {
   readonly text: string;

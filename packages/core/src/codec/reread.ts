@@ -3,12 +3,10 @@ import type { AppendBytes, Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { toBase64 } from './base64.ts';
-import { Misfit, pathText } from './decode-error.ts';
-import { isBytes } from './decoder.ts';
+import { isBytes, Misfit, pathText } from './decoder.ts';
 import { delta as deltaDecoder } from './delta.ts';
-import { roomAroundParts } from './encoded-length.ts';
+import { roomAroundParts, wireDelta, wireFact } from './encode.ts';
 import { fact as factDecoder } from './fact.ts';
-import { wireDelta, wireFact } from './to-wire.ts';
 
 /** Why no reader could read it, and where. */
 export class Unreadable extends Error {

@@ -1,20 +1,16 @@
-import type {
-  AppendBytes,
-  AppendText,
-  BeginPart,
-  CommitBuilt,
-  CommitWhole,
-  Delta,
-  RetractPart,
-} from '../protocol/delta.ts';
+import type { BeginPart, CommitBuilt, CommitWhole, Delta, RetractPart } from '../protocol/delta.ts';
 import type { Part } from '../protocol/part.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { withDerived } from '../protocol/tool-call.ts';
-import { buildPart } from './build-part.ts';
-import { addBytes } from './byte-rope.ts';
-import type { FoldState, ItemState, OpenPart } from './fold-state.ts';
-import { judge, lengthOf } from './judge.ts';
-import { findItem, findItemOfPart, indexOfOpen } from './lookup.ts';
+import {
+  type FoldState,
+  findItem,
+  findItemOfPart,
+  type ItemState,
+  indexOfOpen,
+} from './fold-state.ts';
+import { addBytes, buildPart, newBytes, newText, type OpenPart } from './open-part.ts';
+import { judge } from './rules.ts';
 import { replace } from './sequence.ts';
 
 /** The state with the delta in it, the same state if it adds nothing, or why it does not fit. */
@@ -44,17 +40,6 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
     case 'begin_part':
       return state;
   }
-}
-
-/** The new end of a chunk, which may start before the end of what is there. */
-export function newText(part: OpenPart, { at, chunk }: AppendText): string {
-  const known = part.text.length - at;
-  return known === 0 ? chunk : chunk.slice(known);
-}
-
-export function newBytes(part: OpenPart, { at, chunk }: AppendBytes): Uint8Array {
-  const known = lengthOf(part) - at;
-  return known === 0 ? chunk : chunk.subarray(known);
 }
 
 /** A part that was not there: begun, or come whole. */

@@ -5,8 +5,7 @@ import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { AskedApproval, FoldState, ItemState } from './fold-state.ts';
-import { findItem } from './lookup.ts';
+import { type AskedApproval, type FoldState, findItem, type ItemState } from './fold-state.ts';
 import { changeAll, findLast, push, replace, toArray } from './sequence.ts';
 
 /** A draft that is only judged has no time yet. */

@@ -1,13 +1,18 @@
-import type { Attempt, ItemId, PartId, RunId, SessionId, ToolCallId } from '../ids.ts';
-import type { JsonValue } from '../json/json-value.ts';
-import type { BeginPart } from '../protocol/delta.ts';
+import {
+  type Attempt,
+  attemptOf,
+  type ItemId,
+  type PartId,
+  type RunId,
+  type SessionId,
+  type ToolCallId,
+} from '../ids.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
-import type { Metadata } from '../protocol/metadata.ts';
-import type { Part } from '../protocol/part.ts';
+import type { Metadata, Part } from '../protocol/part.ts';
 import type { Stop } from '../protocol/stop.ts';
 import type { Usage } from '../protocol/usage.ts';
-import type { ByteRope } from './byte-rope.ts';
-import { emptySequence, type Sequence } from './sequence.ts';
+import type { OpenPart } from './open-part.ts';
+import { emptySequence, findLast, type Sequence } from './sequence.ts';
 
 /**
  * What a log says so far. Immutable: folding makes a new state that shares all that did not change,
@@ -60,17 +65,6 @@ export interface PartSlot {
   readonly part: Part | undefined;
 }
 
-/** A part that is streaming. It grows in one of three ways, as its kind has it. */
-export interface OpenPart {
-  readonly id: PartId;
-  readonly begin: BeginPart;
-  readonly itemKind: ItemKind;
-  readonly text: string;
-  readonly bytes: ByteRope | undefined;
-  readonly value: JsonValue | undefined;
-  readonly metadata: Metadata | undefined;
-}
-
 /** A call that may not run before somebody answers. */
 export interface AskedApproval extends Attempt {
   readonly toolCallId: ToolCallId;
@@ -101,4 +95,32 @@ export function emptyState(session: SessionId): FoldState {
     asked: [],
     notUnderstood: [],
   };
+}
+
+/** Where the part is among the open ones; -1 if it is not. The newest are asked first. */
+export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
+  for (let index = open.length - 1; index >= 0; index--) {
+    if (open[index]?.id === id) return index;
+  }
+  return -1;
+}
+
+export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
+  return state.open[indexOfOpen(state.open, id)];
+}
+
+/** Reads back from the newest: items that are spoken of are mostly those. */
+export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
+  return findLast(state.items, (item) => item.id === id);
+}
+
+/** The item that has the part, open or committed. */
+export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefined {
+  const { turn } = attemptOf(id);
+  const has = (item: ItemState) => item.turn === turn && findSlot(item, id) !== undefined;
+  return findLast(state.items, has);
+}
+
+export function findSlot(item: ItemState | undefined, id: PartId): PartSlot | undefined {
+  return item?.parts.find((slot) => slot.id === id);
 }

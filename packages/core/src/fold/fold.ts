@@ -1,8 +1,9 @@
+import type { SessionId } from '../ids.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
 import { applyDelta } from './apply-delta.ts';
 import { applyFact } from './apply-fact.ts';
-import type { FoldState } from './fold-state.ts';
+import { emptyState, type FoldState } from './fold-state.ts';
 
 /** What became of it. After a gap the state is the one before: the caller has to read again from its `through`. */
 export type Folded =
@@ -83,4 +84,32 @@ function apply(state: FoldState, record: LogRecord): FoldState | Refusal {
 
 function gapAt(state: FoldState, offset: number, code: Refusal): Folded {
   return { outcome: 'gap', state, gap: { offset, code } };
+}
+
+/** Folds a log as it comes and holds the state: what `fold` gives, without passing states around. */
+export class Folder {
+  #state: FoldState;
+
+  /** From the start of a session's log, or from a state that was reached before. */
+  constructor(from: SessionId | FoldState) {
+    this.#state = typeof from === 'string' ? emptyState(from) : from;
+  }
+
+  /** Free to take at any time: it is immutable, and later ones share with it what did not change. */
+  get state(): FoldState {
+    return this.#state;
+  }
+
+  add(record: LogRecord): Folded {
+    return this.addBatch(batchOf(record));
+  }
+
+  /** Listeners hear of a batch when the state has it, so that one that throws loses nothing. */
+  addBatch(batch: Batch, onStep?: OnStep): Folded {
+    const steps: Step[] = [];
+    const folded = foldSteps(this.#state, batch, onStep && steps);
+    this.#state = folded.state;
+    tell(folded, steps, onStep);
+    return folded;
+  }
 }

@@ -1,8 +1,7 @@
 import type { Item } from '../protocol/item.ts';
 import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
-import { livePart } from './build-part.ts';
-import type { FoldState, ItemState, PartSlot } from './fold-state.ts';
-import { findOpen } from './lookup.ts';
+import { type FoldState, findOpen, type ItemState, type PartSlot } from './fold-state.ts';
+import { livePart } from './open-part.ts';
 import { toArray } from './sequence.ts';
 
 /** The items in order, with what is committed of them: what a store keeps and a model is sent. */

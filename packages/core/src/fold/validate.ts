@@ -3,8 +3,7 @@ import { completeLimits, type Limits } from '../limits.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import type { FoldState } from './fold-state.ts';
-import { judgeFact } from './judge-fact.ts';
-import { judgeFromOutside, newEnd } from './judge-from-outside.ts';
+import { judgeFact, judgeFromOutside, newEnd } from './rules.ts';
 
 /**
  * Holds a record from outside against the state it would join: gives what to append to the log, with

@@ -1,5 +1,5 @@
 import type { Limits } from '../limits.ts';
-import { defaultMaxValues } from './json-result.ts';
+import { defaultMaxValues } from './json-value.ts';
 
 type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
 

@@ -1,12 +1,10 @@
-import { JsonNumberReader } from './json-number.ts';
+import { JsonNumberReader, type JsonSink, JsonStringReader } from './json-tokens.ts';
 import {
   defaultMaxValues,
   type JsonFailure,
   type JsonFailureCode,
   type JsonLimits,
-} from './json-result.ts';
-import type { JsonSink } from './json-sink.ts';
-import { JsonStringReader } from './json-string.ts';
+} from './json-value.ts';
 
 /** What the next character belongs to. */
 type State =

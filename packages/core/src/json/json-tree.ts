@@ -1,4 +1,4 @@
-import type { JsonSink } from './json-sink.ts';
+import type { JsonSink } from './json-tokens.ts';
 import type { JsonValue } from './json-value.ts';
 
 /** The keys and indices from the root to a value. */

@@ -1,10 +1,8 @@
 import { defaultLimits } from '../limits.ts';
-import { hasEscapedKey } from './escaped-keys.ts';
-import { isOverLimits } from './is-over-limits.ts';
-import type { JsonLimits, JsonResult } from './json-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
-import type { JsonArray, JsonObject, JsonValue } from './json-value.ts';
+import type { JsonArray, JsonLimits, JsonObject, JsonResult, JsonValue } from './json-value.ts';
+import { hasEscapedKey, isOverLimits } from './scan-json.ts';
 
 /**
  * JSON.parse that never throws, says where a text goes wrong, and takes neither what is larger or

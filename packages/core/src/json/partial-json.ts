@@ -1,13 +1,12 @@
 import { defaultLimits } from '../limits.ts';
 import { type JsonChange, JsonChangeLog } from './json-change-log.ts';
-import type { JsonFailure, JsonLimits, JsonResult } from './json-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
-import type { JsonValue } from './json-value.ts';
+import type { JsonFailure, JsonLimits, JsonResult, JsonValue } from './json-value.ts';
 
 export type { JsonChange } from './json-change-log.ts';
-export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-result.ts';
 export type { JsonPath } from './json-tree.ts';
+export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-value.ts';
 
 /**
  * The live value of JSON that comes in as fragments of text, at a cost per fragment that depends

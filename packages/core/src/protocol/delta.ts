@@ -1,7 +1,6 @@
 import type { ExecutionId, ItemId, PartId, ToolCallId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
-import type { Metadata, ProviderState } from './metadata.ts';
-import type { Part, ReasoningForm } from './part.ts';
+import type { Metadata, Part, ProviderState, ReasoningForm } from './part.ts';
 
 /** One increment of a part while it streams. */
 export type Delta =
@@ -106,4 +105,16 @@ export interface RetractPart {
 export interface UnknownDelta {
   readonly type: 'unknown';
   readonly raw: JsonObject;
+}
+
+type Given = { readonly [Field in keyof PartEnd]?: PartEnd[Field] | undefined };
+
+/** The fields of an end that were given, by name: what else an object has must not become a delta's or an event's. */
+export function partEnd(given: Given): PartEnd {
+  const { partial, signature, providerState } = { ...given };
+  return {
+    ...(partial !== undefined && { partial }),
+    ...(signature !== undefined && { signature }),
+    ...(providerState !== undefined && { providerState }),
+  };
 }

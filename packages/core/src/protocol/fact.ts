@@ -2,8 +2,7 @@ import type { ExecutionId, ItemId, PartId, RunId, SessionId, ToolCallId } from '
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { TraceContext } from '../trace/trace-context.ts';
 import type { Author, ItemKind } from './item.ts';
-import type { Metadata } from './metadata.ts';
-import type { Part } from './part.ts';
+import type { Metadata, Part } from './part.ts';
 import type { ErrorInfo, Stop } from './stop.ts';
 import type { Usage } from './usage.ts';
 

@@ -1,6 +1,5 @@
 import type { ItemId } from '../ids.ts';
-import type { Metadata } from './metadata.ts';
-import type { Part } from './part.ts';
+import type { Metadata, Part } from './part.ts';
 import type { Stop } from './stop.ts';
 
 export type ItemKind =

@@ -1,6 +1,5 @@
 import type { ToolCallId } from '../ids.ts';
-import type { JsonValue } from '../json/json-value.ts';
-import type { Metadata, ProviderState } from './metadata.ts';
+import type { JsonObject, JsonValue } from '../json/json-value.ts';
 
 /** A finished piece of content. It knows nothing of the deltas that built it. */
 export type Part =
@@ -109,3 +108,16 @@ export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
   media: 'bytes',
   file: 'bytes',
 };
+
+/** Free annotations. They travel with what they annotate and mean nothing to the fold. */
+export type Metadata = JsonObject;
+
+/**
+ * What a provider wants back unchanged with the next request: signatures, encrypted reasoning, item
+ * ids. Opaque to us, and of use to that provider and model only.
+ */
+export interface ProviderState {
+  readonly provider: string;
+  readonly model: string;
+  readonly data: JsonValue;
+}

@@ -1,6 +1,5 @@
 import type { ToolCallId } from '../ids.ts';
-import type { JsonLimits } from '../json/json-result.ts';
-import type { JsonValue } from '../json/json-value.ts';
+import type { JsonLimits, JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Part, ToolCallPart } from './part.ts';
 

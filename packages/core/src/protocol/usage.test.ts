@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDecimals, compareDecimals, isDecimal } from './decimal.ts';
-import { addUsage, noUsage, type Usage } from './usage.ts';
+import { addDecimals, addUsage, compareDecimals, isDecimal, noUsage, type Usage } from './usage.ts';
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 29 });
 const decimals = fc

@@ -5,12 +5,12 @@ import { runId } from '../ids.ts';
 import {
   formatTraceparent,
   isSampled,
+  isTracestate,
   parseTraceparent,
   type TraceContext,
   traceContext,
   underSpan,
 } from './trace-context.ts';
-import { isTracestate } from './tracestate.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const spanId = '00f067aa0ba902b7';

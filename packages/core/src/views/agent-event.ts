@@ -3,8 +3,7 @@ import type { JsonValue } from '../json/json-value.ts';
 import type { PartEnd, PartStart, RetractReason, UnknownDelta } from '../protocol/delta.ts';
 import type { Fact, Snapshot } from '../protocol/fact.ts';
 import type { Item } from '../protocol/item.ts';
-import type { Metadata } from '../protocol/metadata.ts';
-import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
+import type { Metadata, Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 
 /**
  * What happened, in the words of the domain: the one stream for screens, logs, extensions and tests.

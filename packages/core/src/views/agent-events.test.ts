@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Folder } from '../fold/folder.ts';
+import { Folder } from '../fold/fold.ts';
 import { mergeBatch } from '../fold/merge.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { transcript } from '../fold/transcript.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DecodeError } from '../codec/decode-error.ts';
-import { Folder } from '../fold/folder.ts';
+import { DecodeError } from '../codec/decoder.ts';
+import { Folder } from '../fold/fold.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { executionId, itemId, partId, runId, sessionId, toolCallId } from '../ids.ts';
 import type { JsonObject } from '../json/json-value.ts';

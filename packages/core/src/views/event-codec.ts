@@ -11,7 +11,6 @@ import {
   stop,
   toolCallId,
 } from '../codec/content.ts';
-import { Misfit } from '../codec/decode-error.ts';
 import {
   bytes,
   count,
@@ -21,6 +20,7 @@ import {
   jsonObject,
   list,
   literal,
+  Misfit,
   nullable,
   object,
   offset,
@@ -31,8 +31,8 @@ import {
   variantWith,
   yes,
 } from '../codec/decoder.ts';
+import { wireItem, wirePart, wireSettledItem } from '../codec/encode.ts';
 import { covers, fact, settledItem, unknownFact } from '../codec/fact.ts';
-import { wireItem, wirePart, wireSettledItem } from '../codec/to-wire.ts';
 import type { ExecutionId, SessionId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Fact } from '../protocol/fact.ts';

@@ -1,4 +1,6 @@
 import { refuseNames } from '../codec/check-content.ts';
+import { rereadDelta, Unreadable } from '../codec/reread.ts';
+import type { ErrorPlace } from '../errors.ts';
 import {
   attemptOf,
   type ExecutionId,
@@ -12,9 +14,6 @@ import { completeLimits, type Limits } from '../limits.ts';
 import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
 import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
-import type { Outlet } from './any-part-writer.ts';
-import { assertReadable } from './assert-readable.ts';
-import { BytesPartWriter } from './bytes-part-writer.ts';
 import type {
   BytesWriter,
   OpenPartWriter,
@@ -22,9 +21,13 @@ import type {
   TextWriter,
   ValueWriter,
 } from './part-writer.ts';
-import { TextPartWriter } from './text-part-writer.ts';
-import { ValuePartWriter } from './value-part-writer.ts';
-import { wholePart } from './whole-part.ts';
+import {
+  BytesPartWriter,
+  type Outlet,
+  TextPartWriter,
+  ValuePartWriter,
+  wholePart,
+} from './part-writers.ts';
 
 export interface DeltaWriterOptions {
   /** The item that the parts go into. Who started it finishes it. */
@@ -198,4 +201,18 @@ export class DeltaWriter {
       default:
     }
   }
+}
+
+/** Refuses what no reader could read, whatever a caller without types made it of. */
+export function assertReadable(delta: Delta, limits: Limits, place: ErrorPlace): void {
+  try {
+    rereadDelta(delta, limits);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    throw refused(error, delta, place);
+  }
+}
+
+function refused({ refusal, path, cause }: Unreadable, { type }: Delta, place: ErrorPlace) {
+  return new ProtocolError(refusal, `write ${type}`, { ...place, path }, { cause });
 }

@@ -1,8 +1,7 @@
 import type { PartId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
 import type { RetractReason } from '../protocol/delta.ts';
-import type { Metadata, ProviderState } from '../protocol/metadata.ts';
-import type { Part, PartKind } from '../protocol/part.ts';
+import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.ts';
 
 /** What is known of a part only at its end. `undefined` is as good as nothing. */
 export interface EndOptions {
