@@ -1,14 +1,21 @@
-/** What locates an error: ids, offsets, paths. Never content, so that no secret travels in an error. */
+/**
+ * The ids, offsets and paths that locate an error. It never contains content, so errors cannot leak
+ * secrets.
+ */
 export type ErrorPlace = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * The base of every error that Millrace throws on purpose. `code` is for programs, the message for
- * people: it names the thing, its state and the way out, and `place` has the ids it speaks of.
+ * The base class of every error that Millrace throws on purpose. Programs use `code`. The message
+ * is for people: it names the thing, its state and the way to fix it. `place` contains the ids that
+ * the message refers to.
  */
 export class MillraceError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly place: ErrorPlace;
-  /** A mark that is the same in every installed copy of this package, where `instanceof` is not. */
+  /**
+   * Identifies Millrace errors across several installed copies of this package, where `instanceof`
+   * fails.
+   */
   readonly isMillraceError: true = true;
 
   constructor(code: Code, message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
@@ -19,7 +26,7 @@ export class MillraceError<Code extends string = string> extends Error {
   }
 }
 
-/** Is it an error of ours, from whichever copy of the package? */
+/** Returns whether a value is a Millrace error, from any installed copy of the package. */
 export function isMillraceError(error: unknown): error is MillraceError {
   return typeof error === 'object' && error !== null && 'isMillraceError' in error;
 }

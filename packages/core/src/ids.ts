@@ -6,9 +6,11 @@ type Id<Name extends string> = string & { readonly [brand]: Name };
 export type SessionId = Id<'session'>;
 export type RunId = Id<'run'>;
 export type ItemId = Id<'item'>;
-/** `turn.attempt.name`: it says which try at which request it belongs to, and is never used again. */
+/**
+ * Has the form `turn.attempt.name`, which names the attempt that it belongs to. It is never reused.
+ */
 export type PartId = Id<'part'>;
-/** Mostly the provider's own. */
+/** Usually assigned by the provider. */
 export type ToolCallId = Id<'tool call'>;
 export type ExecutionId = Id<'execution'>;
 
@@ -47,12 +49,12 @@ export const executionId = (text: string): ExecutionId =>
   checked('an execution id', text, isId(text));
 export const partId = (turn: number, attempt: number, name: string): PartId => {
   const text = `${turn}.${attempt}.${name}`;
-  // Written out, 1.5 and 1 would read as turn 1 and attempt 5.
+  // Without this check, 1.5 and 1 would be read as turn 1 and attempt 5.
   const areWhole = Number.isInteger(turn) && Number.isInteger(attempt);
   return checked('a part id', text, areWhole && isPartId(text));
 };
 
-/** One try at a turn's request. */
+/** One attempt at the request of a turn. */
 export interface Attempt {
   readonly turn: number;
   readonly attempt: number;
@@ -62,26 +64,27 @@ export function isSameAttempt(a: Attempt, b: Attempt): boolean {
   return a.turn === b.turn && a.attempt === b.attempt;
 }
 
-/** The turn and attempt that a part id names. */
+/** Returns the turn and attempt of a part id. */
 export function attemptOf(id: PartId): Attempt {
   const [turn, attempt] = id.split('.', 2).map(Number);
   return { turn: turn ?? 0, attempt: attempt ?? 0 };
 }
 
-/** Makes new ids. Injected wherever ids are made, so that a test or a replay gets the same ones. */
+/** Creates new ids. Callers inject it, so that a test or a replay gets the same ids again. */
 export interface Ids {
   session(): SessionId;
   run(): RunId;
   item(): ItemId;
   part(turn: number, attempt: number): PartId;
   toolCall(): ToolCallId;
-  /** Of a call, where it is one's. */
+  /** Creates the id of an execution of `call`, if it belongs to a call. */
   execution(call?: ToolCallId): ExecutionId;
 }
 
 function createIds(make: (kind: string, digits: number) => string): Ids {
   return {
-    // Sessions and runs meet those of other machines; the rest only has to be unique in its session.
+    // Ids of sessions and runs must be unique across machines. The others must be unique in their
+    // session only.
     session: () => sessionId(make('session', 24)),
     run: () => runId(make('run', 24)),
     item: () => itemId(make('item', 16)),
@@ -91,7 +94,7 @@ function createIds(make: (kind: string, digits: number) => string): Ids {
   };
 }
 
-/** `item1`, `item2`, …: the same sequence each time, for tests, replays and examples. */
+/** Creates `item1`, `item2`, … in the same sequence each time, for tests, replays and examples. */
 export function countingIds(): Ids {
   const counts = new Map<string, number>();
   return createIds((kind) => {
@@ -104,8 +107,10 @@ export function countingIds(): Ids {
 const digits32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
- * Ids from random bytes, five bits a digit: `randomIds((bytes) => crypto.getRandomValues(bytes))`.
- * The source is the caller's, because core has no randomness of its own.
+ * Creates ids from random bytes, with five bits per character. The caller provides the source of
+ * randomness.
+ *
+ * @example randomIds((bytes) => crypto.getRandomValues(bytes));
  */
 export function randomIds(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): Ids {
   return createIds((_kind, digits) =>

@@ -1,20 +1,25 @@
-/** Bounds on what is taken in. Lengths of text are in UTF-16 units, lengths of bytes in bytes. */
+/** Limits on accepted content. Text lengths are UTF-16 units, and byte lengths are bytes. */
 export interface Limits {
-  /** One append. */
+  /** The maximum length of one append. Default: 4 Mi. */
   readonly maxChunkLength: number;
-  /** The text of one part. */
+  /** The maximum text of one part. Default: 8 Mi units. */
   readonly maxTextLength: number;
-  /** The bytes of one part; larger media belong into a blob. */
+  /** The maximum bytes of one part. Store larger media as a blob. Default: 32 MiB. */
   readonly maxBytesLength: number;
-  /** Parts that are open at once, in a session and at one writer. */
+  /** The maximum number of open parts in a session and in one writer. Default: 1024. */
   readonly maxOpenParts: number;
-  /** Parts of one item. */
+  /** The maximum number of parts in one item. Default: 4096. */
   readonly maxParts: number;
-  /** A name, a media type, a reason, a signature. */
+  /** The maximum length of a name, media type, reason or signature. Default: 256 Ki units. */
   readonly maxNameLength: number;
-  /** Nesting of arrays and objects in any value: arguments, metadata, structured output. */
+  /**
+   * The maximum nesting of arrays and objects in a value: arguments, metadata, structured output.
+   * Default: 128.
+   */
   readonly maxDepth: number;
-  /** A JSON document as text, be it a record or a transcript. */
+  /**
+   * The maximum length of a JSON document, such as a record or a transcript. Default: 64 Mi units.
+   */
   readonly maxDocumentLength: number;
 }
 
@@ -26,11 +31,11 @@ export const defaultLimits: Limits = {
   maxParts: 4096,
   maxNameLength: 2 ** 18,
   maxDepth: 128,
-  // A text of which every character needs six in JSON still fits.
+  // A text of the maximum length fits, even if every character needs six in JSON.
   maxDocumentLength: 64 * 2 ** 20,
 };
 
-/** The given limits, and the defaults for those that are not. */
+/** Adds the defaults for limits that are not given. */
 export function completeLimits(
   given: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } = {},
 ): Limits {

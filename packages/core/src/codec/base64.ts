@@ -1,4 +1,5 @@
-// Core runs where neither Buffer nor btoa is, and Uint8Array's own base64 is too new to count on.
+// Core also runs without Buffer and btoa, and the base64 methods of Uint8Array are too new to rely
+// on.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const padding = 61; // =
 
@@ -20,7 +21,7 @@ export function toBase64(bytes: Uint8Array): string {
   return asciiText(text);
 }
 
-// As many arguments as every engine takes in one call.
+// Every engine accepts this many arguments in one call.
 const stride = 8192;
 
 function asciiText(ascii: Uint8Array): string {
@@ -31,7 +32,7 @@ function asciiText(ascii: Uint8Array): string {
   return text;
 }
 
-/** How many bytes a text is, if it is base64: known before it is decoded. */
+/** Returns the number of bytes that a base64 text decodes to, without decoding it. */
 export function decodedLength(text: string): number {
   return (text.length / 4) * 3 - paddingOf(text);
 }
@@ -41,7 +42,9 @@ function paddingOf(text: string): number {
   return text.endsWith('=') ? 1 : 0;
 }
 
-/** The bytes, or undefined where the text is not base64 as we write it: padded, nothing else in it. */
+/**
+ * Returns the bytes, or undefined if the text is not padded base64 without any other characters.
+ */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
   const padded = paddingOf(text);
@@ -53,7 +56,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
     const value = values[text.charCodeAt(at)] ?? invalid;
     if (value === invalid) return undefined;
     held = (held << 6) | value;
-    const spare = 6 - 2 * (at % 4); // bits that the next byte gets: the first digit fills none
+    const spare = 6 - 2 * (at % 4); // bits that the next byte receives: the first digit fills none
     if (at % 4 !== 0) bytes[out++] = (held >> spare) & 255;
   }
   const leftover = padded === 2 ? held & 15 : padded === 1 ? held & 3 : 0;

@@ -4,7 +4,8 @@ import type { Refusal } from '../protocol/protocol-error.ts';
 import { isBytes } from './decoder.ts';
 import { encodedLength, roomAroundParts } from './encode.ts';
 
-// What a reader would take (codec/reread.ts asks it), but must not be written all the same.
+// Checks that apply to writers only: a reader (codec/reread.ts) accepts such content, but it must
+// not be written.
 
 export function refusePart(part: Part, limits: Limits): Refusal | undefined {
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
@@ -23,7 +24,10 @@ function refuseAllNames(part: Part, limits: Limits): Refusal | undefined {
   return undefined;
 }
 
-/** Names, reasons, signatures: short texts, which no reader should have to bound one by one. */
+/**
+ * Limits short texts (names, reasons, signatures) in one place, so that readers need no limit for
+ * each field.
+ */
 export function refuseNames(fields: object, { maxNameLength }: Limits): Refusal | undefined {
   const named = ['name', 'mimeType', 'reason', 'signature', 'provider', 'model', 'hash'] as const;
   const texts: { readonly [name: string]: unknown } = { ...fields };
@@ -44,7 +48,7 @@ export function refuseChunk(
   return fits ? undefined : 'too_large';
 }
 
-/** The text that streams, or would have, into a part of its kind. */
+/** Returns the text of a part, or the text that would stream into a part of its kind. */
 function textOf(part: Part): string {
   if (part.kind === 'tool_call') return part.arguments;
   return 'text' in part ? part.text : '';
@@ -54,7 +58,10 @@ function sourceOf(part: Part): object | undefined {
   return 'source' in part ? part.source : undefined;
 }
 
-/** The part with half pairs in its text replaced, as a stream would have done. */
+/**
+ * Returns the part with each lone surrogate in its text replaced by U+FFFD, as a streamed text
+ * would have it.
+ */
 export function wellFormedPart(part: Part): Part {
   if (textOf(part).isWellFormed()) return part;
   const text = textOf(part).toWellFormed();

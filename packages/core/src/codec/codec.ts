@@ -15,9 +15,9 @@ import {
   count,
   DecodeError,
   type DecodeErrorCode,
+  DecodeFailure,
   type Decoder,
   list,
-  Misfit,
   object,
   offset,
   pathText,
@@ -27,7 +27,7 @@ import { delta } from './delta.ts';
 import { wireDelta, wireFact, wireItem } from './encode.ts';
 import { fact } from './fact.ts';
 
-/** A record as one line of JSON. */
+/** Encodes a record as one line of JSON. */
 export function encodeRecord(record: LogRecord): string {
   return JSON.stringify(wireRecord(record));
 }
@@ -36,7 +36,7 @@ export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRec
   return decodeText('a record', text, record, limits);
 }
 
-/** What a writer elsewhere hands to the log: a record without what only the store can add. */
+/** Encodes a draft: a record without the fields that only the store can add. */
 export function encodeDraft(draft: DraftRecord): string {
   const { turn, attempt } = draft;
   return JSON.stringify({ turn, attempt, ...wireBody(draft) });
@@ -54,7 +54,7 @@ export function decodeBatch(text: string, limits: Partial<Limits> = {}): Batch {
   return decodeText('a batch', text, batch, limits);
 }
 
-/** A transcript as a document of its own, which knows nothing of records and deltas. */
+/** Encodes a transcript as a separate document, which does not depend on records and deltas. */
 export function encodeTranscript(items: readonly Item[]): string {
   return JSON.stringify({ v: transcriptVersion, items: items.map(wireItem) });
 }
@@ -74,19 +74,20 @@ export function decodeText<T>(
   try {
     return decode(value, limits);
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
+    if (!(error instanceof DecodeFailure)) throw error;
     throw decodeError(what, error);
   }
 }
 
-// The limit on depth is one on the values in a document, so that what a writer took a reader takes:
-// the deepest stand in batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
+// The depth limit applies to values inside a document, so that a reader accepts everything a writer
+// accepted. The deepest value is at
+// batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
 const levelsAround = 12;
 
 function parse(what: string, text: string, limits: Limits): JsonValue {
   const { maxDepth, maxDocumentLength } = limits;
   if (typeof text !== 'string') throw unreadable('not_json', what, 0, 'it is no text');
-  // Before anything looks at the text: to parse up to the limit only to refuse it can take seconds.
+  // This check comes first, because parsing a text only to refuse it could take seconds.
   if (text.length > maxDocumentLength) {
     const why = `longer than the limit of ${maxDocumentLength} (maxDocumentLength)`;
     throw unreadable('too_large', what, maxDocumentLength, why);
@@ -111,13 +112,13 @@ function unreadable(
   return new DecodeError(code, `Cannot read ${what}: ${why}`, { position });
 }
 
-function decodeError(what: string, cause: Misfit): DecodeError {
+function decodeError(what: string, cause: DecodeFailure): DecodeError {
   const path = pathText(cause.path);
   const message = `Cannot read ${what} at ${path}: ${cause.message}`;
   return new DecodeError(cause.code, message, { path }, { cause });
 }
 
-// Names every field, so that a record has one text whoever made it, decoded or new.
+// Lists every field in a fixed order, so that equal records always have equal text.
 function wireRecord(record: LogRecord): object {
   const { v, offset, time, turn, attempt, producer } = record;
   return { v, offset, time, turn, attempt, producer, ...wireBody(record) };
@@ -132,7 +133,7 @@ function version<V extends number>(known: V): Decoder<V> {
     if (value === known) return known;
     const isNewer = typeof value === 'number' && value > known;
     const advice = isNewer ? '; it was written by a later Millrace: update this one' : '';
-    throw new Misfit(
+    throw new DecodeFailure(
       `expected version ${known}${advice}`,
       isNewer ? 'unsupported_version' : 'bad_value',
     );
@@ -149,10 +150,13 @@ const head = {
 };
 
 const notBoth: Decoder<undefined> = (value) => {
-  if (value !== undefined) throw new Misfit('expected a delta or a fact, found both');
+  if (value !== undefined) throw new DecodeFailure('expected a delta or a fact, found both');
 };
 
-/** A fact where it says so, else a delta: whichever it lacks is then what is missing. */
+/**
+ * Decodes a fact if the value has one, and otherwise a delta. A missing field is then reported as
+ * the missing delta.
+ */
 function either<T>(ofDelta: Decoder<T>, ofFact: Decoder<T>): Decoder<T> {
   return (value, limits) => {
     const hasFact = typeof value === 'object' && value !== null && 'fact' in value;
@@ -189,7 +193,7 @@ const anyBatch: Decoder<Batch> = object<Batch>({
 const batch: Decoder<Batch> = (value, limits) => {
   const decoded = anyBatch(value, limits);
   if (decoded.after <= decoded.through) return decoded;
-  throw new Misfit('expected a batch that ends where it starts or later');
+  throw new DecodeFailure('expected a batch that ends where it starts or later');
 };
 
 const transcript: Decoder<{ readonly items: readonly Item[] }> = object<{

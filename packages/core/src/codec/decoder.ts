@@ -4,10 +4,12 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { Limits } from '../limits.ts';
 import { decodedLength, fromBase64 } from './base64.ts';
 
-/** Checks that a JSON value is a T and gives it; throws `Misfit` where it is not. */
+/** Checks that a JSON value is a T and returns it. Throws `Misfit` if it is not. */
 export type Decoder<T> = (value: unknown, limits: Limits) => T;
 
-/** What a value is, for an error: never the value itself, which may be a secret. */
+/**
+ * Describes the type of a value for an error. It never includes the value, which may be a secret.
+ */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
@@ -16,10 +18,10 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-const misfit = (expected: string, found: unknown): Misfit =>
-  new Misfit(`expected ${expected}, found ${kindOf(found)}`);
+const misfit = (expected: string, found: unknown): DecodeFailure =>
+  new DecodeFailure(`expected ${expected}, found ${kindOf(found)}`);
 
-/** Of any length, because what it is held against bounds it. */
+/** Accepts any length, because the comparison with the expected text limits it. */
 function anyString(value: unknown): string {
   if (typeof value === 'string') return value;
   throw misfit('a string', value);
@@ -28,13 +30,13 @@ function anyString(value: unknown): string {
 export const string: Decoder<string> = (value, { maxTextLength }) => {
   const text = anyString(value);
   if (text.length <= maxTextLength) return text;
-  throw new Misfit(
+  throw new DecodeFailure(
     `expected at most ${maxTextLength} characters, found ${text.length}`,
     'too_large',
   );
 };
 
-/** A string that passes the test: an id, a decimal. */
+/** Accepts a string that passes the test, such as an id or a decimal. */
 export function stringThat<T extends string>(
   fits: (text: string) => boolean,
   what: string,
@@ -42,7 +44,7 @@ export function stringThat<T extends string>(
   return (value) => {
     const text = anyString(value);
     if (fits(text)) return text as T;
-    throw new Misfit(`expected ${what}`);
+    throw new DecodeFailure(`expected ${what}`);
   };
 }
 
@@ -56,7 +58,7 @@ export const yes: Decoder<true> = (value) => {
   throw misfit('true, or no such field', value);
 };
 
-/** A whole number from 0 on that JavaScript can count to. */
+/** Accepts a whole number from 0 to the largest safe integer. */
 export const count: Decoder<number> = (value) => {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw misfit('a whole number from 0 to 2^53 - 1', value);
@@ -65,18 +67,18 @@ export const count: Decoder<number> = (value) => {
 export const offset: Decoder<number> = (value, limits) => {
   const number = count(value, limits);
   if (number > 0) return number;
-  throw new Misfit('expected an offset, which starts at 1');
+  throw new DecodeFailure('expected an offset, which starts at 1');
 };
 
 export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
   const known: ReadonlySet<unknown> = new Set(texts);
   return (value) => {
     if (known.has(value)) return value as T;
-    throw new Misfit(`expected one of ${texts.join(', ')}`);
+    throw new DecodeFailure(`expected one of ${texts.join(', ')}`);
   };
 }
 
-/** From whichever realm: a Buffer is one too, other typed arrays are not. */
+/** Accepts a Uint8Array from any realm. A Buffer is one; other typed arrays are not. */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === '[object Uint8Array]';
 }
@@ -84,18 +86,19 @@ export function isBytes(value: unknown): value is Uint8Array {
 export const bytes: Decoder<Uint8Array> = (value, { maxBytesLength }) => {
   if (typeof value !== 'string') throw misfit('base64 text', value);
   if (decodedLength(value) > maxBytesLength) {
-    throw new Misfit(`expected at most ${maxBytesLength} bytes`, 'too_large');
+    throw new DecodeFailure(`expected at most ${maxBytesLength} bytes`, 'too_large');
   }
   const decoded = fromBase64(value);
-  if (decoded === undefined) throw new Misfit('expected base64 text with padding');
+  if (decoded === undefined) throw new DecodeFailure('expected base64 text with padding');
   return decoded;
 };
 
 export const json: Decoder<JsonValue> = (value, limits) => {
   if (value === undefined) throw misfit('a JSON value', value);
-  // The path within the value has its keys, which are content: it is not told.
+  // The path inside the value contains its keys, which are content, so the error does not include
+  // it.
   const problem = checkJson(value, limits);
-  if (problem !== undefined) throw new Misfit(problem.why, problem.code);
+  if (problem !== undefined) throw new DecodeFailure(problem.why, problem.code);
   return value as JsonValue;
 };
 
@@ -117,9 +120,9 @@ function under<T>(step: string | number, decode: () => T): T {
   }
 }
 
-/** The same error, one step deeper. */
+/** Returns the same error with one more step in front of its path. */
 function at(step: string | number, error: unknown): unknown {
-  if (error instanceof Misfit) error.path.unshift(step);
+  if (error instanceof DecodeFailure) error.path.unshift(step);
   return error;
 }
 
@@ -127,8 +130,9 @@ export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return (value, limits) => {
     if (!Array.isArray(value)) throw misfit('an array', value);
     const entries: T[] = [];
-    // By index, because map leaves the holes of a sparse array as they are. One try for all of them, as
-    // for the fields of an object: this runs for each of thousands when a long session is opened.
+    // The loop uses indices because `map` skips the holes of a sparse array. One `try` covers all
+    // elements, as for the fields of an object, because this code runs thousands of times when a
+    // long session opens.
     try {
       for (let index = 0; index < value.length; index++) entries.push(decode(value[index], limits));
     } catch (error) {
@@ -150,7 +154,7 @@ export type Fields<T> = {
   readonly [K in keyof T]-?: object extends Pick<T, K> ? Decoder<T[K] | undefined> : Decoder<T[K]>;
 };
 
-/** Takes the named fields and ignores all others. */
+/** Accepts an object with the named fields and ignores all others. */
 export function object<T extends object>(fields: Fields<T>): Decoder<T> {
   const entries = Object.entries<Decoder<unknown>>(fields);
   return (value, limits) => {
@@ -176,7 +180,10 @@ type Cases<T extends Tagged<Tag>, Tag extends string, Known extends string> = {
   readonly [Name in T[Tag]]: Case<Extract<T, { readonly [K in Tag]: Name }>, Tag | Known>;
 };
 
-/** One of several shapes, told apart by the text in one field, which each case therefore leaves out. */
+/**
+ * Accepts one of several shapes. The text in the field `tag` selects the shape, so the shapes do
+ * not list that field.
+ */
 export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
   tag: Tag,
   cases: Cases<T, Tag, never>,
@@ -185,7 +192,7 @@ export function variant<T extends Tagged<Tag>, Tag extends string, Other = T>(
   return variantWith<T, Tag, never, Other>({}, tag, cases, otherwise);
 }
 
-/** The same for shapes that have fields in common, which stand before the others. */
+/** Like `variant`, for shapes with shared fields. The shared fields come first in the result. */
 export function variantWith<
   T extends Tagged<Tag>,
   Tag extends string,
@@ -199,7 +206,8 @@ export function variantWith<
 ): Decoder<T | Other> {
   const decoders = new Map<string, Decoder<T>>();
   for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag | Known>][]) {
-    // The compiler cannot add up a generic shape from its parts; `Cases` made sure that it does.
+    // The compiler cannot combine a generic shape from its parts. The type `Cases` guarantees that
+    // it is complete.
     const fields: unknown = { ...shared, [tag]: literal(name), ...shape };
     decoders.set(name, typeof shape === 'function' ? shape : object(fields as Fields<T>));
   }
@@ -209,7 +217,7 @@ export function variantWith<
     const decode = decoders.get(name) ?? otherwise;
     if (decode !== undefined) return decode(value, limits);
     return under(tag, () => {
-      throw new Misfit(`expected one of ${[...decoders.keys()].join(', ')}`);
+      throw new DecodeFailure(`expected one of ${[...decoders.keys()].join(', ')}`);
     });
   };
 }
@@ -220,11 +228,14 @@ export function literal<T extends string>(text: T): Decoder<T> {
 
 export type DecodeErrorCode = 'not_json' | 'too_large' | 'unsupported_version' | 'bad_value';
 
-/** A document that is not what it should be. `place.path` leads to the field, such as `$.delta.at`. */
+/**
+ * The document does not have the expected form. `place.path` is the path to the field, such as
+ * `$.delta.at`.
+ */
 export class DecodeError extends MillraceError<DecodeErrorCode> {}
 
-/** Thrown inside a decoder; the fields on the way out put themselves in front of the path. */
-export class Misfit extends Error {
+/** Thrown inside a decoder. Each enclosing field adds its name to the front of the path. */
+export class DecodeFailure extends Error {
   readonly path: (string | number)[] = [];
   readonly code: DecodeErrorCode;
 

@@ -4,8 +4,8 @@ import type { Item } from '../protocol/item.ts';
 import type { Part, Source } from '../protocol/part.ts';
 import { toBase64 } from './base64.ts';
 
-// The wire differs from the types in three things only: bytes are base64, a tool call's input is left
-// out because it is derived, and what is unknown stands there as it came. All else goes as it is.
+// The JSON form differs from the types in three points: bytes are base64, the derived input of a
+// tool call is omitted, and unknown deltas and facts are written unchanged.
 
 type WriteBytes = (bytes: Uint8Array) => string;
 
@@ -63,7 +63,7 @@ function wireSource(source: Source, writeBytes: WriteBytes): object {
   return source.type === 'bytes' ? { ...source, bytes: writeBytes(source.bytes) } : source;
 }
 
-/** How long a part is as JSON text, without writing out its bytes. */
+/** Returns the length of a part as JSON text, without encoding its bytes. */
 export function encodedLength(part: Part): number {
   let bytesLength = 0;
   const wire = wirePart(part, (bytes) => {
@@ -73,5 +73,5 @@ export function encodedLength(part: Part): number {
   return JSON.stringify(wire).length + bytesLength;
 }
 
-/** Room for a record's head and whatever stands around a part in it. */
+/** Space for the fields of a record around a part, in characters. */
 export const roomAroundParts: number = 2 ** 16;

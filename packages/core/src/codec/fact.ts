@@ -7,11 +7,11 @@ import { author, id, itemId, itemKind, part, partId, stop, toolCallId } from './
 import {
   boolean,
   count,
+  DecodeFailure,
   type Decoder,
   json,
   jsonObject,
   list,
-  Misfit,
   object,
   offset,
   oneOf,
@@ -30,7 +30,7 @@ const costs: Decoder<readonly Cost[]> = (value, limits) => {
   const decoded = list(cost)(value, limits);
   const currencies = new Set(decoded.map(({ currency }) => currency));
   if (currencies.size === decoded.length) return decoded;
-  throw new Misfit('expected one cost a currency');
+  throw new DecodeFailure('expected one cost a currency');
 };
 
 const usage: Decoder<Usage> = object<Usage>({
@@ -48,7 +48,7 @@ const errorInfo: Decoder<ErrorInfo> = object<ErrorInfo>({ code: string, message:
 export const covers: Decoder<Snapshot['covers']> = (value, limits) => {
   const [first, last, ...more] = list(offset)(value, limits);
   if (first === undefined || last === undefined || more.length > 0 || first > last) {
-    throw new Misfit('expected two offsets, the first not above the last');
+    throw new DecodeFailure('expected two offsets, the first not above the last');
   }
   return [first, last];
 };

@@ -10,20 +10,23 @@ import {
   indexOfOpen,
 } from './fold-state.ts';
 import { addBytes, buildPart, newBytes, newText, type OpenPart } from './open-part.ts';
-import { judge } from './rules.ts';
+import { checkOpenPart } from './rules.ts';
 import { replace } from './sequence.ts';
 
-/** The state with the delta in it, the same state if it adds nothing, or why it does not fit. */
+/**
+ * Returns the state with the delta applied, the same state if the delta adds nothing, or the reason
+ * why it does not fit.
+ */
 export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'unknown') return state;
-  // The only delta that may speak of a committed part: all others are judged as of an open or a new one.
+  // Only this delta can refer to a committed part. All others refer to an open or a new part.
   if (delta.type === 'retract_part') return retract(state, delta);
   const index = indexOfOpen(state.open, delta.partId);
   const part = state.open[index];
-  const verdict = judge(part, delta);
+  const verdict = checkOpenPart(part, delta);
   if (verdict === 'nothing') return state;
   if (verdict !== 'apply') return verdict;
-  if (part === undefined) return enter(state, delta);
+  if (part === undefined) return addPart(state, delta);
   switch (delta.type) {
     case 'append_text':
       return withOpen(state, index, withText(part, part.text + newText(part, delta)));
@@ -42,19 +45,19 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
   }
 }
 
-/** A part that was not there: begun, or come whole. */
-function enter(state: FoldState, delta: Delta): FoldState | Refusal {
+/** Adds a part that is new: it begins, or it arrives whole. */
+function addPart(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'begin_part') return begin(state, delta);
   if (delta.type !== 'commit_part' || delta.part === undefined) return 'unknown_part';
   const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
-  return seat(state, item, { id: delta.partId, part: withDerived(delta.part) });
+  return addSlot(state, item, { id: delta.partId, part: withDerived(delta.part) });
 }
 
 function begin(state: FoldState, delta: BeginPart): FoldState | Refusal {
   const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
-  const seated = seat(state, item, { id: delta.partId, part: undefined });
+  const seated = addSlot(state, item, { id: delta.partId, part: undefined });
   if (typeof seated === 'string') return seated;
   const part: OpenPart = {
     id: delta.partId,
@@ -68,7 +71,7 @@ function begin(state: FoldState, delta: BeginPart): FoldState | Refusal {
   return { ...seated, open: [...state.open, part] };
 }
 
-function seat(
+function addSlot(
   state: FoldState,
   item: ItemState,
   slot: ItemState['parts'][number],
@@ -103,8 +106,8 @@ function withParts(state: FoldState, item: ItemState, parts: ItemState['parts'])
   return { ...state, items: replace(state.items, item, { ...item, parts }) };
 }
 
-// The two below run once a delta. They name every field because V8 makes an object literal several
-// times faster than it copies an object.
+// The two functions below run once per delta. They list every field, because V8 creates an object
+// literal several times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
   const { session, through, items, gone, superseded, usage, run, asked, notUnderstood } = state;

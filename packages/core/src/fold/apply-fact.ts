@@ -8,10 +8,13 @@ import type { Usage } from '../protocol/usage.ts';
 import { type AskedApproval, type FoldState, findItem, type ItemState } from './fold-state.ts';
 import { changeAll, findLast, push, replace, toArray } from './sequence.ts';
 
-/** A draft that is only judged has no time yet. */
+/** A draft that is only checked has no time yet. */
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
 
-/** The state with the fact in it, the same state if it does not change it, or why it does not fit. */
+/**
+ * Returns the state with the fact applied, the same state if the fact does not change it, or the
+ * reason why it does not fit.
+ */
 export function applyFact(state: FoldState, record: FactInAttempt): FoldState | Refusal {
   const { fact } = record;
   switch (fact.type) {
@@ -79,7 +82,7 @@ function withItem(state: FoldState, item: ItemState, changes: Partial<ItemState>
   return { ...state, items: replace(state.items, item, { ...item, ...changes }) };
 }
 
-/** Parts may be open here: a reader whose turn was settled gets their ends with the snapshot only. */
+/** Parts may still be open here: if the turn was settled, the snapshot closes them. */
 function finishItem(
   state: FoldState,
   id: ItemId,
@@ -110,13 +113,13 @@ function noteUsage(state: FoldState, { turn, attempt }: Attempt, usage: Usage): 
   };
 }
 
-type Asked = Extract<Fact, { type: 'approval_asked' }>;
+type ApprovalAsked = Extract<Fact, { type: 'approval_asked' }>;
 
-/** A call that is asked about again is asked about once. */
+/** Keeps one entry per call, even if approval is asked twice. */
 function ask(
   state: FoldState,
   { turn, attempt }: Attempt,
-  { toolCallId, name, reason, rule }: Asked,
+  { toolCallId, name, reason, rule }: ApprovalAsked,
 ): FoldState {
   const { asked } = withoutAsked(state, (one) => one.toolCallId === toolCallId);
   return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule }] };
@@ -129,9 +132,12 @@ function withoutAsked(state: FoldState, isOver: (one: AskedApproval) => boolean)
 
 const isOfTurn = (turn: number) => (item: Attempt) => item.turn === turn;
 
-/** All that the attempt brought leaves at once: its items, its parts, and the ends it put to items of the turn. */
+/**
+ * Removes everything that the attempt added: its items, its parts, and the stops that it gave to
+ * items of the turn.
+ */
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
-  // Attempt 0 is no try at anything: what belongs to it belongs to all.
+  // Attempt 0 means all attempts of a turn, so it cannot be superseded.
   if (attempt === 0) return 'wrong_attempt';
   const isIts = (tried: Attempt) => isSameAttempt(tried, { turn, attempt });
   const isItsPart = ({ id }: { readonly id: PartId }) => isIts(attemptOf(id));
@@ -155,7 +161,7 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
   };
 }
 
-/** What was kept to hold late words of the turn against is not needed any more. */
+/** Drops the data that was needed to refuse late records of the turn. */
 function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   const state = withoutAsked(before, isOfTurn(turn));
   const hasIts = state.gone.size > 0 || state.superseded.length > 0;
@@ -167,7 +173,7 @@ function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   };
 }
 
-/** The snapshot's content instead of what is known of that turn, streamed in part, whole or not at all. */
+/** Replaces everything that is known of the turn with the content of the snapshot. */
 function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldState | Refusal {
   if (!hasAllOf(state, turn, items)) return 'unknown_item';
   const settled = new Map(items.map(({ itemId, parts }) => [itemId, parts]));
@@ -184,7 +190,10 @@ function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldS
   };
 }
 
-/** In one walk from the end: a turn may have thousands of items, and to look for each is quadratic. */
+/**
+ * Walks once from the end. A turn can have thousands of items, and a search for each would be
+ * quadratic.
+ */
 function hasAllOf(state: FoldState, turn: number, items: Snapshot['items']): boolean {
   const missing = new Set(items.map(({ itemId }) => itemId));
   if (missing.size === 0) return true;

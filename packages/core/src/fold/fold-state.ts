@@ -15,28 +15,32 @@ import type { OpenPart } from './open-part.ts';
 import { emptySequence, findLast, type Sequence } from './sequence.ts';
 
 /**
- * What a log says so far. Immutable: folding makes a new state that shares all that did not change,
- * so that holding an old one costs nothing and shows what was true then.
+ * The state of a session after some records. It is immutable: folding creates a new state that
+ * shares everything that did not change. Keeping an old state is free and shows the session at that
+ * time.
  */
 export interface FoldState {
   readonly session: SessionId;
-  /** The offset up to which the log is in here; 0 before its first record. */
+  /** The offset of the last folded batch; 0 before the first record. */
   readonly through: number;
-  /** In the order of their start; `toArray` lists them. */
+  /** The items in the order of their start. Use `toArray` to list them. */
   readonly items: Sequence<ItemState>;
   /** The parts that are streaming now, in the order of their begin. */
   readonly open: readonly OpenPart[];
-  /** Ids that were retracted, until their turn is finished; they are never used again. */
+  /** Ids of retracted parts, kept until their turn finishes. They are never reused. */
   readonly gone: ReadonlySet<PartId>;
-  /** The attempts that were superseded, until their turn is finished; nothing of theirs comes back. */
+  /** Superseded attempts, kept until their turn finishes. They cannot add content any more. */
   readonly superseded: readonly Superseded[];
-  /** What attempts used, superseded ones included, as it was reported: the last word on each counts. */
+  /**
+   * The reported usage of all attempts, including superseded ones. The last report of an attempt
+   * counts.
+   */
   readonly usage: Sequence<AttemptUsage>;
-  /** The run that goes on. */
+  /** The current run. */
   readonly run: RunId | undefined;
-  /** The calls that wait for somebody to allow them, in the order in which it was asked. */
+  /** The calls that wait for an approval, in the order of the questions. */
   readonly asked: readonly AskedApproval[];
-  /** Types of facts marked `must_understand` that we do not: such a session is read, not driven. */
+  /** Types of unknown facts with `must_understand`. Such a session can be read but not driven. */
   readonly notUnderstood: readonly string[];
 }
 
@@ -47,25 +51,30 @@ export interface ItemState {
   readonly metadata: Metadata | undefined;
   readonly turn: number;
   readonly attempt: number;
-  /** The run that went on when it was started. */
+  /** The run that was current when the item started. */
   readonly run: RunId | undefined;
-  /** The time of its record, which is all that is left of when it streamed once its turn is settled. */
+  /**
+   * The time of the record. After the turn is settled, this is the only trace of when the item
+   * streamed.
+   */
   readonly startedAt: number | undefined;
   readonly parts: readonly PartSlot[];
-  /** By which attempt, because with that its end is superseded too. */
+  /** The attempt that finished the item. If that attempt is superseded, the item is open again. */
   readonly finished: Attempt | undefined;
   readonly finishedAt: number | undefined;
   readonly stop: Stop | undefined;
   readonly redacted: boolean;
 }
 
-/** A part's place in its item. While it streams, its content is in `FoldState.open`. */
+/**
+ * The position of a part in its item. While the part streams, its content is in `FoldState.open`.
+ */
 export interface PartSlot {
   readonly id: PartId;
   readonly part: Part | undefined;
 }
 
-/** A call that may not run before somebody answers. */
+/** A tool call that waits for an answer before it can run. */
 export interface AskedApproval extends Attempt {
   readonly toolCallId: ToolCallId;
   readonly name: string;
@@ -73,7 +82,7 @@ export interface AskedApproval extends Attempt {
   readonly rule: string | undefined;
 }
 
-/** The items are those that were started for it, whose ids are used as well. */
+/** A superseded attempt with the ids of the items that it started. These ids are never reused. */
 export interface Superseded extends Attempt {
   readonly itemIds: readonly ItemId[];
 }
@@ -97,7 +106,7 @@ export function emptyState(session: SessionId): FoldState {
   };
 }
 
-/** Where the part is among the open ones; -1 if it is not. The newest are asked first. */
+/** Returns the index of the part in the open parts, or -1. The search starts at the newest. */
 export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
   for (let index = open.length - 1; index >= 0; index--) {
     if (open[index]?.id === id) return index;
@@ -109,12 +118,12 @@ export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
   return state.open[indexOfOpen(state.open, id)];
 }
 
-/** Reads back from the newest: items that are spoken of are mostly those. */
+/** Searches from the newest item, because most records refer to new items. */
 export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
   return findLast(state.items, (item) => item.id === id);
 }
 
-/** The item that has the part, open or committed. */
+/** Returns the item that contains the part, open or committed. */
 export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefined {
   const { turn } = attemptOf(id);
   const has = (item: ItemState) => item.turn === turn && findSlot(item, id) !== undefined;

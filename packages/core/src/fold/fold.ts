@@ -5,21 +5,27 @@ import { applyDelta } from './apply-delta.ts';
 import { applyFact } from './apply-fact.ts';
 import { emptyState, type FoldState } from './fold-state.ts';
 
-/** What became of it. After a gap the state is the one before: the caller has to read again from its `through`. */
+/**
+ * The outcome of folding a batch. After a gap the state is unchanged, and the caller must read
+ * again from its `through`.
+ */
 export type Folded =
   | { readonly outcome: 'applied' | 'seen'; readonly state: FoldState }
   | { readonly outcome: 'gap'; readonly state: FoldState; readonly gap: Gap };
 
 export interface Gap {
-  /** What does not follow: a batch's `after`, or the record that does not fit. */
+  /**
+   * The offset that does not connect: the `after` of the batch, or the offset of the record that
+   * does not fit.
+   */
   readonly offset: number;
   readonly code: Refusal;
 }
 
-/** Hears of each record that changed or passed through the state, in order, after its whole batch was taken. */
+/** Called for each applied record, in order, after its whole batch was applied. */
 export type OnStep = (before: FoldState, record: LogRecord, after: FoldState) => void;
 
-/** One record as the log has it, not merged: a batch of one. */
+/** Folds one unmerged record as a batch of its own. */
 export function fold(state: FoldState, record: LogRecord): Folded {
   return foldBatch(state, batchOf(record));
 }
@@ -30,23 +36,27 @@ export function batchOf(record: LogRecord): Batch {
 }
 
 /**
- * A batch is taken whole or not at all, and only its end moves `through`: a merged append may stand
- * after records that came later than its beginning.
+ * Folds a batch completely or not at all. Only the end of the batch moves `through`, because a
+ * merged append can follow records that are newer than its beginning.
  */
 export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Folded {
   const steps: Step[] = [];
   const folded = foldSteps(state, batch, onStep && steps);
-  tell(folded, steps, onStep);
+  notify(folded, steps, onStep);
   return folded;
 }
 
-/** Adds the records that were new to `steps`, where somebody wants them, each with the states around it. */
+/**
+ * Folds a batch and, if `steps` is given, adds each new record to it with the states before and
+ * after.
+ */
 export function foldSteps(
   state: FoldState,
   { after, through, records }: Batch,
   steps: Step[] | undefined,
 ): Folded {
-  // Asked this way round, NaN from a careless caller is nothing or a gap, never an advance.
+  // With this form of the comparison, NaN from a caller results in `seen` or a gap, and never
+  // advances the state.
   if (!(through > state.through)) return { outcome: 'seen', state };
   if (!(after <= state.through)) return gapAt(state, after, 'gap');
   if (!Number.isSafeInteger(through)) return gapAt(state, through, 'out_of_order');
@@ -72,8 +82,8 @@ export interface Step {
   readonly after: FoldState;
 }
 
-/** Nobody hears of a batch that was not taken. */
-export function tell(folded: Folded, steps: readonly Step[], onStep: OnStep | undefined): void {
+/** Calls the listener for the steps of a batch that was applied. */
+export function notify(folded: Folded, steps: readonly Step[], onStep: OnStep | undefined): void {
   if (folded.outcome !== 'applied' || onStep === undefined) return;
   for (const { before, record, after } of steps) onStep(before, record, after);
 }
@@ -86,16 +96,16 @@ function gapAt(state: FoldState, offset: number, code: Refusal): Folded {
   return { outcome: 'gap', state, gap: { offset, code } };
 }
 
-/** Folds a log as it comes and holds the state: what `fold` gives, without passing states around. */
+/** Folds a log record by record and holds the current state. */
 export class Folder {
   #state: FoldState;
 
-  /** From the start of a session's log, or from a state that was reached before. */
+  /** Starts at the beginning of a session's log, or at an earlier state. */
   constructor(from: SessionId | FoldState) {
     this.#state = typeof from === 'string' ? emptyState(from) : from;
   }
 
-  /** Free to take at any time: it is immutable, and later ones share with it what did not change. */
+  /** The current state. It is immutable, and later states share what did not change. */
   get state(): FoldState {
     return this.#state;
   }
@@ -104,12 +114,12 @@ export class Folder {
     return this.addBatch(batchOf(record));
   }
 
-  /** Listeners hear of a batch when the state has it, so that one that throws loses nothing. */
+  /** The state is updated before the listener runs, so a listener that throws loses nothing. */
   addBatch(batch: Batch, onStep?: OnStep): Folded {
     const steps: Step[] = [];
     const folded = foldSteps(this.#state, batch, onStep && steps);
     this.#state = folded.state;
-    tell(folded, steps, onStep);
+    notify(folded, steps, onStep);
     return folded;
   }
 }

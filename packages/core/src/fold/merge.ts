@@ -4,18 +4,18 @@ import type { AppendBytes, AppendText } from '../protocol/delta.ts';
 import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
 
 /**
- * The same records with the appends of one part put together, across other parts' appends but across
- * nothing else. A merged append has the offset of its last one, so all of a merged batch must be
- * folded before its end counts as reached.
+ * Merges the appends of each part. Appends of other parts may be between them, but nothing else. A
+ * merged append has the offset of its last piece, so a reader has reached that offset only after it
+ * folded the whole batch.
  */
 export function merge(
   records: readonly LogRecord[],
   maxChunkLength: number = defaultLimits.maxChunkLength,
 ): readonly LogRecord[] {
   const merged: LogRecord[] = [];
-  /** The groups since the last record that is no append. */
+  /** The groups since the last record that is not an append. */
   let groups: Group[] = [];
-  /** The last of them for each part. */
+  /** The last group of each part. */
   const growing = new Map<PartId, Group>();
   const flush = () => {
     for (const record of groups.map(joined).sort(byOffset)) merged.push(record);
@@ -53,7 +53,7 @@ function isAppend(record: LogRecord): record is Append {
   return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
 }
 
-/** Appends of one part, each beginning where the one before ends. */
+/** Appends of one part. Each starts where the previous one ends. */
 interface Group {
   readonly records: [Append, ...Append[]];
   readonly start: number;

@@ -5,7 +5,9 @@ import type { ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
 import { withInput } from '../protocol/tool-call.ts';
 
-/** A part that is streaming. It grows in one of three ways, as its kind has it. */
+/**
+ * A part that is still streaming. Its kind determines which of `text`, `bytes` and `value` grows.
+ */
 export interface OpenPart {
   readonly id: PartId;
   readonly begin: BeginPart;
@@ -16,7 +18,7 @@ export interface OpenPart {
   readonly metadata: Metadata | undefined;
 }
 
-/** The part that an open one becomes if nothing more comes. */
+/** Returns the part that results if the open part ends now. */
 export function buildPart(open: OpenPart, end: PartEnd): Part {
   const { begin, metadata } = open;
   const { partial, providerState, signature } = end;
@@ -68,12 +70,12 @@ function bytesOf({ bytes }: OpenPart) {
   return { type: 'bytes', bytes: toBytes(bytes) } as const;
 }
 
-/** What an open part shows right now. */
+/** Returns the current content of an open part. */
 export function livePart(open: OpenPart): Part {
   return buildPart(open, { partial: true });
 }
 
-/** Bytes as a chain of chunks: adding one copies nothing, and who holds an older end keeps it. */
+/** Bytes as a linked list of chunks. Appending copies nothing, and an older rope stays valid. */
 export interface ByteRope {
   readonly before: ByteRope | undefined;
   readonly chunk: Uint8Array;
@@ -84,12 +86,12 @@ export function addBytes(before: ByteRope | undefined, chunk: Uint8Array): ByteR
   return { before, chunk, length: (before?.length ?? 0) + chunk.length };
 }
 
-/** All of it in one piece. */
+/** Joins all chunks into one array. */
 export function toBytes(rope: ByteRope | undefined): Uint8Array {
   return sliceBytes(rope, 0, rope?.length ?? 0);
 }
 
-/** A stretch of it. Reads back from the end, and no further than it has to. */
+/** Copies a range of the bytes. The function walks back from the end and stops at `from`. */
 export function sliceBytes(rope: ByteRope | undefined, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(to - from);
   for (let link = rope; link !== undefined && link.length > from; link = link.before) {
@@ -100,7 +102,9 @@ export function sliceBytes(rope: ByteRope | undefined, from: number, to: number)
   return bytes;
 }
 
-/** The new end of a chunk, which may start before the end of what is there. */
+/**
+ * Returns the part of a chunk that is new. The chunk may start before the end of the known text.
+ */
 export function newText(part: OpenPart, { at, chunk }: AppendText): string {
   const known = part.text.length - at;
   return known === 0 ? chunk : chunk.slice(known);
@@ -111,7 +115,7 @@ export function newBytes(part: OpenPart, { at, chunk }: AppendBytes): Uint8Array
   return known === 0 ? chunk : chunk.subarray(known);
 }
 
-/** How much was appended; 0 for parts that grow by replacement. */
+/** The length of the appended content; 0 for parts that grow by replacement. */
 export function lengthOf(part: OpenPart): number {
   return part.bytes?.length ?? part.text.length;
 }

@@ -22,14 +22,15 @@ import {
 } from './fold-state.ts';
 import { lengthOf, newBytes, newText, type OpenPart, sliceBytes } from './open-part.ts';
 
-/** `nothing`: it was said before, or adds nothing. */
+/** `nothing` means that the record is a duplicate or adds nothing. */
 type Verdict = 'apply' | 'nothing' | Refusal;
 
 /**
- * The table of PROTOCOL.md, for a delta whose part is open, or is not (`undefined`). The fold and the
- * validator both ask here, so that what the one refuses the other never meets.
+ * Applies the rules of PROTOCOL.md §7 to a delta. `part` is the open part, or undefined if it is
+ * not open. The fold and the validator both call this function, so the fold never meets a delta
+ * that the validator accepted and the fold refuses.
  */
-export function judge(part: OpenPart | undefined, delta: Delta): Verdict {
+export function checkOpenPart(part: OpenPart | undefined, delta: Delta): Verdict {
   if (delta.type === 'unknown') return 'nothing';
   if (part === undefined) return judgeUnopened(delta);
   switch (delta.type) {
@@ -81,8 +82,11 @@ function grows(part: OpenPart, medium: Medium): boolean {
   return mediumOf[part.begin.kind] === medium;
 }
 
-/** The rows of PROTOCOL.md's table for facts: what the fold refuses, and what only a writer can get wrong. */
-export function judgeFact(state: FoldState, fact: Fact, tried: Attempt): Verdict {
+/**
+ * Applies the rules of PROTOCOL.md §7 to a fact: the checks of the fold, and the checks that only
+ * writers need.
+ */
+export function checkFact(state: FoldState, fact: Fact, tried: Attempt): Verdict {
   const next = applyFact(state, { ...tried, fact });
   if (typeof next === 'string') return next;
   switch (fact.type) {
@@ -94,7 +98,7 @@ export function judgeFact(state: FoldState, fact: Fact, tried: Attempt): Verdict
       return hasOpenParts(state, fact.itemId) ? 'open_parts' : 'apply';
     case 'response_finished': {
       const item = findItem(state, fact.itemId);
-      const isItsOwn = item !== undefined && takesPartsOf(item, tried);
+      const isItsOwn = item !== undefined && acceptsPartsOf(item, tried);
       if (!isItsOwn || tried.attempt === 0 || isSuperseded(state, tried)) return 'wrong_attempt';
       return hasOpenParts(state, fact.itemId) ? 'open_parts' : 'apply';
     }
@@ -122,8 +126,11 @@ function hasOpenParts(state: FoldState, id: ItemId): boolean {
 
 type KnownDelta = Exclude<Delta, UnknownDelta>;
 
-/** The whole table of PROTOCOL.md: what the fold judges, and what only a writer can get wrong. */
-export function judgeFromOutside(
+/**
+ * Applies all rules of PROTOCOL.md §7 to a delta: the checks of the fold, and the checks that only
+ * writers need.
+ */
+export function checkDelta(
   state: FoldState,
   delta: Delta,
   tried: Attempt,
@@ -132,21 +139,21 @@ export function judgeFromOutside(
   if (delta.type === 'unknown') return 'apply';
   if (!isSameAttempt(attemptOf(delta.partId), tried)) return 'wrong_attempt';
   const part = findOpen(state, delta.partId);
-  const verdict = part === undefined ? judgeClosed(state, delta) : judge(part, delta);
+  const verdict = part === undefined ? checkClosedPart(state, delta) : checkOpenPart(part, delta);
   if (verdict !== 'apply' && verdict !== 'nothing') return verdict;
   if (part !== undefined && isRewrite(part, delta)) return 'conflict';
   if (verdict === 'nothing') return 'nothing';
   if (part !== undefined) return refuseContent(delta, limits) ?? 'apply';
-  return refuseContent(delta, limits) ?? refuseEntry(state, delta, tried, limits) ?? 'apply';
+  return refuseContent(delta, limits) ?? checkNewPart(state, delta, tried, limits) ?? 'apply';
 }
 
-/** The rows of the table for parts that are not open. */
-function judgeClosed(state: FoldState, delta: KnownDelta): Verdict {
+/** Applies the rules for parts that are not open. */
+function checkClosedPart(state: FoldState, delta: KnownDelta): Verdict {
   const isRetract = delta.type === 'retract_part';
   if (state.gone.has(delta.partId)) return isRetract ? 'nothing' : 'part_closed';
   const isCommitted = findItemOfPart(state, delta.partId) !== undefined;
   if (isCommitted) return isRetract ? 'apply' : 'part_closed';
-  return judge(undefined, delta);
+  return checkOpenPart(undefined, delta);
 }
 
 function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
@@ -168,8 +175,8 @@ function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
   }
 }
 
-/** A part that enters needs an item that takes it, and room. */
-function refuseEntry(
+/** Checks that the item of a new part accepts it and that no limit is exceeded. */
+function checkNewPart(
   state: FoldState,
   delta: KnownDelta,
   tried: Attempt,
@@ -179,24 +186,27 @@ function refuseEntry(
   const item = findItem(state, delta.itemId);
   if (item === undefined) return 'unknown_item';
   if (item.finished || item.redacted) return 'item_closed';
-  if (!takesPartsOf(item, tried) || isSuperseded(state, tried)) return 'wrong_attempt';
+  if (!acceptsPartsOf(item, tried) || isSuperseded(state, tried)) return 'wrong_attempt';
   const isFull =
     item.parts.length >= limits.maxParts ||
     (delta.type === 'begin_part' && state.open.length >= limits.maxOpenParts);
   return isFull ? 'too_large' : undefined;
 }
 
-/** An item belongs to a turn, and to one attempt at it or (0) to all. */
-function takesPartsOf(item: ItemState, tried: Attempt): boolean {
+/**
+ * Returns whether an item accepts parts of this attempt. An item belongs to one turn, and to one
+ * attempt or (with attempt 0) to all attempts of that turn.
+ */
+function acceptsPartsOf(item: ItemState, tried: Attempt): boolean {
   return item.turn === tried.turn && (item.attempt === 0 || item.attempt === tried.attempt);
 }
 
-/** What a superseded attempt still says must not come back onto the stage. */
+/** A superseded attempt must not add content any more. */
 function isSuperseded(state: FoldState, tried: Attempt): boolean {
   return state.superseded.some((superseded) => isSameAttempt(superseded, tried));
 }
 
-/** Does an append say something else about a stretch that is already there? */
+/** Returns whether an append contradicts content that is already there. */
 function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
   switch (delta.type) {
     case 'append_text': {
@@ -216,7 +226,10 @@ function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
   }
 }
 
-/** Of an append that overlaps what is there, the new end; anything else as it is. */
+/**
+ * For an overlapping append, returns the append with only its new end. Other deltas are returned
+ * unchanged.
+ */
 export function newEnd(state: FoldState, delta: Delta): Delta {
   if (delta.type !== 'append_text' && delta.type !== 'append_bytes') return delta;
   const part = findOpen(state, delta.partId);

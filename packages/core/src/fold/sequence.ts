@@ -1,6 +1,6 @@
 /**
- * A list that grows at its end without being copied, and of which every earlier state stays what it
- * was: a chain of short arrays, the newest first. What is near the end is changed cheaply.
+ * An immutable list that grows at its end without copying: a linked list of short arrays, newest
+ * first. Changes near the end are cheap.
  */
 export interface Sequence<T> {
   readonly before: Sequence<T> | undefined;
@@ -34,7 +34,7 @@ export function findLast<T>(sequence: Sequence<T>, fits: (entry: T) => boolean):
   return undefined;
 }
 
-/** With another entry in the place of one that is in it. */
+/** Returns the list with one entry replaced. */
 export function replace<T>(sequence: Sequence<T>, old: T, entry: T): Sequence<T> {
   const newer: Sequence<T>[] = [];
   for (let link: Sequence<T> | undefined = sequence; link !== undefined; link = link.before) {
@@ -48,7 +48,7 @@ export function replace<T>(sequence: Sequence<T>, old: T, entry: T): Sequence<T>
   return sequence;
 }
 
-/** With every entry that is concerned changed, or left out where the change gives none. */
+/** Changes every matching entry. The entry is removed if the change returns undefined. */
 export function changeAll<T>(
   sequence: Sequence<T>,
   isConcerned: (entry: T) => boolean,
@@ -65,7 +65,7 @@ export function changeAll<T>(
   );
 }
 
-/** The newest first. */
+/** Returns the links, newest first. */
 function links<T>(sequence: Sequence<T>): Sequence<T>[] {
   const found: Sequence<T>[] = [];
   for (let link: Sequence<T> | undefined = sequence; link !== undefined; link = link.before) {

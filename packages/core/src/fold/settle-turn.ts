@@ -7,10 +7,10 @@ import type { FoldState, ItemState } from './fold-state.ts';
 import { findLast, toArray } from './sequence.ts';
 
 /**
- * A log in which a finished turn's deltas are one snapshot, at the offset of the last of them. Facts
- * stay, and so do the deltas of others that came in between. `state` is the fold of the log up to
- * that offset or any later one. A turn that is not finished, of which something is open, or whose
- * snapshot no reader could read, is left as it is.
+ * Replaces the deltas of a finished turn by one snapshot at the offset of the last delta. Facts
+ * stay, and so do deltas of other turns in between. `state` is the fold of the log up to that
+ * offset or any later one. The log is returned unchanged if the turn is not finished, if a part or
+ * item of it is open, or if no reader could decode the snapshot.
  */
 export function settleTurn(
   records: readonly LogRecord[],
@@ -32,13 +32,16 @@ export function settleTurn(
   });
 }
 
-/** Its deltas, and a snapshot of them from before. What nobody here understands cannot be in a snapshot, and stays. */
+/**
+ * Selects the deltas of the turn and an earlier snapshot of it. Unknown deltas cannot be part of a
+ * snapshot and stay.
+ */
 function isSettled({ turn: its, delta, fact }: LogRecord, turn: number): boolean {
   const isDelta = delta !== undefined && delta.type !== 'unknown';
   return its === turn && (isDelta || fact?.type === 'snapshot');
 }
 
-/** The content of a turn's items: what a snapshot holds instead of its deltas. */
+/** Returns the content of the items of a turn, which a snapshot stores in place of the deltas. */
 export function settledItems(state: FoldState, turn: number): readonly SettledItem[] {
   const hasContent = (item: ItemState) => item.turn === turn && item.parts.length > 0;
   return toArray(state.items)
@@ -49,7 +52,7 @@ export function settledItems(state: FoldState, turn: number): readonly SettledIt
     }));
 }
 
-/** Turn 0 is no turn: what is outside of turns never comes to an end. */
+/** Turn 0 contains the records outside of turns, and it never finishes. */
 function isOver(records: readonly LogRecord[], turn: number, state: FoldState): boolean {
   const isEnd = (record: LogRecord) =>
     record.turn === turn && record.fact?.type === 'turn_finished';
@@ -62,7 +65,7 @@ function isOver(records: readonly LogRecord[], turn: number, state: FoldState): 
   );
 }
 
-/** Asked of a reader, because what makes a document too large is more than its length. */
+/** Decodes the record, because the limits of a document depend on more than its length. */
 function isReadable(record: LogRecord, limits: Partial<Limits>): boolean {
   try {
     decodeRecord(encodeRecord(record), limits);

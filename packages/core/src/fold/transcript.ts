@@ -4,17 +4,23 @@ import { type FoldState, findOpen, type ItemState, type PartSlot } from './fold-
 import { livePart } from './open-part.ts';
 import { toArray } from './sequence.ts';
 
-/** The items in order, with what is committed of them: what a store keeps and a model is sent. */
+/**
+ * Returns the items in order with their committed parts. A store keeps this list, and a model
+ * receives it.
+ */
 export function transcript(state: FoldState): readonly Item[] {
   return toArray(state.items).map(toItem);
 }
 
-/** The items in order, with what is streaming as far as it came: what a screen shows. */
+/**
+ * Returns the items in order, including the current content of streaming parts. A user interface
+ * shows this list.
+ */
 export function liveTranscript(state: FoldState): readonly Item[] {
   return toArray(state.items).map((item) => toLiveItem(state, item));
 }
 
-/** What all attempts used together, superseded ones included. */
+/** Returns the usage of all attempts together, including superseded ones. */
 export function totalUsage(state: FoldState): Usage {
   const lastWords = new Map(
     toArray(state.usage).map(({ turn, attempt, usage }) => [`${turn}.${attempt}`, usage]),
@@ -22,7 +28,7 @@ export function totalUsage(state: FoldState): Usage {
   return [...lastWords.values()].reduce(addUsage, noUsage);
 }
 
-// An item that did not change is the same object each time, so that a screen can tell.
+// An unchanged item is always the same object, so a user interface can skip it.
 const items = new WeakMap<ItemState, Item>();
 
 export function toItem(state: ItemState): Item {

@@ -1,14 +1,14 @@
-import { rereadDelta, rereadFact, Unreadable } from '../codec/reread.ts';
+import { rereadDelta, rereadFact, UndecodableError } from '../codec/reread.ts';
 import { completeLimits, type Limits } from '../limits.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import type { FoldState } from './fold-state.ts';
-import { judgeFact, judgeFromOutside, newEnd } from './rules.ts';
+import { checkDelta, checkFact, newEnd } from './rules.ts';
 
 /**
- * Holds a record from outside against the state it would join: gives what to append to the log, with
- * the fields that are known and no others, which of an overlapping append is the new end only; or
- * undefined where it adds nothing. Throws `ProtocolError` where the protocol does not allow it.
+ * Checks a record from outside against the state that it would join. Returns the record to append,
+ * with known fields only, and with only the new end of an overlapping append. Returns undefined if
+ * the record adds nothing. Throws `ProtocolError` if the protocol does not allow it.
  */
 export function validate<T extends DraftRecord>(
   state: FoldState,
@@ -19,14 +19,17 @@ export function validate<T extends DraftRecord>(
   const draft = reread(given, limits);
   const verdict =
     draft.delta === undefined
-      ? judgeFact(state, draft.fact, draft)
-      : judgeFromOutside(state, draft.delta, draft, limits);
+      ? checkFact(state, draft.fact, draft)
+      : checkDelta(state, draft.delta, draft, limits);
   if (verdict === 'nothing') return undefined;
   if (verdict !== 'apply') throw refused(verdict, given);
   return draft.delta === undefined ? draft : { ...draft, delta: newEnd(state, draft.delta) };
 }
 
-/** What a reader would read of it: what none could read must not be written. */
+/**
+ * Returns the record as a reader would decode it. Content that no reader could decode must not be
+ * written.
+ */
 function reread<T extends DraftRecord>(given: T, limits: Limits): T {
   const { turn, attempt, delta, fact } = given ?? {};
   const isCounted = [turn, attempt].every((count) => Number.isSafeInteger(count) && count >= 0);
@@ -37,12 +40,12 @@ function reread<T extends DraftRecord>(given: T, limits: Limits): T {
       ? { ...given, fact: rereadFact(fact, limits) }
       : { ...given, delta: rereadDelta(delta, limits) };
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
+    if (!(error instanceof UndecodableError)) throw error;
     throw refused(error.refusal, given, error.path, error.cause);
   }
 }
 
-/** Takes nothing for granted: what is refused here may be nothing that its type allows. */
+/** The refused value may have any form, whatever its type says. */
 function refused(code: Refusal, given: unknown, path?: string, cause?: unknown): ProtocolError {
   const { turn, attempt, delta, fact } = fieldsOf(given);
   const { type, partId } = fieldsOf(delta ?? fact);

@@ -4,10 +4,10 @@ import { defaultMaxValues } from './json-value.ts';
 type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
 
 /**
- * Where a value stops being JSON, as a path such as `$.a[0]`, and why; undefined if it is JSON, which
- * means that it comes back from JSON text as it was. Two things that come back a little changed are
- * JSON all the same: -0, which is 0 then, and an object without a prototype, which then has one. What
- * JSON does not look at is not looked at: symbols, hidden fields, names that an array has.
+ * Returns the path at which a value stops being JSON, such as `$.a[0]`, and the reason. Returns
+ * undefined if the value is JSON, that is, if it survives conversion to JSON text and back. Two
+ * small differences are allowed: -0 becomes 0, and an object without a prototype gets one. The
+ * check ignores symbols, hidden fields and named fields of arrays, as JSON does.
  */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
   const budget = { left: limits.maxTextLength, values: defaultMaxValues };
@@ -16,15 +16,18 @@ export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | und
 }
 
 export interface JsonProblem {
-  /** It is over a limit (as a cycle is), or has something in it that JSON cannot say. */
+  /**
+   * The value exceeds a limit (a cycle does too), or it contains something that JSON cannot
+   * express.
+   */
   readonly code: 'too_large' | 'not_json';
   readonly path: string;
   readonly why: string;
 }
 
 /**
- * The values and characters that may yet come: no more than the text would have. They are counted as
- * often as they are met, because a small object that refers to itself twice at each level is huge.
+ * The remaining number of values and characters. An object that is met several times counts each
+ * time, because a small object that refers to itself twice at each level is huge as text.
  */
 interface Budget {
   left: number;
@@ -34,7 +37,10 @@ interface Budget {
 interface Found {
   readonly code: JsonProblem['code'];
   readonly why: string;
-  /** From the inside out: those on the way out add theirs, so that a sound value costs no paths. */
+  /**
+   * The steps from the inside to the outside. Each level adds its step on the way out, so a valid
+   * value creates no paths.
+   */
   readonly steps: string[];
 }
 
@@ -92,7 +98,10 @@ function within(step: string, problem: Found): Found {
   return problem;
 }
 
-/** Another realm's plain object has another Object.prototype, which is told by what only it has. */
+/**
+ * A plain object of another realm has another Object.prototype, which is recognized by a property
+ * that only it has.
+ */
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype === null || prototype === Object.prototype) return true;

@@ -3,13 +3,14 @@ import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
 /**
- * What a fragment changed. One that makes more than 1,000 changes, and more than an eighth as many as
- * values were set before it, is told by one: path [] is set to the value after the fragment.
+ * A change that a fragment made. If a fragment makes more than 1,000 changes, and more than an
+ * eighth of the values set before it, they are reported as one change: path [] is set to the value
+ * after the fragment.
  */
 export type JsonChange =
-  /** A value appeared: whole, a string with what is known of it, or a container still empty. */
+  /** A new value: a complete one, the known part of a string, or an empty container. */
   | { readonly type: 'set'; readonly path: JsonPath; readonly value: JsonValue }
-  /** The string at path grew. */
+  /** The string at `path` grew. */
   | { readonly type: 'append'; readonly path: JsonPath; readonly suffix: string };
 
 // Frozen because all changes share them.
@@ -18,38 +19,44 @@ const emptyArray: JsonValue = Object.freeze([]);
 const noChanges: readonly JsonChange[] = Object.freeze([]);
 
 /**
- * So many changes of a fragment are always told one by one. A path is as long as its place is deep, so
- * that the numbers of one large fragment could take gigabytes.
+ * This many changes of a fragment are always reported one by one. The limit exists because each
+ * path is as long as its value is deep, so the changes of one large fragment could take gigabytes.
  */
 const minRoom = 1000;
 /**
- * To tell the whole value is to copy what is open of it, and so must not happen again before much has
- * come: thus a fragment costs no more than a multiple of its own values.
+ * Reporting the whole value copies the open containers. This share ensures that it happens rarely,
+ * so a fragment costs at most a multiple of its own values.
  */
 const roomShare = 1 / 8;
 
-/** Notes what is written to a tree on its way there. */
+/** Records the changes that are written to a tree. */
 export class JsonChangeLog implements JsonSink {
   readonly #tree: JsonTree;
   #changes: JsonChange[] | undefined;
-  /** Changes since the last take, those for which there was no room included. */
+  /** The number of changes since the last take, including those that were not kept. */
   #count = 0;
-  /** How many of them are kept. */
+  /** The number of changes that can be kept. */
   #room = minRoom;
-  /** Values set since the beginning. */
+  /** The number of values set since the beginning. */
   #values = 0;
-  /** Of the open string, made once: many a fragment appends to the same place. */
+  /**
+   * The path of the open string. It is created once, because many fragments append to the same
+   * string.
+   */
   #path: JsonPath = [];
-  /** What the open string gained since its last change was noted. */
+  /** Text that the open string gained since its last recorded change. */
   #suffix = '';
-  /** Has the open string still to be set? If so, `#suffix` is all of it. */
+  /** Whether the open string has not been set yet. Then `#suffix` is the whole string. */
   #isNew = false;
 
   constructor(tree: JsonTree) {
     this.#tree = tree;
   }
 
-  /** The changes since the last take, each string's growth as one, or one for all if they are too many. */
+  /**
+   * Returns the changes since the last take. The growth of each string is one change. Too many
+   * changes are reported as one.
+   */
   take(): readonly JsonChange[] {
     this.#noteString();
     const changes = this.#count > this.#room ? [this.#whole()] : (this.#changes ?? noChanges);
@@ -117,7 +124,10 @@ export class JsonChangeLog implements JsonSink {
     this.#suffix = '';
   }
 
-  /** Most fragments change one thing, and an array made with its only element is the smallest. */
+  /**
+   * Most fragments make one change, and an array that is created with its only element is the
+   * smallest.
+   */
   #note(change: JsonChange): void {
     this.#count += 1;
     if (this.#count > this.#room) return;

@@ -6,7 +6,7 @@ import {
   type JsonLimits,
 } from './json-value.ts';
 
-/** What the next character belongs to. */
+/** The token that the next character belongs to. */
 type State =
   | 'value'
   | 'first_element'
@@ -22,26 +22,26 @@ type State =
 type Closer = '}' | ']';
 
 /**
- * The grammar of RFC 8259 as a machine that can stop after any character. It keeps one token and
- * what closes the containers around it, and looks at each character once.
+ * The grammar of RFC 8259 as a state machine that can stop after any character. It stores one token
+ * and the closing characters of the open containers, and it reads each character once.
  */
 export class JsonScanner {
   readonly #sink: JsonSink;
   readonly #limits: Required<JsonLimits>;
   #state: State = 'value';
-  /** Where the next character stands in the whole text. */
+  /** The position of the next character in the whole text. */
   #position = 0;
   #failure: JsonFailure | undefined;
-  /** What ends each open container, the innermost last. */
+  /** The closing character of each open container, the innermost last. */
   readonly #closers: Closer[] = [];
-  /** Opening brackets and commas so far: each brings a value. */
+  /** The number of opening brackets and commas so far. Each of them stands for one value. */
   #values = 0;
   readonly #string = new JsonStringReader();
   readonly #number = new JsonNumberReader();
-  /** The key being read: unlike a value's text it is passed on only when it is whole. */
+  /** The current key. Unlike the text of a value, a key is passed on only when it is complete. */
   #key = '';
   #literal: boolean | null = null;
-  /** Letters of the literal that have yet to come. */
+  /** The remaining letters of the current literal. */
   #letters = '';
 
   constructor(sink: JsonSink, limits: JsonLimits) {
@@ -54,7 +54,7 @@ export class JsonScanner {
     return this.#failure;
   }
 
-  /** Reads on, to the end of the fragment or to the first character that cannot be. */
+  /** Reads to the end of the fragment, or to the first invalid character. */
   scan(fragment: string): void {
     const { maxTextLength } = this.#limits;
     const text = fragment.slice(0, maxTextLength - this.#position);
@@ -69,7 +69,7 @@ export class JsonScanner {
     }
   }
 
-  /** The text is over, and only now is a number that is all of it complete. */
+  /** Ends the text. A number at the top level is complete only now. */
   end(): JsonFailure | undefined {
     const isRoot = this.#closers.length === 0;
     if (isRoot && this.#state === 'in_number' && this.#number.mayEnd) {
@@ -81,7 +81,9 @@ export class JsonScanner {
     return this.#failure;
   }
 
-  /** Gives the index to go on at: the same one if the character there only ended a number. */
+  /**
+   * Returns the index to continue at. It is the same index if the character only ended a number.
+   */
   #advance(text: string, index: number): number {
     if (this.#state === 'in_string' || this.#state === 'in_key') {
       return this.#advanceString(text, index);
@@ -157,7 +159,7 @@ export class JsonScanner {
     return 'first_element';
   }
 
-  /** False, and a failure, if it is one too many. */
+  /** Returns false and records a failure if the limit is exceeded. */
   #countValue(): boolean {
     const { maxValues } = this.#limits;
     if (this.#values < maxValues) {
@@ -235,7 +237,7 @@ export class JsonScanner {
     return this.#fail('syntax', `expected ${this.#expected()}`);
   }
 
-  /** The first failure stands, and the state with it: nothing is read any more. */
+  /** Keeps the first failure and its state. Nothing is read after it. */
   #fail(code: JsonFailureCode, reason: string, position: number = this.#position): State {
     this.#failure ??= { code, position, message: `Cannot parse JSON at ${position}: ${reason}` };
     return this.#state;

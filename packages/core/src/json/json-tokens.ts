@@ -1,35 +1,36 @@
-/** Is told what the scanner finds, in the order of the text. */
+/** Receives the tokens that the scanner finds, in the order of the text. */
 export interface JsonSink {
   openObject(): void;
   openArray(): void;
   /** The innermost object or array is complete. */
   close(): void;
-  /** The member whose value comes next. */
+  /** The key of the next value. */
   key(name: string): void;
   /** A complete number or literal. */
   scalar(value: number | boolean | null): void;
   openString(): void;
-  /** More of the open string: never empty, and never half of a surrogate pair. */
+  /** More text of the open string. It is never empty and never splits a surrogate pair. */
   text(run: string): void;
   closeString(): void;
 }
 
-/** Reads what stands between the quotes of one string after the other, in fragments. */
+/** Reads the content of strings that arrive in fragments, one string after the other. */
 export class JsonStringReader {
   #state: 'plain' | 'escape' | 'unicode' = 'plain';
-  /** Digits of the \u escape so far. */
+  /** The digits of the current \u escape so far. */
   #hex = '';
-  /** Decoded and not yet taken. */
+  /** Text that was decoded but not taken yet. */
   #text = '';
 
-  /** May the string end here, or is an escape under way? */
+  /** Whether the string can end here. It cannot end inside an escape. */
   get mayEnd(): boolean {
     return this.#state === 'plain';
   }
 
   /**
-   * Reads from start and gives the index of the first character that does not belong to the text, or
-   * of one to go on at: text joined from millions of escapes would take thirty times its memory.
+   * Reads from `start` and returns the index of the first character that is not text, or the index
+   * to continue at. Reading stops early because text joined from millions of escapes would need
+   * thirty times its memory.
    */
   read(fragment: string, start: number): number {
     let index = start;
@@ -44,7 +45,10 @@ export class JsonStringReader {
     return index;
   }
 
-  /** The text read since the last take, bar a high surrogate whose partner may come next. */
+  /**
+   * Returns the text read since the last call, without a high surrogate whose second half may still
+   * arrive.
+   */
   take(): string {
     const text = this.#text;
     const end = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
@@ -52,7 +56,9 @@ export class JsonStringReader {
     return text.slice(0, end);
   }
 
-  /** The string is over: a high surrogate that take() held back stays alone, as in JSON.parse. */
+  /**
+   * Ends the string and returns the remaining text. A lone high surrogate stays, as in JSON.parse.
+   */
   takeRest(): string {
     const text = this.#text;
     this.#text = '';
@@ -97,7 +103,10 @@ export class JsonStringReader {
   }
 }
 
-/** How far to read before what is read should be taken; a run without escapes may be longer. */
+/**
+ * The number of characters to read before the text should be taken. A run without escapes can be
+ * longer.
+ */
 const maxStretch = 2 ** 14;
 
 const hexDigits = '0123456789abcdefABCDEF';
@@ -117,7 +126,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const lastControl = 0x1f;
 
-/** The hot loop of the whole parser: most characters of a streamed document are plain text. */
+/** This is the hot loop of the parser: most characters of a streamed document are plain text. */
 function endOfPlainRun(fragment: string, start: number): number {
   let index = start;
   while (index < fragment.length) {
@@ -132,12 +141,15 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Reads one number after the other, in fragments. */
+/** Reads numbers that arrive in fragments, one number after the other. */
 export class JsonNumberReader {
   #text = '';
   #state: NumberState = 'start';
 
-  /** Reads from start and gives the index of the first character that does not belong to the number. */
+  /**
+   * Reads from `start` and returns the index of the first character that does not belong to the
+   * number.
+   */
   read(fragment: string, start: number): number {
     let end = start;
     while (end < fragment.length) {
@@ -150,18 +162,21 @@ export class JsonNumberReader {
     return end;
   }
 
-  /** May the number end here, or is a digit missing? */
+  /** Whether the number can end here. It cannot end where a digit is required. */
   get mayEnd(): boolean {
     const state = this.#state;
     return state === 'zero' || state === 'integer' || state === 'fraction' || state === 'exponent';
   }
 
-  /** How many characters the number has so far. */
+  /** The number of characters read so far. */
   get length(): number {
     return this.#text.length;
   }
 
-  /** The number is over: its value, infinite if no double is as large. */
+  /**
+   * Ends the number and returns its value; the value is infinite if it exceeds the range of a
+   * double.
+   */
   take(): number {
     const value = Number(this.#text);
     this.#text = '';
@@ -170,7 +185,7 @@ export class JsonNumberReader {
   }
 }
 
-/** Named after the last character read. */
+/** Each state is named after the last character read. */
 type NumberState =
   | 'start'
   | 'minus'
@@ -182,7 +197,7 @@ type NumberState =
   | 'exponent_sign'
   | 'exponent';
 
-/** Undefined if a number cannot go on with this character. */
+/** Returns undefined if this character cannot follow in a number. */
 function nextState(state: NumberState, code: number): NumberState | undefined {
   switch (state) {
     case 'start':
@@ -217,7 +232,7 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** A leading zero stands alone: 01 is no number. */
+/** A leading zero must stand alone: 01 is not a number. */
 function firstDigit(code: number): NumberState | undefined {
   if (code === zero) return 'zero';
   return isDigit(code) ? 'integer' : undefined;

@@ -5,24 +5,24 @@ import type { JsonValue } from './json-value.ts';
 export type JsonPath = readonly (string | number)[];
 
 /**
- * Builds the value of a text that is still coming in. Open containers grow in place and are never
- * handed out: a read copies them, a close releases them. So writing never copies, and what was read
- * never changes.
+ * Builds the value of a text that is still arriving. Open containers grow in place and are never
+ * returned: reading copies them, and closing releases them. Writing therefore never copies, and a
+ * value that was read never changes.
  */
 export class JsonTree implements JsonSink {
   /** The innermost open container. */
   #frame: Frame | undefined;
   /** The open string, which is not in its container yet. */
   #text: string | undefined;
-  /** The whole value as last read or, once it is complete, for good. */
+  /** The whole value at the last read, or the final value once it is complete. */
   #root: JsonValue | undefined;
   /**
-   * Since the last read. One flag will do for all open containers: writes go to the innermost, and
-   * a container around it changes with it.
+   * Whether the tree changed since the last read. One flag is enough for all open containers:
+   * writes go to the innermost one, and the containers around it change with it.
    */
   #changed = false;
 
-  /** An immutable snapshot, which shares with the one before all that did not change. */
+  /** An immutable snapshot, which shares unchanged parts with the previous one. */
   get value(): JsonValue | undefined {
     if (this.#changed) {
       this.#root = this.#snapshot();
@@ -31,7 +31,7 @@ export class JsonTree implements JsonSink {
     return this.#root;
   }
 
-  /** Where the open string is or, if none is, where the next value goes. */
+  /** The path of the open string or, if no string is open, of the next value. */
   get path(): JsonPath {
     const path: (string | number)[] = [];
     for (let frame = this.#frame; frame !== undefined; frame = frame.parent) path.push(frame.key);
@@ -85,7 +85,7 @@ export class JsonTree implements JsonSink {
     this.#frame = frame;
   }
 
-  /** The value at the current place is complete. */
+  /** Completes the value at the current position. */
   #finish(value: JsonValue): void {
     if (this.#frame === undefined) {
       this.#root = value;
@@ -96,7 +96,10 @@ export class JsonTree implements JsonSink {
     }
   }
 
-  /** From the inside out, since a container's copy holds the copy of the open one within. */
+  /**
+   * Copies from the inside to the outside, because the copy of a container includes the copy of the
+   * open container in it.
+   */
   #snapshot(): JsonValue | undefined {
     let inner: JsonValue | undefined = this.#text;
     for (let frame = this.#frame; frame !== undefined; frame = frame.parent) {
@@ -108,7 +111,7 @@ export class JsonTree implements JsonSink {
   }
 }
 
-/** An open container; `key` is the place of its open or next value. */
+/** An open container. `key` is the position of its open or next value. */
 type Frame = ArrayFrame | ObjectFrame;
 
 interface ArrayFrame extends FrameLinks {
@@ -125,7 +128,7 @@ interface ObjectFrame extends FrameLinks {
 
 interface FrameLinks {
   readonly parent: Frame | undefined;
-  /** The copy that the last read made, or `live` before the first. */
+  /** The copy that the last read made, or `live` before the first read. */
   snapshot: JsonValue;
 }
 
@@ -133,7 +136,8 @@ function put(frame: Frame, value: JsonValue): void {
   if (frame.type === 'array') {
     frame.live[frame.key] = value;
   } else if (frame.key in Object.prototype) {
-    // Assigned, '__proto__' would set the prototype, and where that is frozen the others would throw.
+    // An assignment to '__proto__' would set the prototype. Where the prototype is frozen,
+    // assignments to other inherited names would throw.
     const writable = { value, writable: true, enumerable: true, configurable: true };
     Object.defineProperty(frame.live, frame.key, writable);
   } else {

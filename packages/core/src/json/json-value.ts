@@ -1,4 +1,4 @@
-/** What JSON can say. Readonly: a value that reached a delta or a part is shared, never changed. */
+/** A JSON value. It is readonly: a value in a delta or a part is shared and never changes. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
 export type JsonArray = readonly JsonValue[];
 export interface JsonObject {
@@ -12,10 +12,15 @@ export type JsonFailureCode =
   | 'too_large'
   | 'number_range';
 
-/** Why a text is not JSON, or is more of it than the limits allow. The message never quotes the text. */
+/**
+ * Explains why a text is not JSON, or which limit it exceeds. The message never quotes the text.
+ */
 export interface JsonFailure {
   readonly code: JsonFailureCode;
-  /** The UTF-16 index of the first character that cannot be; of a number's first if it is too large. */
+  /**
+   * The UTF-16 index of the first invalid character. For a number that is too large, the index of
+   * its first character.
+   */
   readonly position: number;
   readonly message: string;
 }
@@ -25,16 +30,20 @@ export type JsonResult =
   | { readonly ok: false; readonly failure: JsonFailure };
 
 export interface JsonLimits {
-  /** How many arrays and objects may be open at once, and so how long the path of a change can get. */
+  /**
+   * The maximum number of nested arrays and objects, and so the maximum length of the path of a
+   * change.
+   */
   readonly maxDepth: number;
-  /** In UTF-16 units, whitespace included. */
+  /** The maximum length in UTF-16 units, including whitespace. */
   readonly maxTextLength: number;
   /**
-   * How many values, of which each opening bracket and each comma is taken to bring one: 1,048,576
-   * unless told. They need far more memory than their text, an empty array thirty times as much.
+   * The maximum number of values. Each opening bracket and each comma counts as one. Default:
+   * 1,048,576. Values need far more memory than their text; an empty array needs thirty times as
+   * much.
    */
   readonly maxValues?: number;
 }
 
-/** Some 100 MB at worst, and more than any document that is not made of numbers has. */
+/** This number of values needs at most 100 MB, and only documents full of numbers have more. */
 export const defaultMaxValues: number = 2 ** 20;

@@ -5,12 +5,11 @@ import type { JsonArray, JsonLimits, JsonObject, JsonResult, JsonValue } from '.
 import { hasEscapedKey, isOverLimits } from './scan-json.ts';
 
 /**
- * JSON.parse that never throws, says where a text goes wrong, and takes neither what is larger or
- * deeper than the limits nor numbers that no double can hold.
+ * Parses JSON without throwing. A failure has the position of the error. Texts that exceed the
+ * limits and numbers outside of the range of a double are refused.
  *
- * @example
- * parseJson('{"a":[1,2]}'); // { ok: true, value: { a: [1, 2] } }
- * parseJson('{"a":[1,2}'); // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
+ * @example parseJson('{"a":[1,2]}'); // { ok: true, value: { a: [1, 2] } } parseJson('{"a":[1,2}');
+ * // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
  */
 export function parseJson(text: string, limits: JsonLimits = defaultLimits): JsonResult {
   const isTooMuch = text.length > limits.maxTextLength || isOverLimits(text, limits);
@@ -24,12 +23,12 @@ function parseNatively(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    // What engines say of the error differs, and some say no position: the scanner will.
+    // The messages of engines differ, and some have no position. The scanner below finds it.
     return undefined;
   }
 }
 
-/** Slower than JSON.parse by far, but knows where it stands, and stops at the limits. */
+/** Much slower than JSON.parse, but it finds the position of an error and stops at the limits. */
 function parseByHand(text: string, limits: JsonLimits): JsonResult {
   const tree = new JsonTree();
   const scanner = new JsonScanner(tree, limits);
@@ -41,8 +40,9 @@ function parseByHand(text: string, limits: JsonLimits): JsonResult {
 type Container = JsonArray | JsonObject;
 
 /**
- * Are all nesting and all numbers in range? Level by level, so that no depth fills the stack. What
- * a later duplicate of its key replaced is gone by now and not judged; of a long text isOverLimits did.
+ * Returns whether nesting and numbers are in range. It works level by level, so no depth can
+ * overflow the stack. A value that a later duplicate key replaced is not checked; for long texts
+ * isOverLimits has checked it.
  */
 function isWithin(value: JsonValue, maxDepth: number): boolean {
   let level: Container[] = [[value]];
@@ -55,12 +55,12 @@ function isWithin(value: JsonValue, maxDepth: number): boolean {
   return true;
 }
 
-/** Adds the containers within one to `deeper`; false if a number in it is infinite. */
+/** Adds the containers inside `container` to `deeper`. Returns false if a number is infinite. */
 function inspect(container: Container, deeper: Container[]): boolean {
   if (isArray(container)) {
     for (const child of container) if (!inspectChild(child, deeper)) return false;
   } else {
-    // Object.values would make an array for each object, and this runs on every document.
+    // Object.values would create an array for each object, and this code runs for every document.
     for (const key in container) if (!inspectChild(container[key], deeper)) return false;
   }
   return true;
@@ -72,7 +72,7 @@ function inspectChild(child: JsonValue | undefined, deeper: Container[]): boolea
   return true;
 }
 
-/** Array.isArray, which does not narrow a readonly array by itself. */
+/** Array.isArray does not narrow a readonly array, so this function does. */
 function isArray(container: Container): container is JsonArray {
   return Array.isArray(container);
 }

@@ -9,16 +9,13 @@ export type { JsonPath } from './json-tree.ts';
 export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-value.ts';
 
 /**
- * The live value of JSON that comes in as fragments of text, at a cost per fragment that depends
- * only on the fragment. It takes what JSON.parse takes, wherever the text is cut.
+ * The live value of JSON text that arrives in fragments. The cost of a fragment depends only on its
+ * length. PartialJson accepts exactly the texts that JSON.parse accepts, however they are split.
  *
- * @example
- * const json = new PartialJson();
- * json.feed('{"city":"Ber'); // set [] {}, set ['city'] 'Ber'
- * json.feed('lin","days":3'); // append ['city'] 'lin'; a number may go on, so no 3 yet
- * json.value; // { city: 'Berlin' }
- * json.feed('}'); // set ['days'] 3
- * json.end(); // { ok: true, value: { city: 'Berlin', days: 3 } }
+ * @example const json = new PartialJson(); json.feed('{"city":"Ber'); // set [] {}, set ['city']
+ * 'Ber' json.feed('lin","days":3'); // append ['city'] 'lin'; the number can continue, so 3 is not
+ * set yet json.value; // { city: 'Berlin' } json.feed('}'); // set ['days'] 3 json.end(); // { ok:
+ * true, value: { city: 'Berlin', days: 3 } }
  */
 export class PartialJson {
   readonly #tree = new JsonTree();
@@ -30,8 +27,8 @@ export class PartialJson {
   }
 
   /**
-   * Takes the next fragment and says what it changed; nothing any more after a failure. Very many
-   * changes are told as one, which sets the whole value (see JsonChange).
+   * Adds a fragment and returns the changes. After a failure it returns no changes. Very many
+   * changes are returned as one, which sets the whole value (see JsonChange).
    */
   feed(fragment: string): readonly JsonChange[] {
     this.#scanner.scan(fragment);
@@ -39,8 +36,8 @@ export class PartialJson {
   }
 
   /**
-   * The value so far, undefined before it starts. An immutable snapshot: what did not change since
-   * an earlier read is the same object, and what was read earlier never changes.
+   * The value so far; undefined before it starts. It is an immutable snapshot: unchanged parts are
+   * the same objects as before, and a value that was read never changes.
    */
   get value(): JsonValue | undefined {
     return this.#tree.value;
@@ -50,7 +47,7 @@ export class PartialJson {
     return this.#scanner.failure;
   }
 
-  /** The text is over: the whole value, or why it is none. */
+  /** Ends the text and returns the whole value, or the reason why the text is not JSON. */
   end(): JsonResult {
     const failure = this.#scanner.end();
     return failure ? { ok: false, failure } : { ok: true, value: this.#tree.value ?? null };

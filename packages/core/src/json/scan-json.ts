@@ -1,10 +1,11 @@
 import { defaultMaxValues, type JsonLimits } from './json-value.ts';
 
 /**
- * Has a long text more levels or values than the limits allow, going by its brackets, commas and
- * quotes? Of a JSON text, and of any other up to its error, they tell what JsonScanner would, with no
- * memory; JSON.parse makes all values first, which takes seconds and gigabytes. A text that is too
- * short to do harm is not looked at: its depth is told later, and values it has few.
+ * Returns whether a long text has more levels or values than the limits allow. It counts brackets,
+ * commas and quotes and needs no memory, while JSON.parse would first create all values, which can
+ * take seconds and gigabytes. For a valid JSON text, and for any other text up to its error, the
+ * result equals that of JsonScanner. Short texts are not checked: they contain few values, and
+ * their depth is checked later.
  */
 export function isOverLimits(text: string, limits: JsonLimits): boolean {
   const { maxDepth, maxValues = defaultMaxValues } = limits;
@@ -31,7 +32,10 @@ export function isOverLimits(text: string, limits: JsonLimits): boolean {
   return false;
 }
 
-/** JSON.parse needs 0.2 s and 100 MB at worst, and looking ahead can cost as much as parsing does. */
+/**
+ * JSON.parse needs at most 0.2 s and 100 MB for a text of this length. Checking a shorter text
+ * could cost as much as parsing it.
+ */
 const harmlessLength = 2 ** 20;
 
 const quote = 34; // "
@@ -42,28 +46,30 @@ const closingBracket = 93; // ]
 const brace = 123; // {
 const closingBrace = 125; // }
 
-/** Where the string that goes on at `start` ends; the end of the text if it does not. */
+/**
+ * Returns the index of the closing quote of the string that contains `start`, or the end of the
+ * text.
+ */
 function closingQuote(text: string, start: number): number {
   let index = text.indexOf('"', start);
   while (index >= 0 && isEscaped(text, index)) index = text.indexOf('"', index + 1);
   return index < 0 ? text.length : index;
 }
 
-/** Is the number of backslashes before it odd? */
+/** A quote is escaped if an odd number of backslashes precedes it. */
 function isEscaped(text: string, index: number): boolean {
   let before = index - 1;
   while (text.charCodeAt(before) === backslash) before--;
   return (index - before) % 2 === 0;
 }
 
-const quoteCode = 34; // "
-const backslashCode = 92; // \
 const colon = 58; // :
 
 /**
- * Does a key in the text have an escape? V8's JSON.parse reads such keys wrong once it has seen a key
- * with a backslash in the same place: after {"\\":1} it reads {"\n":1} as {"\\":1}
- * (nodejs/node#63785). Looks at each character once, and only at texts with an escape in them.
+ * Returns whether a key in the text contains an escape. V8's JSON.parse reads such keys wrongly
+ * after it has seen a key with a backslash in the same place: after {"\\":1} it reads {"\n":1} as
+ * {"\\":1} (nodejs/node#63785). The function reads each character once, and only texts with an
+ * escape.
  */
 export function hasEscapedKey(text: string): boolean {
   let at = text.indexOf('\\');
@@ -75,16 +81,16 @@ export function hasEscapedKey(text: string): boolean {
   return false;
 }
 
-/** After the quote that ends the string which has its first escape at `at`. */
+/** Returns the index after the closing quote of the string whose first escape is at `at`. */
 function endOfString(text: string, at: number): number {
   let index = at;
-  while (index < text.length && text.charCodeAt(index) !== quoteCode) {
-    index += text.charCodeAt(index) === backslashCode ? 2 : 1;
+  while (index < text.length && text.charCodeAt(index) !== quote) {
+    index += text.charCodeAt(index) === backslash ? 2 : 1;
   }
   return index + 1;
 }
 
-/** Is what ends there followed by a colon? */
+/** A string is a key if a colon follows it. */
 function isKey(text: string, end: number): boolean {
   let index = end;
   while (text.charCodeAt(index) <= 32) index++;

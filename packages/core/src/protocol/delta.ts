@@ -14,7 +14,7 @@ export type Delta =
   | RetractPart
   | UnknownDelta;
 
-/** What is known of a part at its start; the rest streams. */
+/** The fields of a part that are known at its start. The rest streams. */
 export type PartStart =
   | { readonly kind: 'text'; readonly mimeType?: string }
   | { readonly kind: 'reasoning'; readonly form: ReasoningForm }
@@ -23,7 +23,7 @@ export type PartStart =
       readonly kind: 'tool_result';
       readonly toolCallId: ToolCallId;
       readonly name: string;
-      /** The execution whose progress streams into it. */
+      /** The execution whose progress streams into the result. */
       readonly executionId?: ExecutionId;
     }
   | { readonly kind: 'structured'; readonly name?: string }
@@ -31,10 +31,10 @@ export type PartStart =
   | { readonly kind: 'file'; readonly name: string; readonly mimeType: string }
   | { readonly kind: 'custom'; readonly name: string };
 
-/** What is known of a part only at its end. */
+/** The fields of a part that are known only at its end. */
 export interface PartEnd {
   readonly partial?: true;
-  /** Of a reasoning part. */
+  /** The signature of a reasoning part. */
   readonly signature?: string;
   readonly providerState?: ProviderState;
 }
@@ -48,7 +48,7 @@ export type BeginPart = {
 export interface AppendText {
   readonly type: 'append_text';
   readonly partId: PartId;
-  /** Where the chunk goes, in UTF-16 units. */
+  /** The position of the chunk in the text, in UTF-16 units. */
   readonly at: number;
   readonly chunk: string;
 }
@@ -56,35 +56,35 @@ export interface AppendText {
 export interface AppendBytes {
   readonly type: 'append_bytes';
   readonly partId: PartId;
-  /** Where the chunk goes, in bytes. */
+  /** The position of the chunk in the content, in bytes. */
   readonly at: number;
   readonly chunk: Uint8Array;
 }
 
-/** The whole value of a structured or custom part, instead of the one before. */
+/** Replaces the whole value of a structured or custom part. */
 export interface ReplaceStructured {
   readonly type: 'replace_structured';
   readonly partId: PartId;
   readonly value: JsonValue;
 }
 
-/** The whole map, instead of the one before. */
+/** Replaces the whole metadata of a part. */
 export interface SetMetadata {
   readonly type: 'set_metadata';
   readonly partId: PartId;
   readonly metadata: Metadata;
 }
 
-/** What streamed is the part. */
+/** Commits the streamed content as the part. */
 export interface CommitBuilt extends PartEnd {
   readonly type: 'commit_part';
   readonly partId: PartId;
-  /** Of what was appended; 0 for parts that grow by replacement. */
+  /** The length of the appended content; 0 for parts that grow by replacement. */
   readonly length: number;
   readonly part?: undefined;
 }
 
-/** The part came whole, or replaces what streamed, whatever its kind was. */
+/** Commits a part that arrived whole, or that replaces the streamed content of any kind. */
 export interface CommitWhole {
   readonly type: 'commit_part';
   readonly partId: PartId;
@@ -94,14 +94,14 @@ export interface CommitWhole {
 
 export type RetractReason = 'aborted' | 'cut' | 'withdrawn' | (string & {});
 
-/** The part leaves the stage, committed or not. */
+/** Removes the part, whether it is open or committed. */
 export interface RetractPart {
   readonly type: 'retract_part';
   readonly partId: PartId;
   readonly reason: RetractReason;
 }
 
-/** A type that a later writer knows: kept as it came, folded to nothing. */
+/** A delta type of a later version. It is kept unchanged and folded to nothing. */
 export interface UnknownDelta {
   readonly type: 'unknown';
   readonly raw: JsonObject;
@@ -109,7 +109,10 @@ export interface UnknownDelta {
 
 type Given = { readonly [Field in keyof PartEnd]?: PartEnd[Field] | undefined };
 
-/** The fields of an end that were given, by name: what else an object has must not become a delta's or an event's. */
+/**
+ * Copies the known fields only, so that other fields of the object do not reach a delta or an
+ * event.
+ */
 export function partEnd(given: Given): PartEnd {
   const { partial, signature, providerState } = { ...given };
   return {

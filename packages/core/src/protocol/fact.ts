@@ -7,7 +7,7 @@ import type { ErrorInfo, Stop } from './stop.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * Something that happened. A fact names what it speaks of and holds no content of parts, so that it
+ * Something that happened. A fact carries the ids that it refers to and no content of parts, so it
  * can stay when the deltas around it are settled. Its turn and attempt are those of its record.
  */
 export type Fact = ItemFact | ResponseFact | RunFact | ToolFact | Snapshot | UnknownFact;
@@ -23,7 +23,7 @@ export type ItemFact =
   | { readonly type: 'item_finished'; readonly itemId: ItemId; readonly stop?: Stop }
   | { readonly type: 'item_redacted'; readonly itemId: ItemId; readonly reason?: string };
 
-/** One attempt at a model request. */
+/** Facts about one attempt at a model request. */
 export type ResponseFact =
   | {
       readonly type: 'response_started';
@@ -31,14 +31,17 @@ export type ResponseFact =
       readonly provider: string;
       readonly model: string;
     }
-  /** The provider's own end came. Finishes the item; committed together with its last parts. */
+  /**
+   * The provider ended the response. This fact finishes the item and is committed together with its
+   * last parts.
+   */
   | {
       readonly type: 'response_finished';
       readonly itemId: ItemId;
       readonly stop: Stop;
       readonly usage: Usage;
     }
-  /** What the attempt has used so far; the last word on an attempt counts. */
+  /** The usage of the attempt so far. The last report of an attempt counts. */
   | { readonly type: 'usage_reported'; readonly usage: Usage }
   /** Retracts every part and item of the record's attempt. */
   | { readonly type: 'attempt_superseded'; readonly reason: string }
@@ -48,7 +51,10 @@ export type RunFact =
   | {
       readonly type: 'run_started';
       readonly runId: RunId;
-      /** What the run is part of: its spans are under this, in whichever process they are made. */
+      /**
+       * The trace that the run belongs to. The spans of the run are children of it in every
+       * process.
+       */
       readonly trace?: TraceContext;
     }
   | { readonly type: 'run_finished'; readonly runId: RunId; readonly stop: Stop }
@@ -60,7 +66,7 @@ export type RunFact =
   | { readonly type: 'command_consumed'; readonly key: string }
   | {
       readonly type: 'compacted';
-      /** What the summary stands for from now on, in what a model is sent. */
+      /** The items that the summary replaces in later requests to a model. */
       readonly itemIds: readonly ItemId[];
       readonly summary?: string;
     }
@@ -81,7 +87,7 @@ export type ToolFact =
       readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly reason?: string;
-      /** What an answer that lasts would be about, besides this call. */
+      /** The rule that a lasting answer would apply to, in addition to this call. */
       readonly rule?: string;
     }
   | {
@@ -91,9 +97,12 @@ export type ToolFact =
       readonly decision: 'allow' | 'deny';
       readonly reason?: string;
       readonly by?: string;
-      /** What the call runs with instead, where the answer changed it. */
+      /** Replaces the input of the call, if the answer changed it. */
       readonly input?: JsonValue;
-      /** For calls that are asked about by the same rule too: until this time, or to the session's end. */
+      /**
+       * The answer also applies to later calls under the same rule: until this time, or until the
+       * session ends.
+       */
       readonly until?: number | 'session';
     }
   | {
@@ -103,7 +112,7 @@ export type ToolFact =
       readonly executionId: ExecutionId;
       /** One line for people. */
       readonly summary: string;
-      /** The session of the sub-agent that it is. */
+      /** The session of the sub-agent that this execution runs. */
       readonly child?: SessionId;
     }
   | {
@@ -112,16 +121,19 @@ export type ToolFact =
       readonly name: string;
       readonly executionId: ExecutionId;
       readonly isError: boolean;
-      /** `discarded` with its attempt, or `lost` with its process: its result does not count. */
+      /**
+       * `discarded` with its attempt, or `lost` with its process. In both cases the result does not
+       * count.
+       */
       readonly outcome: 'completed' | 'discarded' | 'lost';
     };
 
-/** Stands for the deltas of a finished turn, at the offset of the last of them. */
+/** Replaces the deltas of a finished turn, at the offset of the last delta. */
 export interface Snapshot {
   readonly type: 'snapshot';
-  /** The first and the last offset that it stands for. */
+  /** The first and the last offset that the snapshot replaces. */
   readonly covers: readonly [number, number];
-  /** All that is in the turn's items; those that are not named have nothing in them. */
+  /** All items of the turn that have content. Items that are not listed have no parts. */
   readonly items: readonly SettledItem[];
 }
 
@@ -135,7 +147,7 @@ export interface SettledPart {
   readonly part: Part;
 }
 
-/** A type that a later writer knows: kept as it came, folded to nothing. */
+/** A fact type of a later version. It is kept unchanged and folded to nothing. */
 export interface UnknownFact {
   readonly type: 'unknown';
   readonly raw: JsonObject;

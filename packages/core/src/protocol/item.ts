@@ -22,12 +22,12 @@ export interface Item {
   readonly kind: ItemKind;
   readonly author?: Author;
   readonly parts: readonly Part[];
-  /** How it ended; absent while it is open and where the question makes no sense. */
+  /** How the item ended. Absent while it is open, and for items that cannot stop early. */
   readonly stop?: Stop;
-  /** Its content was removed on purpose. */
+  /** The content was removed on purpose. */
   readonly redacted?: true;
   readonly metadata?: Metadata;
 }
 
-/** The version of the transcript's format, which is not that of the records. */
+/** The version of the transcript format. It is independent of the version of records. */
 export const transcriptVersion = 1;

@@ -1,7 +1,7 @@
 import type { ToolCallId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 
-/** A finished piece of content. It knows nothing of the deltas that built it. */
+/** A finished piece of content. It does not depend on the deltas that built it. */
 export type Part =
   | TextPart
   | ReasoningPart
@@ -15,7 +15,7 @@ export type Part =
 export type PartKind = Part['kind'];
 
 interface Common {
-  /** It was cut off: by an abort, an error, the death of its process. */
+  /** The part was cut off by an abort, an error, or the death of its process. */
   readonly partial?: true;
   readonly metadata?: Metadata;
   readonly providerState?: ProviderState;
@@ -24,18 +24,26 @@ interface Common {
 export interface TextPart extends Common {
   readonly kind: 'text';
   readonly text: string;
-  /** Where it is not prose, for instance `application/json` while structured output streams. */
+  /**
+   * The media type if the text is not prose, for example `application/json` while structured output
+   * streams.
+   */
   readonly mimeType?: string;
 }
 
-/** What the provider shows of the model's reasoning: the thing itself, a summary, or nothing readable. */
+/**
+ * What the provider shows of the model's reasoning: the full text, a summary, or nothing readable.
+ */
 export type ReasoningForm = 'full' | 'summary' | 'redacted';
 
 export interface ReasoningPart extends Common {
   readonly kind: 'reasoning';
   readonly text: string;
   readonly form: ReasoningForm;
-  /** The provider's proof that the text is unaltered; what else it wants back is in `providerState`. */
+  /**
+   * The provider's proof that the text is unaltered. Other data that it requires is in
+   * `providerState`.
+   */
   readonly signature?: string;
 }
 
@@ -45,7 +53,7 @@ export interface ToolCallPart extends Common {
   readonly name: string;
   /** The JSON text exactly as the model wrote it. */
   readonly arguments: string;
-  /** Its value; absent where the text is not JSON. Derived, and so never on the wire. */
+  /** The parsed arguments; absent if the text is not JSON. It is derived and never on the wire. */
   readonly input?: JsonValue;
 }
 
@@ -53,16 +61,16 @@ export interface ToolResultPart extends Common {
   readonly kind: 'tool_result';
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** What the model reads. */
+  /** The result for the model. */
   readonly text: string;
   readonly isError: boolean;
-  /** What a program reads. */
+  /** The result for programs. */
   readonly value?: JsonValue;
-  /** Pictures, documents, or the whole of a text that was clipped. */
+  /** Pictures, documents, or the full text of a result that was clipped. */
   readonly attachments?: readonly (MediaPart | FilePart)[];
 }
 
-/** Output that was asked for by a schema. */
+/** Output that the request described by a schema. */
 export interface StructuredPart extends Common {
   readonly kind: 'structured';
   readonly value: JsonValue;
@@ -82,14 +90,16 @@ export interface FilePart extends Common {
   readonly source: Source;
 }
 
-/** Anything else, kept with its data: hosted-tool blocks, citations, an application's own. */
+/**
+ * Any other content with its data: blocks of hosted tools, citations, content of an application.
+ */
 export interface CustomPart extends Common {
   readonly kind: 'custom';
   readonly name: string;
   readonly value: JsonValue;
 }
 
-/** Where bytes are: here, in the blob store beside the log, or elsewhere. */
+/** The location of bytes: inline, in the blob store beside the log, or at a URL. */
 export type Source =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
   | { readonly type: 'blob'; readonly hash: string; readonly length: number }
@@ -109,12 +119,12 @@ export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
   file: 'bytes',
 };
 
-/** Free annotations. They travel with what they annotate and mean nothing to the fold. */
+/** Free annotations. They stay with the thing that they annotate and have no effect on the fold. */
 export type Metadata = JsonObject;
 
 /**
- * What a provider wants back unchanged with the next request: signatures, encrypted reasoning, item
- * ids. Opaque to us, and of use to that provider and model only.
+ * Data that a provider must receive unchanged with the next request: signatures, encrypted
+ * reasoning, item ids. It is opaque and only useful for that provider and model.
  */
 export interface ProviderState {
   readonly provider: string;

@@ -1,6 +1,6 @@
 import { type ErrorPlace, MillraceError } from '../errors.ts';
 
-/** Why a delta or a fact does not fit what came before it. */
+/** The reason why a delta or a fact does not fit the records before it. */
 export type Refusal =
   | 'unknown_part'
   | 'part_closed'
@@ -39,10 +39,10 @@ const sayings: { readonly [Code in Refusal]: string } = {
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
 };
 
-// An id or a type from outside may be of any length, and an error must not be.
+// Ids and types from outside can have any length, but an error message must stay short.
 const maxShown = 100;
 
-/** A sequence that the protocol does not allow. What was refused changed nothing. */
+/** The protocol does not allow this sequence. The refused record changed nothing. */
 export class ProtocolError extends MillraceError<Refusal> {
   constructor(code: Refusal, what: string, given: ErrorPlace, options?: ErrorOptions) {
     const place = shortened(given);

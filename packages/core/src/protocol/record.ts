@@ -1,20 +1,20 @@
 import type { Delta } from './delta.ts';
 import type { Fact } from './fact.ts';
 
-/** The version of the records' schema. */
+/** The version of the record format. */
 export const recordVersion = 1;
 
 interface RecordHead {
   readonly v: typeof recordVersion;
-  /** Its place in the session's log: 1, 2, 3 … given by the store alone. */
+  /** The position in the session's log: 1, 2, 3 … assigned by the store. */
   readonly offset: number;
-  /** Milliseconds since 1970, by the writer's clock: to show, never to order by. */
+  /** Milliseconds since 1970 on the writer's clock. Use it for display, never for ordering. */
   readonly time: number;
-  /** 0 outside of any turn. */
+  /** The turn; 0 outside of any turn. */
   readonly turn: number;
-  /** 0 where it belongs to no single try at the turn's request. */
+  /** The attempt; 0 if the record does not belong to one attempt at the turn's request. */
   readonly attempt: number;
-  /** Who wrote it: the driver, or whom the driver admitted for one request or call. */
+  /** The writer: the driver, or a producer that the driver admitted for one request or call. */
   readonly producer: string;
 }
 
@@ -28,18 +28,18 @@ export interface FactRecord extends RecordHead {
   readonly delta?: undefined;
 }
 
-/** What a writer hands to the log, which adds the rest. */
+/** The part of a record that a writer provides. The log adds the rest. */
 export type DraftRecord = { readonly turn: number; readonly attempt: number } & (
   | { readonly delta: Delta; readonly fact?: undefined }
   | { readonly fact: Fact; readonly delta?: undefined }
 );
 
-/** What the log holds. (The word is Record; TypeScript has a type of that name already.) */
+/** A record of the log. (It is not called Record because TypeScript has a type of that name.) */
 export type LogRecord = DeltaRecord | FactRecord;
 
 /**
- * What readers get: all that the log has after the offset `after`, up to `through`, in order. Offsets inside may
- * jump, because appends were merged or a turn was settled.
+ * Everything in the log after the offset `after`, up to `through`, in order. Offsets in a batch can
+ * have gaps, because appends were merged or a turn was settled.
  */
 export interface Batch {
   readonly after: number;

@@ -1,4 +1,4 @@
-/** Why it ended: a response, a turn or a run. */
+/** The reason why a response, a turn or a run ended. */
 export type StopReason =
   | 'stop'
   | 'length'
@@ -14,13 +14,13 @@ export type StopReason =
 
 export interface Stop {
   readonly reason: StopReason;
-  /** The provider's own word for it. */
+  /** The stop reason as the provider sent it. */
   readonly raw?: string;
-  /** What was behind it, for instance `interrupted` after a crash, or a budget's name. */
+  /** More detail, for example `interrupted` after a crash, or the name of a limit. */
   readonly cause?: string;
 }
 
-/** An error as data: what a record or an event can carry. */
+/** An error as data that a record or an event can carry. */
 export interface ErrorInfo {
   readonly code: string;
   readonly message: string;

@@ -3,14 +3,14 @@ import type { JsonLimits, JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Part, ToolCallPart } from './part.ts';
 
-/** A tool call made from a value, for instance in a history that the caller wrote. */
+/** Creates a tool call from a value, for example for a history that the caller wrote. */
 export function toolCallPart(toolCallId: ToolCallId, name: string, input: JsonValue): ToolCallPart {
   return withInput({ kind: 'tool_call', toolCallId, name, arguments: JSON.stringify(input) });
 }
 
 /**
- * The part with the value of its arguments, where they have one: the empty text means `{}`, as
- * providers send it for tools without parameters; a call that was cut off has none.
+ * Adds the parsed arguments to a tool call, if they have a value. Empty text means `{}`, because
+ * providers send it for tools without parameters. A call that was cut off has no input.
  */
 export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart {
   const { input: _derived, ...rest } = part;
@@ -19,7 +19,10 @@ export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart
   return parsed.ok ? { ...rest, input: parsed.value } : rest;
 }
 
-/** Any part, with what is derived of it. The fold puts every part through here, so that what one says of itself never counts. */
+/**
+ * Adds the derived fields to any part. The fold passes every part through this function, so derived
+ * fields in a record are ignored.
+ */
 export function withDerived(part: Part): Part {
   return part.kind === 'tool_call' ? withInput(part) : part;
 }

@@ -1,25 +1,25 @@
-/** Tokens and money of one attempt, or the sum of several. */
+/** Tokens and costs of one attempt, or the sum of several. */
 export interface Usage {
-  /** All that was sent, cached or not. */
+  /** All tokens sent, cached or not. */
   readonly input: number;
-  /** All that was generated, reasoning included. */
+  /** All tokens generated, including reasoning. */
   readonly output: number;
   /** The part of `input` that came from the provider's cache. */
   readonly cacheRead: number;
-  /** The part of `input` that was written to it. */
+  /** The part of `input` that was written to the provider's cache. */
   readonly cacheWrite: number;
   /** The part of `output` that was reasoning. */
   readonly reasoning: number;
-  /** The provider never said, or not all: some of it was reckoned. */
+  /** Whether some numbers are estimates, because the provider did not report them. */
   readonly estimated: boolean;
-  /** One entry a currency. */
+  /** One entry per currency. */
   readonly costs: readonly Cost[];
 }
 
 export interface Cost {
-  /** An exact decimal such as `0.000125`: money is never a float. */
+  /** An exact decimal such as `0.000125`. Money is never a floating-point number. */
   readonly amount: string;
-  /** ISO 4217, for instance `USD`. */
+  /** An ISO 4217 code, for example `USD`. */
   readonly currency: string;
 }
 
@@ -54,18 +54,20 @@ function addCost(costs: readonly Cost[], { amount, currency }: Cost): readonly C
 
 const form = /^-?\d{1,30}(?:\.\d{1,30})?$/;
 
-/** Is it an exact decimal as we write them: digits, perhaps a point and digits, no exponent? */
+/**
+ * Returns whether a text is an exact decimal: digits, optionally a point and digits, no exponent.
+ */
 export function isDecimal(text: string): boolean {
   return form.test(text);
 }
 
-/** The exact sum, with as many decimals as the longer of the two has. */
+/** Returns the exact sum, with as many decimals as the longer summand. */
 export function addDecimals(a: string, b: string): string {
   const decimals = Math.max(decimalsOf(a), decimalsOf(b));
   return written(scaled(a, decimals) + scaled(b, decimals), decimals);
 }
 
-/** Below, at or above 0 as `a` is below, at or above `b`. */
+/** Returns a number below, at or above 0 if `a` is below, at or above `b`. */
 export function compareDecimals(a: string, b: string): number {
   const decimals = Math.max(decimalsOf(a), decimalsOf(b));
   const [one, other] = [scaled(a, decimals), scaled(b, decimals)];

@@ -11,7 +11,7 @@ export class Choices {
     return this.#at >= this.#numbers.length;
   }
 
-  /** One of 0 … count - 1; always 0 when nothing is left. */
+  /** Returns a number from 0 to count - 1; always 0 when the list is exhausted. */
   below(count: number): number {
     return (this.#numbers[this.#at++] ?? 0) % count;
   }

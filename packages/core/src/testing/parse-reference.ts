@@ -1,8 +1,8 @@
 import type { JsonValue } from '../json/json-value.ts';
 
 /**
- * JSON.parse without the engine's fault that json/escaped-keys.ts tells of: keys are parsed as values,
- * which the fault does not touch, and put back by hand.
+ * JSON.parse without the engine's fault that `hasEscapedKey` describes. Keys are parsed as values,
+ * which the fault does not affect, and then put back.
  */
 export function parseReference(text: string): JsonValue {
   const keys: unknown[] = [];

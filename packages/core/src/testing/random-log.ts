@@ -17,11 +17,14 @@ import { Choices } from './choices.ts';
 
 export const testSession = sessionId('test');
 
-/** A legal log of anything that may happen: interleaved items and parts, overrides, retractions, retries. */
+/**
+ * Creates a legal log with everything that can happen: interleaved items and parts, overrides,
+ * retractions, retries.
+ */
 export function randomLog(numbers: readonly number[]): readonly LogRecord[] {
   const scribe = new Scribe(new Choices(numbers));
   while (scribe.goesOn) scribe.act();
-  // A log may also end in the middle of things, as it does when its process dies.
+  // A log can also end in the middle of a turn, as it does when its process dies.
   if (numbers.length % 2 === 0) scribe.end();
   return scribe.records;
 }
@@ -40,7 +43,8 @@ type Growing =
   | { readonly way: 'bytes'; readonly writer: BytesWriter }
   | { readonly way: 'value'; readonly writer: ValueWriter };
 
-// Halves of pairs apart, an emoji whole, empty and repeated texts, JSON that may become arguments.
+// Halves of surrogate pairs, a whole emoji, empty and repeated texts, and JSON that can become
+// arguments.
 const texts = ['a', 'bc', ' the ', '', '😀', '\ud83d', '\ude00', '{"x":', '1}', 'ab', 'ab', '\n'];
 const values = [null, 1, 'v', [1, { a: [] }], { b: { c: 2 } }, {}] as const;
 const kinds: readonly ItemKind[] = ['assistant', 'assistant', 'tool', 'user', 'notification'];
@@ -50,7 +54,10 @@ class Scribe {
   readonly #choices: Choices;
   readonly #ids = countingIds();
   #items: OpenItem[] = [];
-  /** Of this turn, with the attempt that finished them: superseding it opens them again. */
+  /**
+   * Items of this turn with the attempt that finished them. Superseding that attempt opens them
+   * again.
+   */
   #finished: { readonly item: OpenItem; readonly by: number }[] = [];
   #turn = 1;
   #attempt = 1;
@@ -80,7 +87,7 @@ class Scribe {
     return this.#report();
   }
 
-  /** Everything is closed in the end, as after every turn. */
+  /** Closes everything, as at the end of every turn. */
   end(): void {
     for (const item of [...this.#items]) this.#finishItem(item);
   }
@@ -89,7 +96,7 @@ class Scribe {
     const kind = this.#choices.oneOf(kinds) ?? 'assistant';
     const isOutside = kind === 'user' || kind === 'notification';
     const turn = isOutside ? 0 : this.#turn;
-    // Attempt 0: an item that all attempts of the turn share.
+    // Attempt 0 means that all attempts of the turn share the item.
     const started = isOutside || this.#choices.below(3) === 0 ? 0 : this.#attempt;
     const attempt = isOutside ? 0 : this.#attempt;
     const id = this.#ids.item();
@@ -236,7 +243,7 @@ class Scribe {
     this.#finished = [];
   }
 
-  /** Something about an item that is finished: a part taken back, or all of it. */
+  /** Changes a finished item: retracts a part, or redacts the item. */
   #afterthought(): void {
     const item = this.#choices.oneOf(this.#finished)?.item;
     const isSuperseded = item !== undefined && item.attempt > 0 && item.attempt < this.#attempt;

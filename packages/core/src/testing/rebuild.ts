@@ -3,14 +3,13 @@ import type { Part } from '../protocol/part.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
 
-// A screen that has heard of nothing but agent events, and what it shows in the end: the transcript,
-// made by what PROTOCOL.md says the events mean.
+// Rebuilds the transcript from agent events alone, with the meaning that PROTOCOL.md gives them.
 
 interface ShownPart {
   readonly partId: string;
   readonly turn: number;
   readonly attempt: number;
-  /** As the events have it so far. */
+  /** The content that the events contained so far. */
   content: Record<string, unknown>;
   bytes: number[];
   part?: Part;
@@ -38,7 +37,7 @@ export function rebuild(events: readonly AgentEvent[]): readonly object[] {
     const item = items.find(({ id }) => id === itemId);
     item?.parts.push({ partId, turn, attempt, content: { ...content }, bytes: [] });
   };
-  /** Puts a stretch where it says it goes, over whatever is there. */
+  /** Writes text at its position, over existing text. */
   const grow = ({ partId, at }: { partId: string; at: number }, field: string, text: string) => {
     const content = partOf(partId)?.content ?? {};
     content[field] = `${content[field] ?? ''}`.slice(0, at) + text;

@@ -3,8 +3,8 @@ import type { Item } from '../protocol/item.ts';
 import type { Part } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
 
-// The fold once more, as plainly as it can be written and with nothing of the real one in it: no
-// sharing, no positions, no batches. It reads a whole log, dense and unmerged, and gives the transcript.
+// A second, minimal implementation of the fold that shares no code with the real one: no sharing of
+// state, no positions, no batches. It reads a whole dense, unmerged log and returns the transcript.
 
 interface RefPart {
   readonly id: string;

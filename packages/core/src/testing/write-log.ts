@@ -6,7 +6,7 @@ import { DeltaWriter } from '../write/delta-writer.ts';
 
 export const item: ItemId = itemId('i1');
 
-/** Numbers what a test writes, as a store would. */
+/** Numbers the records of a test, as a store would. */
 export class TestLog {
   readonly records: LogRecord[] = [];
   readonly writer: DeltaWriter = new DeltaWriter({
@@ -30,7 +30,7 @@ export class TestLog {
     return this;
   }
 
-  /** What the writer has written since. */
+  /** Adds the deltas that the writer wrote since the last call. */
   take(): this {
     for (const delta of this.writer.take()) this.delta(delta);
     return this;

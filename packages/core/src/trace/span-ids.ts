@@ -1,9 +1,9 @@
 import type { Attempt, ExecutionId, RunId } from '../ids.ts';
 
 /**
- * The ids of a run's spans follow from its own ids, so that every process which works on it names the
- * same ones: what goes out in a header is the span that an observer writes, and a run that is resumed
- * elsewhere goes on under the span that it began under.
+ * Derives the ids of a run's spans from its own ids, so that every process that works on the run
+ * uses the same span ids. The span in an outgoing header is the span that an observer writes, and a
+ * run that resumes in another process continues under its first span.
  */
 export const spanIdOf = {
   run: (run: RunId): string => digits64(`run ${run}`),
@@ -14,7 +14,7 @@ export const spanIdOf = {
     digits64(`execution ${execution} ${run}`),
 } as const;
 
-/** Of a run that was begun under no trace, for whoever makes spans of it all the same. */
+/** Returns a trace id for a run that started without a trace. */
 export function traceIdOf(run: RunId): string {
   return digits64(`trace ${run}`) + digits64(`trace, continued ${run}`);
 }
@@ -23,7 +23,10 @@ const basis = 0xcbf2_9ce4_8422_2325n;
 const prime = 0x100_0000_01b3n;
 const mixer = 0x9e37_79b9_7f4a_7c15n;
 
-/** FNV-1a over UTF-16 units, its bits mixed once more so that neighbours look different. Never zero. */
+/**
+ * FNV-1a over UTF-16 units, with the bits mixed once more so that similar texts give different
+ * digits. The result is never zero.
+ */
 function digits64(text: string): string {
   let hash = basis;
   for (let at = 0; at < text.length; at++)

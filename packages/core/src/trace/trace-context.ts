@@ -1,18 +1,20 @@
-/** Where work belongs that crosses processes, as W3C Trace Context writes it in headers. */
+/**
+ * The position of work in a trace across processes, as W3C Trace Context defines it for headers.
+ */
 export interface TraceContext {
-  /** `00-<trace id>-<id of the span that it is under>-<flags>` */
+  /** `00-<trace id>-<id of the parent span>-<flags>` */
   readonly traceparent: string;
-  /** What tracing systems add for themselves. It is passed on as it came. */
+  /** Data of tracing systems, which is passed on unchanged. */
   readonly tracestate?: string;
 }
 
-/** What a `traceparent` says. */
+/** The fields of a `traceparent`. */
 export interface TraceParent {
-  /** 32 hexadecimal digits, not all of them zero. */
+  /** 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
-  /** Of the span that what follows is under: 16 hexadecimal digits, not all of them zero. */
+  /** The id of the parent span: 16 hexadecimal digits, not all zero. */
   readonly spanId: string;
-  /** From 0 to 255; of these we know the lowest two: sampled, and random trace id. */
+  /** From 0 to 255. The lowest two bits are known: sampled, and random trace id. */
   readonly flags: number;
 }
 
@@ -20,21 +22,21 @@ const sampled = 1;
 const knownFlags = 3;
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 const allZero = /^0+$/;
-/** Longer ones of versions to come are not read: nobody needs that much. */
+/** Longer headers of future versions are not read. */
 const maxLength = 512;
 
-/** Undefined for what is none: whoever gets such a one goes on as if there were nothing. */
+/** Returns undefined if the text is invalid. Callers then continue without a trace. */
 export function parseTraceparent(text: string): TraceParent | undefined {
   if (text.length > maxLength) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = form.exec(text) ?? [];
   if (version === undefined || version === 'ff') return undefined;
-  // A version that is not ours may say more after a hyphen; ours says nothing more.
+  // Version 00 has no further fields; a later version may have some after a hyphen.
   if (version === '00' && more !== undefined) return undefined;
   if (allZero.test(traceId) || allZero.test(spanId)) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
 }
 
-/** In version 00, with the flags that this has. Throws a RangeError for ids that are none. */
+/** Formats a `traceparent` of version 00. Throws a RangeError for invalid ids. */
 export function formatTraceparent({ traceId, spanId, flags }: TraceParent): string {
   const known = (flags & knownFlags).toString(16).padStart(2, '0');
   const text = `00-${traceId}-${spanId}-${known}`;
@@ -45,8 +47,8 @@ export function formatTraceparent({ traceId, spanId, flags }: TraceParent): stri
 }
 
 /**
- * Of two headers as they came. What is none counts as none; a bad tracestate is left out alone. A later
- * version is written as the one that we know.
+ * Reads a trace context from two headers. An invalid traceparent gives undefined; an invalid
+ * tracestate is dropped. A later version is converted to version 00.
  */
 export function traceContext(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   const parent = typeof traceparent === 'string' ? parseTraceparent(traceparent.trim()) : undefined;
@@ -56,31 +58,34 @@ export function traceContext(traceparent: unknown, tracestate?: unknown): TraceC
   return { traceparent: written, ...(isTracestate(state) && { tracestate: state }) };
 }
 
-/** The same trace under another span. Throws a RangeError where the trace, or the id, is none. */
+/**
+ * Returns the same trace with another parent span. Throws a RangeError if the trace or the id is
+ * invalid.
+ */
 export function underSpan({ traceparent, tracestate }: TraceContext, spanId: string): TraceContext {
   const { traceId = '', flags = 0 } = parseTraceparent(traceparent) ?? {};
   const moved = formatTraceparent({ traceId, spanId, flags });
   return { traceparent: moved, ...(tracestate !== undefined && { tracestate }) };
 }
 
-/** Whether whoever began it wants it kept. */
+/** Returns whether the caller that started the trace wants it recorded. */
 export function isSampled({ flags }: Pick<TraceParent, 'flags'>): boolean {
   return (flags & sampled) === sampled;
 }
 
-/** So much has to be passed on; what is longer is not. */
+/** The specification requires passing on this many characters. Longer values are dropped. */
 const maxTracestateLength = 512;
 const maxMembers = 32;
 const key = /^[a-z0-9][a-z0-9_*/-]{0,255}$/;
 const tenantKey = /^[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13}$/;
-/** Printable ASCII but comma and equals sign, and no blank at its end. */
+/** Printable ASCII except comma and equals sign, without a space at the end. */
 const value = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
-/** Is it a list of `key=value` that can be passed on? */
+/** Returns whether the text is a list of `key=value` that can be passed on. */
 export function isTracestate(text: string): boolean {
   if (text === '' || text.length > maxTracestateLength) return false;
   const members = text.split(',').map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''));
-  // Empty ones are allowed, and count for nothing.
+  // Empty members are allowed and ignored.
   const filled = members.filter((member) => member !== '');
   const keys = new Set(filled.map(keyOf));
   const areSound = filled.every(isMember) && keys.size === filled.length;

@@ -6,12 +6,12 @@ import type { Item } from '../protocol/item.ts';
 import type { Metadata, Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 
 /**
- * What happened, in the words of the domain: the one stream for screens, logs, extensions and tests.
- * Content events come from deltas; all others are facts, told under their own names.
+ * What happened, named after domain events: one stream for user interfaces, logs, extensions and
+ * tests. Content events come from deltas. All others are facts under their own names.
  */
 export type AgentEvent = EventHead & (ContentEvent | FactEvent | SettledEvent);
 
-/** Where every event comes from: the record's place in its session's log. */
+/** The position of an event's record in the log of its session. */
 export interface EventHead {
   readonly session: SessionId;
   readonly offset: number;
@@ -20,27 +20,27 @@ export interface EventHead {
   readonly attempt: number;
 }
 
-/** An event about a part names the part and its item. */
+/** An event about a part has the ids of the part and its item. */
 interface OfPart {
   readonly partId: PartId;
   readonly itemId: ItemId;
 }
 
-/** A stretch of a part: it goes to `at`, in UTF-16 units or bytes. */
-interface Stretch extends OfPart {
+/** Appended content and its position, in UTF-16 units or bytes. */
+interface AppendedRange extends OfPart {
   readonly at: number;
 }
 
 export type ContentEvent =
-  | (Stretch & { readonly type: 'assistant_text_delta'; readonly text: string })
-  /** Text of any other item that streams, for instance a notification. */
-  | (Stretch & { readonly type: 'text_delta'; readonly text: string })
-  | (Stretch & {
+  | (AppendedRange & { readonly type: 'assistant_text_delta'; readonly text: string })
+  /** Text that streams into an item that is not an assistant item, for example a notification. */
+  | (AppendedRange & { readonly type: 'text_delta'; readonly text: string })
+  | (AppendedRange & {
       readonly type: 'reasoning_delta';
       readonly text: string;
       readonly form: ReasoningForm;
     })
-  | (Stretch & {
+  | (AppendedRange & {
       readonly type: 'media_delta';
       readonly mimeType: string;
       readonly bytes: Uint8Array;
@@ -52,29 +52,30 @@ export type ContentEvent =
       readonly id: ToolCallId;
       readonly name: string;
     })
-  | (Stretch & {
+  | (AppendedRange & {
       readonly type: 'tool_call_arguments_delta';
       readonly id: ToolCallId;
       readonly delta: string;
     })
-  /** The arguments are complete and are JSON. Whether they fit the tool is the loop's to say. */
+  /** The arguments are complete and are JSON. The agent loop checks whether they fit the tool. */
   | (OfPart & {
       readonly type: 'tool_call_ready';
       readonly id: ToolCallId;
       readonly name: string;
       readonly input: JsonValue;
     })
-  | (Stretch & {
+  | (AppendedRange & {
       readonly type: 'tool_execution_update';
       readonly id: ToolCallId;
       readonly executionId?: ExecutionId;
       readonly text: string;
     })
-  | (OfPart & { readonly type: 'part_started' } & AsTold<StartOfOthers>)
+  | (OfPart & { readonly type: 'part_started' } & AsEvent<StartOfOthers>)
   | (OfPart & { readonly type: 'part_metadata_set'; readonly metadata: Metadata })
   /**
-   * With what is known only at the end. `part` is there where it came whole or replaces what was told;
-   * else what was told is the part.
+   * The end of a part with the fields that are known only at the end. `part` is present if the part
+   * arrived whole or replaces earlier content. Otherwise the earlier events contain the whole
+   * content.
    */
   | (OfPart &
       PartEnd & {
@@ -82,7 +83,7 @@ export type ContentEvent =
         readonly kind: PartKind;
         readonly part?: Part;
       })
-  /** Forget it. `id` where it was a tool call or a tool's result. */
+  /** Remove this part. `id` is present for a tool call or a tool result. */
   | (OfPart & {
       readonly type: 'part_retracted';
       readonly reason: RetractReason;
@@ -90,25 +91,25 @@ export type ContentEvent =
     })
   | UnknownDelta;
 
-/** What is known of a part at its start; a tool call has an event of its own for it. */
+/** The fields of a part at its start. A tool call has an event of its own for it. */
 type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
-/** `id` is the tool call's id, as in every tool event. */
-type AsTold<F> = F extends { readonly toolCallId: ToolCallId }
+/** `id` is the id of the tool call, as in every tool event. */
+type AsEvent<F> = F extends { readonly toolCallId: ToolCallId }
   ? Omit<F, 'toolCallId'> & { readonly id: ToolCallId }
   : F;
 
-/** A fact that needs nothing from the state to be told. */
+/** A fact that becomes an event without the state. */
 export type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
 export type FactEvent =
-  | AsTold<OrdinaryFact>
+  | AsEvent<OrdinaryFact>
   | (Extract<Fact, { readonly type: 'turn_finished' }> & {
-      /** What the assistant said in it, with its stop reason. */
+      /** The assistant's item of this turn, with its stop reason. */
       readonly message: Item | null;
     });
 
-/** The turn's content in one piece, instead of all its content events: forget those you had. */
+/** The whole content of a turn, in place of all its content events. Drop the earlier ones. */
 export interface SettledEvent {
   readonly type: 'turn_settled';
   readonly covers: Snapshot['covers'];

@@ -28,9 +28,9 @@ import type { LogRecord } from '../protocol/record.ts';
 import type { AgentEvent, EventHead, FactEvent, OrdinaryFact } from './agent-event.ts';
 
 /**
- * The log in another vocabulary: what a record means to those who never heard of deltas. A pure
- * function of the state before and the record; the state after is what folding that record gives,
- * handed over so that nobody folds twice. It also says what a `snapshot` becomes.
+ * Converts a record to events of another vocabulary, so that consumers do not need to know deltas.
+ * A view is a pure function of the state before the record and the record. `after` is the state
+ * after the record, passed in so that no view folds twice. A view also converts a `snapshot`.
  */
 export type View<Event> = (
   before: FoldState,
@@ -38,7 +38,7 @@ export type View<Event> = (
   after: FoldState,
 ) => readonly Event[];
 
-/** The main view: records as agent events. */
+/** The main view: converts records to agent events. */
 export const agentEvents: View<AgentEvent> = (before, record, after) => {
   const { offset, time, turn, attempt, delta, fact } = record;
   const head: EventHead = { session: before.session, offset, time, turn, attempt };
@@ -54,12 +54,15 @@ function factEvent(head: EventHead, fact: Fact, after: FoldState): AgentEvent {
     case 'snapshot':
       return { ...head, ...fact, type: 'turn_settled' };
     default:
-      return { ...head, ...factAsTold(fact) };
+      return { ...head, ...factEvent(fact) };
   }
 }
 
-/** A fact under its own name, with the tool call's id in the field where every tool event has it. */
-export function factAsTold(fact: OrdinaryFact): FactEvent {
+/**
+ * Converts a fact to an event with the same name. The id of the tool call is in `id`, as in every
+ * tool event.
+ */
+export function factEvent(fact: OrdinaryFact): FactEvent {
   if (!('toolCallId' in fact)) return fact;
   const { toolCallId: id, ...rest } = fact;
   return { ...rest, id };
@@ -73,7 +76,7 @@ function messageOf(
   return item === undefined ? null : toItem(item);
 }
 
-/** What a delta means. One that adds nothing, because all of it was there, means nothing. */
+/** Converts a delta to events. A delta that adds nothing has no events. */
 export function contentEvents(
   head: EventHead,
   delta: Delta,
@@ -121,8 +124,8 @@ function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
   }
 }
 
-// Runs once a delta. It names every field because V8 makes an object literal several times faster
-// than it copies one into another.
+// Runs once per delta. It lists every field, because V8 creates an object literal several times
+// faster than it copies an object.
 function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEvent {
   const { session, offset, time, turn, attempt } = head;
   const { begin, itemKind } = part;
@@ -188,7 +191,10 @@ function finished(
   return [...(isBegun ? [] : [start]), end, ...ready];
 }
 
-/** What the commit adds to what was told; all of the part where that is not what was told. */
+/**
+ * Returns the fields that the commit adds, and the whole part if the earlier events do not contain
+ * it.
+ */
 function endOf(delta: CommitBuilt | CommitWhole, part: Part): PartEnd & { readonly part?: Part } {
   if (delta.part !== undefined) return { ...(part.partial && { partial: part.partial }), part };
   return partEnd(delta);

@@ -14,13 +14,13 @@ import {
 import {
   bytes,
   count,
+  DecodeFailure,
   type Decoder,
   isObject,
   json,
   jsonObject,
   list,
   literal,
-  Misfit,
   nullable,
   object,
   offset,
@@ -44,11 +44,11 @@ import type {
   FactEvent,
   SettledEvent,
 } from './agent-event.ts';
-import { factAsTold } from './agent-events.ts';
+import { factEvent } from './agent-events.ts';
 
-/** An event as one line of JSON. */
+/** Encodes an event as one line of JSON. */
 export function encodeEvent(event: AgentEvent): string {
-  // What every event has comes first, so that an event has one text whoever made it, decoded or new.
+  // The common fields come first, so that equal events always have equal text.
   const { session, offset, time, turn, attempt, type } = event;
   return JSON.stringify({ session, offset, time, turn, attempt, type, ...wireEvent(event) });
 }
@@ -87,10 +87,11 @@ const ofPart = { partId, itemId };
 const stretch = { ...ofPart, at: count };
 const call = { id: toolCallId, name: string };
 
-/** What is no case below is a fact under its own name, or comes from a later writer. */
-const told: Decoder<FactEvent> = (value, limits) => {
+/** Every other type is a fact under its own name, or comes from a later version. */
+const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
   isObject(value);
-  // No event has this name, so it may have any fields: a snapshot is told as turn_settled.
+  // No event has this name, because a snapshot becomes `turn_settled`. It is treated as unknown and
+  // can have any fields.
   if (value['type'] === 'snapshot') return unknownFact(value, limits);
   const decoded = factIn(value, limits);
   switch (decoded.type) {
@@ -99,17 +100,19 @@ const told: Decoder<FactEvent> = (value, limits) => {
     case 'turn_finished':
       return unknownFact(value, limits);
     default:
-      return factAsTold(decoded);
+      return factEvent(decoded);
   }
 };
 
-/** The fact that was told: an event has the tool call's id as `id`, and nothing in `toolCallId`. */
+/**
+ * Returns the fact of an event. An event has the id of the tool call in `id` and no `toolCallId`.
+ */
 function factIn(event: Readonly<Record<string, unknown>>, limits: Limits): Fact {
   const { id, toolCallId: _ignored, ...rest } = event;
   try {
     return fact(id === undefined ? rest : { ...rest, toolCallId: id }, limits);
   } catch (error) {
-    if (error instanceof Misfit && error.path[0] === 'toolCallId') error.path[0] = 'id';
+    if (error instanceof DecodeFailure && error.path[0] === 'toolCallId') error.path[0] = 'id';
     throw error;
   }
 }
@@ -164,7 +167,7 @@ const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
     turn_settled: { covers, items: list(settledItem) },
     unknown: { raw: jsonObject },
   },
-  told,
+  factEventDecoder,
 );
 
 const head: Decoder<EventHead> = object<EventHead>({

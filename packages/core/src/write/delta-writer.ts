@@ -1,5 +1,5 @@
 import { refuseNames } from '../codec/check-content.ts';
-import { rereadDelta, Unreadable } from '../codec/reread.ts';
+import { rereadDelta, UndecodableError } from '../codec/reread.ts';
 import type { ErrorPlace } from '../errors.ts';
 import {
   attemptOf,
@@ -23,25 +23,30 @@ import type {
 } from './part-writer.ts';
 import {
   BytesPartWriter,
-  type Outlet,
+  type DeltaSink,
   TextPartWriter,
   ValuePartWriter,
   wholePart,
 } from './part-writers.ts';
 
 export interface DeltaWriterOptions {
-  /** The item that the parts go into. Who started it finishes it. */
+  /** The item that receives the parts. The caller starts and finishes it. */
   readonly itemId: ItemId;
   readonly turn: number;
   readonly attempt: number;
-  /** One maker of ids serves all writers of a session, so that no two write under one id. */
+  /**
+   * The source of part ids. All writers of a session must share one source, so that ids are unique.
+   */
   readonly ids: Pick<Ids, 'part'>;
   readonly limits?: Partial<Limits>;
 }
 
 /**
- * Writes the deltas of one item: the only way an adapter makes them. It keeps positions and refuses
- * what the protocol does not allow; a refusal changes nothing, and the writer goes on.
+ * Writes the deltas of one item. Adapters create deltas only with it. It tracks positions and
+ * refuses what the protocol does not allow. A refusal changes nothing, and the writer can continue.
+ *
+ * @example const writer = new DeltaWriter({ itemId, turn: 1, attempt: 1, ids: countingIds() });
+ * const text = writer.text(); text.append('Hello'); text.commit(); const deltas = writer.take();
  */
 export class DeltaWriter {
   readonly #options: DeltaWriterOptions;
@@ -49,7 +54,7 @@ export class DeltaWriter {
   readonly #used = new Set<PartId>();
   readonly #open = new Map<PartId, OpenPartWriter>();
   readonly #retracted = new Set<PartId>();
-  readonly #outlet: Outlet = {
+  readonly #outlet: DeltaSink = {
     check: (delta) => this.#check(delta),
     emit: (delta) => this.#emit(delta),
   };
@@ -79,7 +84,7 @@ export class DeltaWriter {
     return this.#begin(start, TextPartWriter<'tool_result'>);
   }
 
-  /** Goes on with a result that another writer left open, of which there is so much already. */
+  /** Continues a result that another writer left open at `length`. */
   goOn(begin: BeginPart & { readonly kind: 'tool_result' }, length: number): TextWriter {
     const { partId, itemId } = begin;
     this.#check(begin);
@@ -110,7 +115,7 @@ export class DeltaWriter {
     return this.#begin({ kind: 'file', name, mimeType }, BytesPartWriter<'file'>);
   }
 
-  /** A part that came whole. */
+  /** Writes a part that arrived whole. */
   whole(part: Part): PartId {
     const partId = this.#nextId();
     const { check } = this.#outlet;
@@ -118,7 +123,7 @@ export class DeltaWriter {
     return partId;
   }
 
-  /** Takes back a part that has no open writer here: it came whole, or another wrote it. */
+  /** Retracts a part that has no open writer here: it arrived whole, or another writer wrote it. */
   retract(partId: PartId, reason: RetractReason): void {
     const open = this.#open.get(partId);
     if (open !== undefined) return open.retract(reason);
@@ -128,12 +133,15 @@ export class DeltaWriter {
     this.#emit(retraction);
   }
 
-  /** The parts that are not committed or retracted yet: who ends the response decides on them. */
+  /**
+   * The parts that are neither committed nor retracted. The code that ends the response must close
+   * them.
+   */
   get open(): readonly OpenPartWriter[] {
     return [...this.#open.values()];
   }
 
-  /** The deltas written since they were last taken. */
+  /** Returns the deltas since the last call. */
   take(): readonly Delta[] {
     const taken = this.#deltas;
     this.#deltas = [];
@@ -154,7 +162,7 @@ export class DeltaWriter {
     Writer: new (
       begin: BeginPart & { readonly kind: Start['kind'] & PartKind },
       limits: Limits,
-      outlet: Outlet,
+      outlet: DeltaSink,
     ) => W,
   ): W {
     const { kind } = start;
@@ -203,16 +211,16 @@ export class DeltaWriter {
   }
 }
 
-/** Refuses what no reader could read, whatever a caller without types made it of. */
+/** Throws if no reader could decode the delta, even if a caller without types created it. */
 export function assertReadable(delta: Delta, limits: Limits, place: ErrorPlace): void {
   try {
     rereadDelta(delta, limits);
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
+    if (!(error instanceof UndecodableError)) throw error;
     throw refused(error, delta, place);
   }
 }
 
-function refused({ refusal, path, cause }: Unreadable, { type }: Delta, place: ErrorPlace) {
+function refused({ refusal, path, cause }: UndecodableError, { type }: Delta, place: ErrorPlace) {
   return new ProtocolError(refusal, `write ${type}`, { ...place, path }, { cause });
 }

@@ -3,9 +3,9 @@ import type { JsonValue } from '../json/json-value.ts';
 import type { RetractReason } from '../protocol/delta.ts';
 import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.ts';
 
-/** What is known of a part only at its end. `undefined` is as good as nothing. */
+/** The fields of a part that are known only at its end. `undefined` means absent. */
 export interface EndOptions {
-  /** It was cut off. */
+  /** The part was cut off. */
   readonly partial?: true | undefined;
   readonly providerState?: ProviderState | undefined;
 }
@@ -14,24 +14,24 @@ export interface ReasoningEndOptions extends EndOptions {
   readonly signature?: string | undefined;
 }
 
-/** What can be done with any part while it is open. Values that are handed over belong to the log. */
+/** The operations on any open part. Values that are passed in must not be changed afterwards. */
 export interface PartWriter {
   readonly partId: PartId;
   readonly kind: PartKind;
   readonly isOpen: boolean;
-  /** Sets the whole map. */
+  /** Sets the whole metadata. */
   metadata(metadata: Metadata): void;
-  /** What streamed is the part. */
+  /** Commits the streamed content as the part. */
   commit(end?: EndOptions): void;
-  /** This is the part instead, of whichever kind. */
+  /** Commits this part in place of the streamed content. The kind can differ. */
   replace(part: Part): void;
-  /** The part leaves the stage, committed or not. */
+  /** Removes the part, whether it is open or committed. */
   retract(reason: RetractReason): void;
 }
 
 export interface TextWriter extends PartWriter {
   readonly kind: 'text' | 'reasoning' | 'tool_call' | 'tool_result';
-  /** How long the text is that was written, in UTF-16 units. */
+  /** The length of the written text, in UTF-16 units. */
   readonly length: number;
   append(chunk: string): void;
 }
@@ -44,7 +44,7 @@ export interface ReasoningWriter extends TextWriter {
 export interface BytesWriter extends PartWriter {
   readonly kind: 'media' | 'file';
   readonly length: number;
-  /** Copies the chunk, because readers of sockets use their buffers again. */
+  /** Copies the chunk, because socket readers reuse their buffers. */
   append(chunk: Uint8Array): void;
 }
 
@@ -54,5 +54,5 @@ export interface ValueWriter extends PartWriter {
   set(value: JsonValue): void;
 }
 
-/** Any of them, told apart by `kind`. */
+/** An open part writer of any kind. Use `kind` to tell them apart. */
 export type OpenPartWriter = TextWriter | BytesWriter | ValueWriter;

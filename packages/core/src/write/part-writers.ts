@@ -20,24 +20,24 @@ import type {
   ValueWriter,
 } from './part-writer.ts';
 
-/** Where deltas go. */
-export interface Outlet {
-  /** Refuses a delta that no reader could read, or that is not of this attempt. */
+/** Receives the deltas of the part writers. */
+export interface DeltaSink {
+  /** Throws if no reader could decode the delta, or if it belongs to another attempt. */
   check(delta: Delta): void;
-  /** Writes a delta that is known to be sound. */
+  /** Writes a delta that was already checked. */
   emit(delta: Delta): void;
 }
 
-/** What the writers of all kinds have in common: everything but how the part grows. */
+/** The behaviour that all kinds of part writers share: everything except how the part grows. */
 abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
   readonly partId: PartId;
   readonly kind: Kind;
   protected readonly limits: Limits;
-  readonly #outlet: Outlet;
+  readonly #outlet: DeltaSink;
   readonly #itemId: ItemId;
   #standing: 'open' | 'committed' | 'retracted' = 'open';
 
-  constructor(begin: BeginPart & { readonly kind: Kind }, limits: Limits, outlet: Outlet) {
+  constructor(begin: BeginPart & { readonly kind: Kind }, limits: Limits, outlet: DeltaSink) {
     this.partId = begin.partId;
     this.kind = begin.kind;
     this.limits = limits;
@@ -54,7 +54,7 @@ abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
     this.#outlet.emit(delta);
   }
 
-  /** Writes what was held back, if anything, and gives the length to commit. */
+  /** Writes text that was held back, if any, and returns the length for the commit. */
   protected abstract finish(): number;
 
   get isOpen(): boolean {
@@ -73,7 +73,8 @@ abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
     const isMissigned = last.signature !== undefined && this.kind !== 'reasoning';
     this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
     this.assert(refuseNames(last, this.limits), 'commit a part');
-    // Asked before what was held back is written, so that a refusal leaves it where it is.
+    // The check runs before the held-back text is written, so a refusal leaves the writer
+    // unchanged.
     this.#outlet.check({ type: 'commit_part', partId, length: 0, ...last });
     this.#close('committed', { type: 'commit_part', partId, length: this.finish(), ...last });
   }
@@ -112,13 +113,13 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
   implements TextWriter
 {
   #length: number;
-  /** A high surrogate whose partner has not come yet: half a pair is never on the log. */
+  /** A high surrogate that waits for its second half. The log never contains half a pair. */
   #held = '';
 
   constructor(
     begin: BeginPart & { readonly kind: Kind },
     limits: Limits,
-    outlet: Outlet,
+    outlet: DeltaSink,
     length = 0,
   ) {
     super(begin, limits, outlet);
@@ -147,7 +148,7 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
     const cut = endsInHalf(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
     const whole = text.slice(0, cut).toWellFormed();
-    // With the half that was held back a chunk may be one longer than chunks are.
+    // With the held-back half, the chunk can be one unit longer than the limit.
     const split = whole.length > this.limits.maxChunkLength ? 2 : 0;
     this.#write(whole.slice(0, split));
     this.#write(whole.slice(split));
@@ -209,7 +210,10 @@ export class ValuePartWriter<Kind extends ValueWriter['kind']>
   }
 }
 
-/** The commit of a part in one piece, its text repaired as a stream's would be. */
+/**
+ * Returns the commit of a part that arrives whole. Its text is repaired in the same way as streamed
+ * text.
+ */
 export function wholePart(
   partId: PartId,
   itemId: ItemId,
