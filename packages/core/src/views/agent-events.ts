@@ -54,7 +54,7 @@ function factEvent(head: EventHead, fact: Fact, after: FoldState): AgentEvent {
     case 'snapshot':
       return { ...head, ...fact, type: 'turn_settled' };
     default:
-      return { ...head, ...factEvent(fact) };
+      return { ...head, ...ordinaryFactEvent(fact) };
   }
 }
 
@@ -62,7 +62,7 @@ function factEvent(head: EventHead, fact: Fact, after: FoldState): AgentEvent {
  * Converts a fact to an event with the same name. The id of the tool call is in `id`, as in every
  * tool event.
  */
-export function factEvent(fact: OrdinaryFact): FactEvent {
+export function ordinaryFactEvent(fact: OrdinaryFact): FactEvent {
   if (!('toolCallId' in fact)) return fact;
   const { toolCallId: id, ...rest } = fact;
   return { ...rest, id };

@@ -44,7 +44,7 @@ import type {
   FactEvent,
   SettledEvent,
 } from './agent-event.ts';
-import { factEvent } from './agent-events.ts';
+import { ordinaryFactEvent } from './agent-events.ts';
 
 /** Encodes an event as one line of JSON. */
 export function encodeEvent(event: AgentEvent): string {
@@ -100,7 +100,7 @@ const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
     case 'turn_finished':
       return unknownFact(value, limits);
     default:
-      return factEvent(decoded);
+      return ordinaryFactEvent(decoded);
   }
 };
 
