@@ -1,85 +1,92 @@
 import { type JsonObject, randomIds, type TraceContext } from '@millrace/core';
-import { ClientError } from './client-error.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { type BackOff, defaultBackOff } from './http/back-off.ts';
+import { ClientError } from './contract/client-error.ts';
+import type { AgentInfo, Task, TaskStatus, TaskSummary } from './contract/server-types.ts';
+import type { Cancelable, CommandOptions, TaskHandle } from './contract/task-handle.ts';
 import { Http, type HttpOptions } from './http/http.ts';
 import { asObject, asText } from './http/refusal.ts';
 import { rpc } from './http/rpc.ts';
+import { type BackOff, type Clock, defaultBackOff, systemClock } from './http/timing.ts';
 import { pageWakeUps, type WakeUps } from './stream/wake-ups.ts';
 import { LiveTask } from './task/live-task.ts';
-import type { Cancelable, CommandOptions, TaskHandle } from './task/task-handle.ts';
-import { TaskHandles } from './task-handles.ts';
-import type { AgentInfo } from './wire/agent-info.ts';
-import type { Task, TaskStatus, TaskSummary } from './wire/task.ts';
 
 export interface ClientOptions {
-  /** Where the server is; in a page, it may be relative to that. */
+  /** The address of the server. In a page it can be relative to the page. */
   readonly url: string | URL;
-  /** A function is asked before each request, so that a token can be renewed. */
+  /** The token. A function is called before each request, so that a token can be renewed. */
   readonly token?: HttpOptions['token'];
   readonly fetch?: HttpOptions['fetch'] | undefined;
   readonly clock?: Clock | undefined;
-  /** From 0 up to 1, for how long to wait before coming back. */
+  /** Returns a number from 0 to below 1, for the jitter of reconnects. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
   readonly backOff?: Partial<BackOff> | undefined;
-  /** How often the server gives a sign of life; 15 s unless told. Silence of 2.5 of them is death. */
+  /**
+   * The interval of the server's heartbeats. The connection is considered dead after 2.5 intervals
+   * without data. Default: 15 s.
+   */
   readonly heartbeatMs?: number | undefined;
-  /** How long a stream that nobody listens to stays open; 5 s unless told. */
+  /** How long a stream without subscribers stays open. Default: 5 s. */
   readonly lingerMs?: number | undefined;
-  /** How long an answer may take, where asking again does no harm; 30 s unless told. */
+  /** The timeout of requests that are safe to repeat. Default: 30 s. */
   readonly answerTimeoutMs?: number | undefined;
   /**
-   * What is sent is part of: asked for once for each message, command and new task, and sent as W3C's
-   * `traceparent`. Their runs, requests and tools are then in that trace.
+   * Returns the trace context of outgoing work. It is called once for each message, command and new
+   * task, and sent as the W3C header `traceparent`. Their runs, requests and tools then belong to
+   * that trace.
    */
   readonly trace?: (() => TraceContext | undefined) | undefined;
-  /** What hastens coming back: the page's own events unless told. */
+  /** Events that trigger an early reconnect. Default: the events of the page. */
   readonly wakeUps?: WakeUps | undefined;
 }
 
 export interface TaskFilter {
-  /** The agent's name. */
+  /** The name of the agent. */
   readonly agent?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** Is in the title, the name or the id, whatever the case. */
+  /** A text that the title, the name or the id contains, in upper or lower case. */
   readonly search?: string | undefined;
   readonly limit?: number | undefined;
-  /** What `next` of the page before said. */
+  /** The value of `next` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Where it goes on; undefined at the end. */
+  /** The cursor of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
 export interface NewTask {
-  /** The agent's name. */
+  /** The name of the agent. */
   readonly agent: string;
-  /** A task of that name is taken up where there is one. */
+  /** If a task of this name exists, it is returned. */
   readonly name?: string | undefined;
   readonly params?: JsonObject | undefined;
 }
 
 export interface Client {
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
-  /** The last changed first, page by page. */
+  /** Lists tasks page by page, the last changed first. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
   createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
-  /** The same handle for the same id, as long as somebody has it. */
+  /** Returns the handle of a task. The same id returns the same handle while it is in use. */
   task(id: string): TaskHandle;
-  /** Closes all handles. What goes on on the server goes on. */
+  /** Closes all handles. Runs on the server continue. */
   close(): void;
 }
 
-/** A client of one server. It does nothing until it is asked to. */
+/**
+ * Creates a client for one server. It sends nothing until a method is called.
+ *
+ * @example const client = createClient({ url: 'http://localhost:8787' }); const task = await
+ * client.createTask({ agent: 'weather' }); await task.send('How is the weather in Bath?'); const {
+ * items } = await task.until(({ isRunning, items }) => items.length > 1 && !isRunning);
+ */
 export function createClient(options: ClientOptions): Client {
   const { heartbeatMs = 15_000, lingerMs = 5000, wakeUps = pageWakeUps } = options;
   const http = new Http({
     url: options.url,
     token: options.token,
-    // Called as a method of something else, a browser's fetch refuses.
+    // A browser's fetch throws if it is called as a method of another object.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -138,4 +145,34 @@ async function createTask(
 function asList<T>(value: unknown, what: string): readonly T[] {
   if (Array.isArray(value)) return value;
   throw new ClientError('bad_answer', `Cannot ${what}: the answer is no list`);
+}
+
+/**
+ * Keeps one handle per task while the application uses it. Weak references let unused handles be
+ * collected.
+ */
+export class TaskHandles {
+  readonly #make: (id: string, onClose: () => void) => TaskHandle;
+  readonly #known = new Map<string, WeakRef<TaskHandle>>();
+  readonly #lost = new FinalizationRegistry<string>((id) => {
+    // A new handle may have replaced the collected one.
+    if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
+  });
+
+  constructor(make: (id: string, onClose: () => void) => TaskHandle) {
+    this.#make = make;
+  }
+
+  get(id: string): TaskHandle {
+    const known = this.#known.get(id)?.deref();
+    if (known !== undefined) return known;
+    const handle = this.#make(id, () => this.#known.delete(id));
+    this.#known.set(id, new WeakRef(handle));
+    this.#lost.register(handle, id);
+    return handle;
+  }
+
+  close(): void {
+    for (const known of [...this.#known.values()]) known.deref()?.close();
+  }
 }

@@ -6,8 +6,8 @@ import { snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Started, startProcess } from '../../log/src/testing/start-process.ts';
+import type { TaskSnapshot } from './contract/task-handle.ts';
 import { createClient } from './create-client.ts';
-import type { TaskSnapshot } from './task/task-snapshot.ts';
 import { eventually } from './testing/eventually.ts';
 
 const program = new URL('./testing/serve-in-process.ts', import.meta.url);

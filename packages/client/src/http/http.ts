@@ -1,52 +1,50 @@
 import { type JsonObject, type JsonValue, type TraceContext, traceContext } from '@millrace/core';
-import { ClientError } from '../client-error.ts';
-import type { Clock } from '../clock.ts';
-import { type BackOff, backOffMs } from './back-off.ts';
-import { mayPass, parsed, refusalOf } from './refusal.ts';
-import { wait } from './wait.ts';
+import { ClientError } from '../contract/client-error.ts';
+import { errorOf, isTemporary, parsed } from './refusal.ts';
+import { type BackOff, backOffMs, type Clock, wait } from './timing.ts';
 
 export interface HttpOptions {
-  /** Where the server is. */
+  /** The address of the server. */
   readonly url: string | URL;
-  /** What it wants to see; a function is asked before each request. */
+  /** The token. A function is called before each request. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   readonly clock: Clock;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   readonly backOff: BackOff;
-  /** How long an answer may take, where asking again does no harm. */
+  /** The timeout of requests that are safe to repeat. */
   readonly answerTimeoutMs: number;
-  /** What requests that begin work are part of. */
+  /** The trace context of requests that start work. */
   readonly trace?: (() => TraceContext | undefined) | undefined;
 }
 
 export interface Call {
-  /** For people: "list tasks". */
+  /** The operation for error messages, such as "list tasks". */
   readonly what: string;
   readonly method?: 'GET' | 'POST';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: JsonObject;
-  /** What makes it count once, however often it is sent. */
+  /** The idempotency key. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** It does no harm to send it again. */
+  /** Whether the request is safe to repeat. */
   readonly isSafe: boolean;
-  /** Its answer begins when what is before it is done, however long that takes. */
+  /** Whether the answer can take any time, because it waits for earlier work. */
   readonly isPatient?: boolean;
-  /** What it is part of, however often it is sent. */
+  /** The trace context, which stays the same for all repeats. */
   readonly trace?: TraceContext | undefined;
 }
 
-export interface Answer {
+interface Answer {
   readonly value: JsonValue;
   readonly headers: Headers;
 }
 
 const maxTries = 6;
 
-/** Requests to one server. */
+/** Sends requests to one server. */
 export class Http {
   readonly options: HttpOptions;
   readonly #base: URL;
@@ -68,7 +66,9 @@ export class Http {
     return url;
   }
 
-  /** One try, whose answer is whatever came. Throws `unreachable`, or what the signal says. */
+  /**
+   * Sends the request once and returns any response. Throws `unreachable`, or the signal's reason.
+   */
   async send({
     what,
     method = 'GET',
@@ -97,13 +97,13 @@ export class Http {
     }
   }
 
-  /** JSON for JSON. */
+  /** Sends and receives JSON. */
   json(call: Call): Promise<Answer> {
-    return this.tried(call, (one) => this.#answer(one));
+    return this.retried(call, (one) => this.#answer(one));
   }
 
-  /** What is safe is tried again for a while. */
-  async tried<T>(given: Call, ask: (call: Call) => Promise<T>): Promise<T> {
+  /** Repeats a request that is safe to repeat for a limited time. */
+  async retried<T>(given: Call, ask: (call: Call) => Promise<T>): Promise<T> {
     const call = given.method === 'POST' ? { ...given, trace: this.#trace() } : given;
     const { clock, random, backOff } = this.options;
     const { signal } = call;
@@ -112,16 +112,16 @@ export class Http {
         return await this.#try(call, ask);
       } catch (error) {
         if (!(error instanceof ClientError) || signal?.aborted) throw error;
-        // A request that was counted out was not looked at.
+        // The server did not process a request that exceeded the rate limit.
         const isSafe = call.isSafe || error.status === 429;
-        if (!isSafe || !mayPass(error) || failures >= maxTries) throw error;
+        if (!isSafe || !isTemporary(error) || failures >= maxTries) throw error;
         const ms = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
         await wait(clock, ms, { signal });
       }
     }
   }
 
-  /** Of the application's making: a bad one is not sent, and no reason not to send. */
+  /** An invalid trace of the application is dropped, and the request is sent without it. */
   #trace(): TraceContext | undefined {
     const { traceparent, tracestate } = this.options.trace?.() ?? {};
     return traceContext(traceparent, tracestate);
@@ -149,7 +149,7 @@ export class Http {
   async #answer(call: Call): Promise<Answer> {
     const { what } = call;
     const response = await this.send(call);
-    if (!response.ok) throw await refusalOf(response, what);
+    if (!response.ok) throw await errorOf(response, what);
     const value = parsed(await textOf(response, call));
     if (value !== undefined) return { value, headers: response.headers };
     const message = `Cannot ${what}: the answer is no JSON. Check that the URL is that of a Millrace server`;
@@ -157,7 +157,7 @@ export class Http {
   }
 }
 
-/** All of an answer. */
+/** Reads the whole body of a response. */
 export function textOf(response: Response, { what, signal }: Call): Promise<string> {
   return response.text().catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;

@@ -1,7 +1,7 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { ClientError, type ClientErrorCode } from '../client-error.ts';
+import { ClientError, type ClientErrorCode } from '../contract/client-error.ts';
 
-/** For answers of those who are in between, which have no code of ours. */
+/** Codes for responses of proxies, which have no Millrace error code. */
 const byStatus: Readonly<Record<number, ClientErrorCode>> = {
   400: 'bad_request',
   401: 'unauthorized',
@@ -19,18 +19,18 @@ const byStatus: Readonly<Record<number, ClientErrorCode>> = {
   504: 'unavailable',
 };
 
-/** An error that goes by itself, if one waits. */
+/** Statuses of temporary errors. */
 const passing: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
-/** May the same request be answered another time? */
-export function mayPass({ code, status }: ClientError): boolean {
+/** Returns whether a repeat of the request can succeed. */
+export function isTemporary({ code, status }: ClientError): boolean {
   if (code === 'unreachable' || code === 'silent') return true;
   if (status === undefined) return false;
   return passing.has(status) || (status >= 500 && status !== 501);
 }
 
-/** What a refusal says, in our shape or in anybody's. */
-export async function refusalOf(response: Response, what: string): Promise<ClientError> {
+/** Reads the error of a response, in Millrace's format or in any other. */
+export async function errorOf(response: Response, what: string): Promise<ClientError> {
   const { status } = response;
   const text = await response.text().catch(() => '');
   const body = asObject(parsed(text));
@@ -66,7 +66,7 @@ function otherCode(status: number): ClientErrorCode {
   return status >= 500 ? 'internal' : 'bad_request';
 }
 
-/** In seconds; a date, which it may be too, is not worth a parser. */
+/** Reads the header as seconds. The date form is ignored. */
 function retryAfterMs(headers: Headers): number | undefined {
   const header = headers.get('retry-after');
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header);

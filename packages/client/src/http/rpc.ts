@@ -1,29 +1,32 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { ClientError, type ClientErrorCode } from '../client-error.ts';
+import { ClientError, type ClientErrorCode } from '../contract/client-error.ts';
 import { type Call, type Http, textOf } from './http.ts';
-import { asObject, asText, parsed, refusalOf } from './refusal.ts';
+import { asObject, asText, errorOf, parsed } from './refusal.ts';
 
-export interface RpcCall extends Pick<Call, 'what' | 'key' | 'signal' | 'isSafe'> {
-  /** The agent's name. */
+interface RpcCall extends Pick<Call, 'what' | 'key' | 'signal' | 'isSafe'> {
+  /** The name of the agent. */
   readonly agent: string;
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** JSON-RPC to an agent. */
+/** Sends a JSON-RPC request to an agent and returns the result. */
 export async function rpc(http: Http, call: RpcCall): Promise<JsonValue> {
   const { value } = await http.json(asCall(call));
   return resultOf(value, call.what);
 }
 
-/** The same, for what is answered with a stream: resolves when that begins, and leaves it. */
-export async function rpcBegun(http: Http, call: RpcCall): Promise<void> {
-  const value = await http.tried({ ...asCall(call), isPatient: true }, async (one) => {
+/**
+ * Sends a JSON-RPC request whose response is a stream. Resolves when the stream starts, and closes
+ * it.
+ */
+export async function startRpcStream(http: Http, call: RpcCall): Promise<void> {
+  const value = await http.retried({ ...asCall(call), isPatient: true }, async (one) => {
     const response = await http.send(one);
-    if (!response.ok) throw await refusalOf(response, call.what);
+    if (!response.ok) throw await errorOf(response, call.what);
     const type = response.headers.get('content-type') ?? '';
     if (!type.startsWith('application/x-ndjson')) return parsed(await textOf(response, one));
-    // The work goes on whoever looks, and what comes of it is in the task's own stream.
+    // The work continues without this connection, and its records arrive in the stream of the task.
     response.body?.cancel().catch(() => {});
     return null;
   });
@@ -35,7 +38,7 @@ function asCall({ agent, method, params, ...call }: RpcCall): Call {
   return { ...call, method: 'POST', path, body: { jsonrpc: '2.0', id: 1, method, params } };
 }
 
-/** Refusals are told within an answer of 200. */
+/** A JSON-RPC error has the HTTP status 200. */
 function resultOf(answer: JsonValue | undefined, what: string): JsonValue {
   const { result, error } = asObject(answer);
   if (error === undefined || error === null) return result ?? null;

@@ -1,23 +1,23 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../contract/client-error.ts';
 
-export interface SseListener {
-  /** Ends the reading, also where whoever gave the stream does not listen to it. */
+interface SseListener {
+  /** Ends the reading, even if the source of the stream ignores the signal. */
   readonly signal: AbortSignal;
   onMessage(message: EventSourceMessage): void;
   onRetry(ms: number): void;
-  /** Something came, if only a sign of life; `isComment` where it was one. */
-  onHeard(isComment: boolean): void;
-  /** All that came at once was told. False: it has heard enough. */
+  /** Called when data arrives. `isComment` is true for a heartbeat. */
+  onData(isComment: boolean): void;
+  /** Called after all events of one network read. Return false to stop reading. */
   onPause(): Promise<boolean>;
-  /** What a connection that breaks is told as. */
+  /** Converts the error of a broken connection. */
   toLost(cause: unknown): ClientError;
 }
 
-/** The longest document that the protocol has, and the names of its fields. */
+/** The longest document of the protocol plus the SSE field names. */
 const maxEventLength = 2 ** 26 + 1024;
 
-/** Reads until the stream ends, by itself or because the listener has heard enough. */
+/** Reads until the stream ends or the listener stops it. */
 export async function readSse(
   body: ReadableStream<Uint8Array>,
   listener: SseListener,
@@ -34,7 +34,7 @@ export async function readSse(
         throw toLost(cause);
       });
       if (done) return;
-      listener.onHeard(false);
+      listener.onData(false);
       feed(decoder.decode(value, { stream: true }));
       if (!(await listener.onPause())) return;
     }
@@ -44,14 +44,14 @@ export async function readSse(
   }
 }
 
-/** An event that is not whole at the end is none: it comes again. */
-function feeder({ onMessage, onRetry, onHeard }: SseListener): (text: string) => void {
+/** An incomplete event at the end is dropped. The server sends it again after a reconnect. */
+function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => void {
   let isTooLong = false;
   const parser = createParser({
     maxBufferSize: maxEventLength,
     onEvent: onMessage,
     onRetry,
-    onComment: () => onHeard(true),
+    onComment: () => onData(true),
     onError: ({ type }) => {
       isTooLong ||= type === 'max-buffer-size-exceeded';
     },

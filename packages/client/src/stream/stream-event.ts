@@ -1,15 +1,16 @@
 import { type Batch, DecodeError, decodeBatch } from '@millrace/core';
 import type { EventSourceMessage } from 'eventsource-parser';
-import { ClientError } from '../client-error.ts';
-import { asObject, asText, parsed } from '../http/refusal.ts';
-import type { Task } from '../wire/task.ts';
+import { ClientError } from '../contract/client-error.ts';
+import type { Task } from '../contract/server-types.ts';
+import type { Connection } from '../contract/task-handle.ts';
+import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
 
-/** What the stream of a task tells. */
-export type StreamEvent =
+/** An event of a task's stream. */
+type StreamEvent =
   | { readonly type: 'batch'; readonly batch: Batch }
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'end'; readonly reason: string }
-  /** Of a later server: not ours to understand. */
+  /** An event of a later server version, which is ignored. */
   | { readonly type: 'unknown' };
 
 export function readEvent({ event, data }: EventSourceMessage): StreamEvent {
@@ -49,4 +50,51 @@ function taskOf(data: string): Task {
     'bad_answer',
     'Cannot read the stream: what it says of the task is no task',
   );
+}
+
+/** Folds the events of a stream. */
+export interface StreamTarget {
+  /** The offset up to which everything is folded; 0 at the start. */
+  readonly through: number;
+  /** Sets the offset where the existing records end. Until then the target is catching up. */
+  expect(through: number): void;
+  /** Folds a batch. Returns `gap` if it does not fit. */
+  add(batch: Batch): 'taken' | 'gap';
+  /** Discards everything, because it does not match the server's log. */
+  reset(): void;
+  setTask(task: Task): void;
+  setConnection(connection: Connection): void;
+  /** Called after all events of one network read. */
+  flush(): void | Promise<void>;
+}
+
+/** Returns whether a reconnect cannot help. */
+export function isFinal(error: ClientError): boolean {
+  return error.code !== 'bad_answer' && !isTemporary(error);
+}
+
+export function lost(cause?: unknown): ClientError {
+  const message = 'The stream broke off. It is resumed from where it was';
+  return new ClientError('unreachable', message, {}, { cause });
+}
+
+export function silent(): ClientError {
+  const message = 'The stream has been silent for too long. It is opened again';
+  return new ClientError('silent', message);
+}
+
+/** The network changed, so existing connections are dead. */
+export function networkChanged(): ClientError {
+  return new ClientError('unreachable', 'The network was gone. The stream is opened again');
+}
+
+export function gapAt(task: string, offset: number): ClientError {
+  const message = `Cannot follow task ${task} after offset ${offset}: what came does not fit. It is read again`;
+  return new ClientError('bad_answer', message, { task, offset });
+}
+
+/** The response is not an event stream, for example a login page. */
+export function notAStream(task: string): ClientError {
+  const message = `Cannot follow task ${task}: what answers is no stream of a Millrace server. Check the URL, and what is in between`;
+  return new ClientError('unreachable', message, { task });
 }

@@ -2,8 +2,8 @@ import { emptyState, foldBatch, liveTranscript, sessionId } from '@millrace/core
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordedRun } from '../../../server/src/testing/recorded-run.ts';
+import type { TaskHandle } from '../contract/task-handle.ts';
 import { createClient } from '../create-client.ts';
-import type { TaskHandle } from '../task/task-handle.ts';
 import { frame, numbered } from '../testing/batches.ts';
 import { FakeServer } from '../testing/fake-server.ts';
 import { settled } from '../testing/settled.ts';

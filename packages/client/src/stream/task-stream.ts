@@ -1,37 +1,41 @@
-import { ClientError } from '../client-error.ts';
-import { backOffMs } from '../http/back-off.ts';
+import { ClientError } from '../contract/client-error.ts';
+import type { Connection } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
-import { wait } from '../http/wait.ts';
-import type { Connection } from './connection.ts';
-import { isFinal, lost } from './stream-errors.ts';
-import type { StreamTarget } from './stream-target.ts';
-import { StreamTry } from './stream-try.ts';
+import { backOffMs, wait } from '../http/timing.ts';
+import { StreamAttempt } from './stream-attempt.ts';
+import { isFinal, lost, type StreamTarget } from './stream-event.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 
-export interface TaskStreamOptions {
+interface TaskStreamOptions {
   readonly http: Http;
   readonly taskId: string;
   readonly target: StreamTarget;
-  /** How often the server gives a sign of life. */
+  /** The interval of the server's heartbeats. */
   readonly heartbeatMs: number;
   readonly wakeUps: WakeUps;
 }
 
-/** Silence of so many heartbeats is death. */
+/** The connection is considered dead after this many heartbeat intervals without data. */
 const heartbeatsToDie = 2.5;
-/** So many tries in a row that bring what cannot be used, and it is given up; before the last it begins anew. */
+/**
+ * The maximum number of consecutive attempts with unusable data. The target is reset before the
+ * last one.
+ */
 const maxUnfit = 3;
 
-/** Keeps a target in step with a task: connects, resumes from where it is, and gives up when it must. */
+/**
+ * Keeps a target up to date with a task: connects, resumes from its offset, and stops on final
+ * errors.
+ */
 export class TaskStream {
   readonly #options: TaskStreamOptions;
   readonly #stopped = new AbortController();
-  #try: StreamTry | undefined;
+  #try: StreamAttempt | undefined;
   #wake: () => void = () => {};
-  /** There is good news: the next pause is left out. */
+  /** Skips the next delay, because the network is back. */
   #isHasty = false;
   #retryMs: number | undefined;
-  /** In a row, without anything new in between. */
+  /** Consecutive failures without any new record. */
   #failures = 0;
   #unfit = 0;
 
@@ -39,14 +43,14 @@ export class TaskStream {
     this.#options = options;
   }
 
-  /** Nothing is told before this returns. */
+  /** Starts to connect. No event is emitted before this method returns. */
   start(): void {
     const stopListening = this.#options.wakeUps((what) => this.#onWakeUp(what));
     const begun = Promise.resolve().then(() => this.#run(this.#stopped.signal));
     void begun.finally(stopListening);
   }
 
-  /** Nothing is told from now on. */
+  /** Stops. No event is emitted afterwards. */
   stop(): void {
     this.#stopped.abort(new ClientError('closed', 'The stream was closed'));
   }
@@ -63,11 +67,11 @@ export class TaskStream {
     }
   }
 
-  /** Why it is over: the server's word for it, or what went wrong. */
+  /** Runs one connection. Returns the server's reason for the end, or the error. */
   async #tryOnce(signal: AbortSignal): Promise<string | ClientError> {
     const { http, taskId, target, heartbeatMs } = this.#options;
     this.#tell({ state: 'connecting', failures: this.#failures });
-    this.#try = new StreamTry({
+    this.#try = new StreamAttempt({
       ...{ http, taskId, target, signal, limitMs: heartbeatsToDie * heartbeatMs },
       onLive: () => this.#tell({ state: 'live' }),
       onRetry: (ms) => {
@@ -109,7 +113,7 @@ export class TaskStream {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    // Who was stopped looks at the signal next.
+    // The loop checks the signal next.
     await wait(clock, ms, { signal, woken }).catch(() => {});
   }
 

@@ -1,10 +1,13 @@
-/** What a browser notices that a connection does not: `online` and `visible` are good news. */
+/**
+ * Network events that a browser reports. After `online` and `visible` a reconnect is likely to
+ * succeed.
+ */
 export type WakeUp = 'online' | 'offline' | 'visible';
 
-/** Calls back until the returned function is called. */
+/** Calls the listener until the returned function is called. */
 export type WakeUps = (listener: (what: WakeUp) => void) => () => void;
 
-/** As much of it as there is: in Node, nothing. */
+/** The browser APIs that are used. In Node they are absent. */
 interface Page extends Partial<EventTarget> {
   readonly document?: Partial<EventTarget> & { readonly visibilityState?: string };
 }
@@ -20,7 +23,7 @@ export function wakeUpsOf(page: Page): WakeUps {
     const heard: readonly Heard[] = [
       [page, 'online', () => listener('online')],
       [page, 'offline', () => listener('offline')],
-      // A page that comes out of the cache was frozen, and its connections are gone.
+      // A page from the back/forward cache was frozen, and its connections are gone.
       [page, 'pageshow', onVisible],
       [document, 'visibilitychange', onVisible],
     ];
@@ -31,5 +34,5 @@ export function wakeUpsOf(page: Page): WakeUps {
   };
 }
 
-/** Those of the page that it runs in, where it does. */
+/** The events of the current page, if there is one. */
 export const pageWakeUps: WakeUps = (listener) => wakeUpsOf(globalThis as Page)(listener);

@@ -1,12 +1,12 @@
 import type { AgentEvent } from '@millrace/core';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../contract/client-error.ts';
 
-/** Events that nobody took yet; with more of them, who reads is told that it is too slow. */
+/** The maximum number of waiting events. Beyond it, the reader gets the error `lagging`. */
 const maxWaiting = 50_000;
 
 type Next = IteratorResult<AgentEvent, undefined>;
 
-/** Events from when they are folded to when somebody takes them. For one reader. */
+/** A queue of folded events for one reader. */
 export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> {
   #waiting: AgentEvent[] = [];
   #taken = 0;
@@ -32,7 +32,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     if (this.length > maxWaiting) this.fail(lagging(this.length));
   }
 
-  /** What is there can still be taken. */
+  /** Ends the queue. Waiting events can still be read. */
   end(): void {
     this.#over('done');
   }
@@ -70,7 +70,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     const event = this.#waiting[this.#taken];
     if (event === undefined) return undefined;
     this.#taken++;
-    // Seldom, so that taking one does not move all the others.
+    // The array is compacted rarely, so that reading one event does not move all others.
     if (this.#taken >= 1024 && this.#taken * 2 >= this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#taken);
       this.#taken = 0;

@@ -1,8 +1,8 @@
 import { emptyState, type FoldState, foldBatch, liveTranscript, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { recordedRun } from '../../../server/src/testing/recorded-run.ts';
+import type { LiveItem } from '../contract/task-handle.ts';
 import { numbered } from '../testing/batches.ts';
-import type { LiveItem } from './live-item.ts';
 import { LiveItems } from './live-items.ts';
 
 /** A record at a time. */

@@ -1,14 +1,17 @@
 import {
   type FoldState,
   type ItemId,
+  type ItemState,
+  livePart,
   type OpenPart,
   type Part,
   type PartId,
   toArray,
+  toItem,
 } from '@millrace/core';
-import { type ItemSource, isSameList, type LiveItem, makeItem } from './live-item.ts';
+import type { LiveItem } from '../contract/task-handle.ts';
 
-/** The items of a session as a screen shows them. What did not change is the same object each time. */
+/** The items of a session for display. Unchanged items are the same objects as before. */
 export class LiveItems {
   #state: FoldState | undefined;
   #list: readonly LiveItem[] = [];
@@ -21,7 +24,7 @@ export class LiveItems {
     return this.#list;
   }
 
-  /** In order; the same list until an item comes or goes. */
+  /** The ids in order. The list is the same object until an item is added or removed. */
   get ids(): readonly ItemId[] {
     return this.#ids;
   }
@@ -43,7 +46,7 @@ export class LiveItems {
     else if (before.open !== state.open) this.#grow(before, state);
   }
 
-  /** Something else than appends: all items are looked at. */
+  /** A change other than an append: checks all items. */
   #build(state: FoldState): void {
     const open = Map.groupBy(state.open, ({ begin }) => begin.itemId);
     const sources = toArray(state.items).map((item) =>
@@ -60,7 +63,7 @@ export class LiveItems {
     );
   }
 
-  /** What streams has grown, and nothing else: most of the time it is one item. */
+  /** Only streaming parts have grown, which usually affects one item. */
   #grow(before: FoldState, state: FoldState): void {
     const known = new Set<OpenPart>(before.open);
     const grown = state.open.filter((part) => !known.has(part));
@@ -76,4 +79,49 @@ export class LiveItems {
     }
     if (!isSameList(this.#list, list)) this.#list = list;
   }
+}
+
+/** The inputs of a live item. Equal inputs return the same item. */
+interface ItemSource {
+  readonly state: ItemState;
+  /** The streaming parts of the item. */
+  readonly open: readonly OpenPart[];
+  readonly item: LiveItem;
+}
+
+function makeItem(
+  state: ItemState,
+  open: readonly OpenPart[],
+  before: ItemSource | undefined,
+): ItemSource {
+  if (before?.state === state && isSameList(before.open, open)) return before;
+  const shown = state.parts.flatMap(({ id, part: committed }) => {
+    const part = committed ?? shownPart(open.find((one) => one.id === id));
+    return part === undefined ? [] : [{ id, part }];
+  });
+  const ids = shown.map(({ id }) => id);
+  const known = before?.item.partIds ?? [];
+  const item: LiveItem = {
+    ...toItem(state),
+    parts: shown.map(({ part }) => part),
+    partIds: isSameList(known, ids) ? known : ids,
+    isOpen: state.finished === undefined,
+    startedAt: state.startedAt,
+    finishedAt: state.finishedAt,
+  };
+  return { state, open, item };
+}
+
+// An open part is a new object after each change, so it can be the key of its rendered part.
+const shownParts = new WeakMap<OpenPart, Part>();
+
+function shownPart(open: OpenPart | undefined): Part | undefined {
+  if (open === undefined) return undefined;
+  const part = shownParts.get(open) ?? livePart(open);
+  shownParts.set(open, part);
+  return part;
+}
+
+function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((entry, index) => entry === b[index]);
 }

@@ -1,12 +1,10 @@
 import { liveTranscript, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
+import type { LiveItem, TaskHandle, TaskSnapshot } from '../contract/task-handle.ts';
 import { echo, listener, looks, looping, stalls } from '../testing/agents.ts';
 import { eventually } from '../testing/eventually.ts';
 import { serving } from '../testing/serving.ts';
-import type { LiveItem } from './live-item.ts';
-import type { TaskHandle } from './task-handle.ts';
-import type { TaskSnapshot } from './task-snapshot.ts';
 
 const textOf = ({ parts }: Pick<LiveItem, 'parts'>) =>
   parts.map((part) => ('text' in part ? part.text : part.kind)).join('|');

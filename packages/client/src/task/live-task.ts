@@ -9,47 +9,52 @@ import {
   type PartId,
   sessionId,
 } from '@millrace/core';
-import { ClientError } from '../client-error.ts';
-import type { Http } from '../http/http.ts';
-import type { Connection } from '../stream/connection.ts';
-import { TaskStream } from '../stream/task-stream.ts';
-import type { WakeUps } from '../stream/wake-ups.ts';
-import type { MessageContent } from '../wire/content.ts';
-import type { PastRequest } from '../wire/past-request.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
-import type { Task } from '../wire/task.ts';
-import type { TaskDigest } from '../wire/task-digest.ts';
-import { EventQueue } from './event-queue.ts';
-import type { LiveItem } from './live-item.ts';
-import { TaskCommands } from './task-commands.ts';
+import { ClientError } from '../contract/client-error.ts';
+import type {
+  MessageContent,
+  PastRequest,
+  SpanInfo,
+  Task,
+  TaskDigest,
+} from '../contract/server-types.ts';
 import type {
   ApproveOptions,
   Cancelable,
   CommandOptions,
+  Connection,
   DenyOptions,
+  LiveItem,
   SendOptions,
   Sent,
   TaskHandle,
-} from './task-handle.ts';
+  TaskSnapshot,
+} from '../contract/task-handle.ts';
+import type { Http } from '../http/http.ts';
+import { TaskStream } from '../stream/task-stream.ts';
+import type { WakeUps } from '../stream/wake-ups.ts';
+import { EventQueue } from './event-queue.ts';
+import { TaskCommands } from './task-commands.ts';
 import { readDigest, readRecords, readRequest, readSpans } from './task-reads.ts';
-import type { TaskSnapshot } from './task-snapshot.ts';
 import { TaskStore } from './task-store.ts';
 
-export interface LiveTaskOptions {
+interface LiveTaskOptions {
   readonly http: Http;
   readonly id: string;
   readonly newKey: () => string;
   readonly heartbeatMs: number;
-  /** How long a stream that nobody listens to stays open: somebody may come back. */
+  /** How long a stream without subscribers stays open, in case one returns. */
   readonly lingerMs: number;
   readonly wakeUps: WakeUps;
   readonly onClose: () => void;
 }
 
-/** With so many events that wait, whoever reads them is given time before more is read. */
+/** With this many waiting events, the stream pauses until the reader catches up. */
 const manyEvents = 1000;
 
-/** A task of a server: a store, a stream that feeds it while somebody listens, and commands. */
+/**
+ * The implementation of a task handle: a store, a stream that feeds it while there are subscribers,
+ * and commands.
+ */
 export class LiveTask implements TaskHandle {
   readonly id: string;
   readonly #options: LiveTaskOptions;
@@ -99,9 +104,9 @@ export class LiveTask implements TaskHandle {
     return this.#store.items.findPart(id);
   }
 
-  // Bound, because hooks want one and the same function.
+  // An arrow function, because hooks need the same function each time.
   readonly subscribe = (listener: () => void, { signal }: Cancelable = {}): (() => void) => {
-    // Whoever subscribes the same function twice leaves twice.
+    // A wrapper, so that the same function can be subscribed twice and removed twice.
     const own = () => listener();
     const leave = () => {
       signal?.removeEventListener('abort', leave);
@@ -158,7 +163,7 @@ export class LiveTask implements TaskHandle {
 
   async send(input: string | MessageContent, options: SendOptions = {}): Promise<Sent> {
     const sent = await this.#commands.send(input, options);
-    // A task that was over goes on by that.
+    // A command continues a task that had ended.
     if (this.#store.connection.state === 'ended') this.reconnect();
     return sent;
   }
@@ -207,7 +212,7 @@ export class LiveTask implements TaskHandle {
     const { connection } = this.#store;
     const isOver = connection.state === 'ended' || connection.state === 'failed';
     if (!isOver || this.#isClosed) return;
-    // Its log is not the one that we know the beginning of.
+    // The log on the server is a new one, so the stored state does not apply.
     if (connection.state === 'failed' && connection.error.code === 'gone') this.#store.reset();
     this.#halt();
     this.#work();
@@ -222,7 +227,7 @@ export class LiveTask implements TaskHandle {
     this.#options.onClose();
   }
 
-  /** Somebody listens. */
+  /** Opens the stream, because there is a subscriber. */
   #work(): void {
     this.#stopLinger();
     if (this.#stream !== undefined || this.#isClosed) return;
@@ -234,7 +239,7 @@ export class LiveTask implements TaskHandle {
     this.#stream.start();
   }
 
-  /** Perhaps nobody listens any more. */
+  /** Closes the stream after a while if there are no subscribers. */
   #rest(): void {
     if (this.#listeners.size + this.#queues.size > 0 || this.#stream === undefined) return;
     const { http, lingerMs } = this.#options;
@@ -264,7 +269,8 @@ export class LiveTask implements TaskHandle {
       try {
         listener();
       } catch (error) {
-        // One that throws is not to keep the others from hearing; it is told as any error is.
+        // A listener that throws must not stop the others. Its error is reported like any uncaught
+        // error.
         queueMicrotask(() => {
           throw error;
         });

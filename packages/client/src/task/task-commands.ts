@@ -1,11 +1,12 @@
 import type { JsonObject } from '@millrace/core';
-import { ClientError } from '../client-error.ts';
-import type { Http } from '../http/http.ts';
-import { asObject, refusalOf } from '../http/refusal.ts';
-import { rpc, rpcBegun } from '../http/rpc.ts';
-import { type AgentInfo, kindOf } from '../wire/agent-info.ts';
-import { type MessageContent, userContent } from '../wire/content.ts';
-import type { Task, TaskWithAgents } from '../wire/task.ts';
+import { ClientError } from '../contract/client-error.ts';
+import {
+  type AgentInfo,
+  kindOf,
+  type MessageContent,
+  type Task,
+  type TaskWithAgents,
+} from '../contract/server-types.ts';
 import type {
   ApproveOptions,
   Cancelable,
@@ -13,15 +14,18 @@ import type {
   DenyOptions,
   SendOptions,
   Sent,
-} from './task-handle.ts';
+} from '../contract/task-handle.ts';
+import type { Http } from '../http/http.ts';
+import { asObject, errorOf } from '../http/refusal.ts';
+import { rpc, startRpcStream } from '../http/rpc.ts';
 
-export interface TaskCommandsOptions {
+interface TaskCommandsOptions {
   readonly http: Http;
   readonly id: string;
   readonly newKey: () => string;
 }
 
-/** What can be said to a task. */
+/** Sends commands to a task. */
 export class TaskCommands {
   readonly #http: Http;
   readonly #id: string;
@@ -34,7 +38,7 @@ export class TaskCommands {
     this.#newKey = newKey;
   }
 
-  /** By the way that its agent has for it. */
+  /** Sends a message with the method that fits the kind of agent. */
   async send(
     input: string | MessageContent,
     { when = 'follow_up', key = this.#newKey(), signal }: SendOptions,
@@ -55,11 +59,11 @@ export class TaskCommands {
     }
     const streaming = { ...params, stream: true };
     const method = 'message/send';
-    await rpcBegun(this.#http, { ...call, method, params: streaming, isSafe: true });
+    await startRpcStream(this.#http, { ...call, method, params: streaming, isSafe: true });
     return { key, offset: undefined };
   }
 
-  /** Only what an agent loop is told waits in a queue. */
+  /** Only agent loops have a queue of messages. */
   withdraw(key: string, options: CommandOptions): Promise<Sent> {
     return this.#submit({ type: 'withdraw', key }, options);
   }
@@ -73,12 +77,12 @@ export class TaskCommands {
     return this.#submit({ type: 'deny', tool_call_id, ...defined({ by, reason }) }, options);
   }
 
-  /** What does not go on is stopped already. */
+  /** Stopping a task that does not run has no effect. */
   async stop(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('interrupt', reason, options, () => true);
   }
 
-  /** An answer may be lost on its way, so that the next try finds it done. */
+  /** If the first answer was lost, the repeat finds the task already canceled. */
   async cancel(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('cancel', reason, options, (status) => status === 'CANCELED');
   }
@@ -87,7 +91,7 @@ export class TaskCommands {
     const what = `get a blob of task ${this.#id}`;
     const path = `${this.#path}/blobs/${encodeURIComponent(hash)}`;
     const response = await this.#http.send({ what, path, signal, isSafe: true });
-    if (!response.ok) throw await refusalOf(response, what);
+    if (!response.ok) throw await errorOf(response, what);
     return response.blob();
   }
 
@@ -134,7 +138,7 @@ export class TaskCommands {
     return value as unknown as TaskWithAgents;
   }
 
-  /** Asked for once: a task does not change its agent. */
+  /** Requested once, because the agent of a task does not change. */
   async #agentOf(options: Cancelable): Promise<AgentInfo> {
     this.#agent ??= (await this.#read(options)).agents?.[0];
     if (this.#agent !== undefined) return this.#agent;
@@ -155,4 +159,10 @@ function asOffset(value: unknown): number | undefined {
 function defined(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as JsonObject;
+}
+
+/** Converts a message to the format of the server. */
+export function userContent(input: string | MessageContent): JsonObject {
+  const content = typeof input === 'string' ? { type: 'text', content: input } : input;
+  return { ...(content as JsonObject), author: 'user' };
 }

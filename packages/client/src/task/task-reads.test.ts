@@ -1,7 +1,7 @@
 import { type LogRecord, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { expect, test } from 'vitest';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../contract/client-error.ts';
 import { eventually } from '../testing/eventually.ts';
 import { serving } from '../testing/serving.ts';
 

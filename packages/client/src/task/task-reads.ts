@@ -1,18 +1,16 @@
 import { type Attempt, type Batch, DecodeError, decodeBatch } from '@millrace/core';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../contract/client-error.ts';
+import type { PastRequest, SpanInfo, TaskDigest } from '../contract/server-types.ts';
+import type { Cancelable } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
-import { refusalOf } from '../http/refusal.ts';
-import type { PastRequest } from '../wire/past-request.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
-import type { TaskDigest } from '../wire/task-digest.ts';
-import type { Cancelable } from './task-handle.ts';
+import { errorOf } from '../http/refusal.ts';
 
-/** At most so many spans of a task are read. */
+/** The maximum number of spans that are read for a task. */
 const maxSpans = 1000;
 
 const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 
-/** A page of what the log has after an offset, none put together. */
+/** Returns a page of unmerged records after an offset. */
 export async function readRecords(
   http: Http,
   id: string,
@@ -22,7 +20,7 @@ export async function readRecords(
   const what = `read the records of task ${id}`;
   const path = `${pathOf(id)}/records`;
   const response = await http.send({ what, path, query: { from }, signal, isSafe: true });
-  if (!response.ok) throw await refusalOf(response, what);
+  if (!response.ok) throw await errorOf(response, what);
   const text = await response.text().catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;
     const message = `Cannot ${what}: the connection broke before the answer was whole`;
@@ -54,7 +52,7 @@ export async function readRequest(
   return value as unknown as PastRequest;
 }
 
-/** The earliest first. */
+/** Returns the spans, the earliest first. */
 export async function readSpans(
   http: Http,
   id: string,

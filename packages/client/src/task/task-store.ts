@@ -6,29 +6,31 @@ import {
   type FoldState,
   type SessionId,
 } from '@millrace/core';
-import type { Connection } from '../stream/connection.ts';
-import type { StreamTarget } from '../stream/stream-target.ts';
-import type { Task } from '../wire/task.ts';
+import type { Task } from '../contract/server-types.ts';
+import type { Connection, TaskSnapshot } from '../contract/task-handle.ts';
+import type { StreamTarget } from '../stream/stream-event.ts';
 import { LiveItems } from './live-items.ts';
-import type { TaskSnapshot } from './task-snapshot.ts';
 
-export interface StoreListener {
-  /** There are events to be told; only then are they made. */
+interface StoreListener {
+  /** Whether there are readers of events. Without readers no events are created. */
   readonly wantsEvents: () => boolean;
   readonly onEvents: (events: readonly AgentEvent[]) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** Something changed since the last time. */
+  /** Called after changes. */
   readonly onChange: () => void;
-  /** Before more is read. */
+  /** Called before more data is read. */
   readonly beforeMore: () => void | Promise<void>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Who catches up is told of it so often, so that opening something long is not to render it many times. */
+/**
+ * While catching up, subscribers are notified at this interval, so that a long session does not
+ * render many times.
+ */
 const catchUpMs = 250;
 
-/** What is known of a task, and its snapshot at any time. */
+/** The state of a task and its snapshots. */
 export class TaskStore implements StreamTarget {
   readonly #session: SessionId;
   readonly #listener: StoreListener;
@@ -59,7 +61,7 @@ export class TaskStore implements StreamTarget {
     return this.#connection;
   }
 
-  /** Read up to now. */
+  /** The items of the current state. */
   get items(): LiveItems {
     this.#items.read(this.state);
     return this.#items;
@@ -124,7 +126,7 @@ export class TaskStore implements StreamTarget {
     return this.#connection.state === 'live' && this.through < this.#expected;
   }
 
-  /** More is on its way, and it was told a moment ago. */
+  /** Whether more data is expected and subscribers were notified shortly before. */
   #isEarly(): boolean {
     return this.#isCatchingUp && Math.abs(this.#listener.now() - this.#toldAt) < catchUpMs;
   }

@@ -15,7 +15,7 @@ export const looks: Part = {
   ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
 };
 
-/** An agent loop that says what is written here. */
+/** Creates an agent loop with scripted answers. */
 export function looping(
   log: Log,
   script: readonly Scripted[],
@@ -25,13 +25,13 @@ export function looping(
   return { type: 'loop', name: 'looper', agent };
 }
 
-/** Says a little, and then nothing until it is stopped. */
+/** Streams a little text, and then nothing until it is stopped. */
 export const stalls: Scripted = {
   content: { parts: ['One moment please'] },
   fault: { type: 'stall', after: 2 },
 };
 
-/** Answers in pieces with what it was told. */
+/** Streams the received message back in pieces. */
 export const echo: ServedAgent = {
   ...{ type: 'sync', name: 'echo' },
   async *onMessage(content) {
@@ -42,7 +42,7 @@ export const echo: ServedAgent = {
   },
 };
 
-/** Notes what it hears. */
+/** Records the events that it receives. */
 export const listener: ServedAgent = {
   ...{ type: 'async', name: 'listener' },
   async onEvent({ content }, { messages }) {

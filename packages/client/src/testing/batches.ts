@@ -1,6 +1,6 @@
 import { type Batch, type DraftRecord, encodeBatch, type LogRecord } from '@millrace/core';
 
-/** As a log would number them, from 1. */
+/** Numbers drafts from 1, as a log would. */
 export function numbered(reads: readonly (readonly DraftRecord[])[]): readonly Batch[] {
   let through = 0;
   return reads.map((drafts) => {
@@ -14,7 +14,7 @@ export function numbered(reads: readonly (readonly DraftRecord[])[]): readonly B
   });
 }
 
-/** As the stream has it. */
+/** Encodes a batch as a frame of the stream. */
 export function frame(batch: Batch): string {
   return `id: ${batch.through}\ndata: ${encodeBatch(batch)}\n\n`;
 }

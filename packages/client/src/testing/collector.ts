@@ -17,11 +17,11 @@ interface Batch {
   }[];
 }
 
-/** What takes spans by OTLP and remembers them, on a port of its own. */
+/** Starts an OTLP collector on its own port that stores the spans it receives. */
 export async function collector(): Promise<{
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** The headers of what came. */
+  /** The headers of the received requests. */
   readonly requests: readonly IncomingHttpHeaders[];
 }> {
   const spans: CollectedSpan[] = [];

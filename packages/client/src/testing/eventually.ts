@@ -1,4 +1,6 @@
-/** Waits until it is so, without waiting for any time: other work goes on between two looks. */
+/**
+ * Waits until the condition is true. It does not use a timer; other work runs between two checks.
+ */
 export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 2_000_000; looks++) {
     if (await isSo()) return;

@@ -1,4 +1,4 @@
-/** A request that a test answers as it likes. */
+/** A request that a test answers. */
 export class FakeRequest {
   readonly url: URL;
   readonly init: RequestInit;
@@ -12,7 +12,7 @@ export class FakeRequest {
     init.signal?.addEventListener('abort', () => this.break(init.signal?.reason));
   }
 
-  /** Undefined: from the start. */
+  /** The requested offset; null means from the start. */
   get from(): string | null {
     return this.url.searchParams.get('from');
   }
@@ -25,7 +25,7 @@ export class FakeRequest {
     return this.init.signal?.aborted === true;
   }
 
-  /** As a stream of events, which goes on until the test ends it. */
+  /** Answers with an event stream that stays open until the test ends it. */
   open(
     text = '',
     type = 'text/event-stream; charset=utf-8',
@@ -49,7 +49,7 @@ export class FakeRequest {
     this.#stream = undefined;
   }
 
-  /** Before the answer or within it. */
+  /** Breaks the connection, before or during the response. */
   break(reason: unknown = new TypeError('terminated')): void {
     this.#answer.reject(reason);
     this.#stream?.error(reason);
@@ -61,7 +61,7 @@ export class FakeRequest {
   }
 }
 
-/** Stands in for the network. */
+/** Replaces the network. */
 export class FakeServer {
   readonly requests: FakeRequest[] = [];
   readonly #waiting: ((request: FakeRequest) => void)[] = [];
@@ -76,7 +76,7 @@ export class FakeServer {
     return answer.promise;
   };
 
-  /** The next request, when it comes. */
+  /** Resolves with the next request. */
   next(): Promise<FakeRequest> {
     const request = this.requests[this.#heard++];
     if (request !== undefined) return Promise.resolve(request);

@@ -2,15 +2,18 @@ import { Window } from 'happy-dom';
 import type { ReactNode } from 'react';
 import { onTestFinished } from 'vitest';
 
-export interface Page {
+interface Page {
   readonly html: () => string;
   readonly text: () => string;
-  /** Does something, and has all that follows from it rendered. */
+  /** Runs the work and waits until its effects are rendered. */
   act(work: () => void | Promise<void>): Promise<void>;
   render(node: ReactNode): Promise<void>;
 }
 
-/** A page to render into, for one test. React looks for a window when it is loaded, so that comes first. */
+/**
+ * Opens a page for one test. React checks for a window when it loads, so the window must exist
+ * first.
+ */
 export async function openPage(): Promise<Page> {
   const window = new Window();
   const page = globalThis as Record<string, unknown>;

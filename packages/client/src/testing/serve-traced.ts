@@ -1,5 +1,6 @@
-// Serves an agent loop on the files of a folder, with its spans sent to a collector, and says where:
-// serve-traced.ts <folder> <url of the model> <url of the collector>. It is killed in the middle of a turn.
+// Serves an agent loop from the files of a folder, sends its spans to a collector, and prints its
+// address: serve-traced.ts <folder> <url of the model> <url of the collector>. Tests kill it in the
+// middle of a turn.
 import { join } from 'node:path';
 import { createAgent, otlpExporter } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';

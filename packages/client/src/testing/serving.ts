@@ -2,14 +2,14 @@ import { createServer, type ServedAgent, type ServerOptions } from '@millrace/se
 import { onTestFinished } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../create-client.ts';
 
-export interface Serving {
+interface Serving {
   readonly url: string;
   readonly port: number;
-  /** Another one each time; closed with the test. */
+  /** Creates a new client that is closed with the test. */
   client(options?: Partial<ClientOptions>): Client;
 }
 
-/** A server on a free port of this machine, for one test. */
+/** Starts a server on a free local port for one test. */
 export async function serving(
   agents: readonly ServedAgent[],
   options: ServerOptions = {},

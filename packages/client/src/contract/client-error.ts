@@ -1,6 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** What the server refuses something with. */
+/** Error codes of the server. */
 type RefusalCode =
   | 'bad_request'
   | 'bad_state'
@@ -26,26 +26,26 @@ type RefusalCode =
 
 export type ClientErrorCode =
   | RefusalCode
-  /** Nobody answered, or the connection broke. */
+  /** The server did not answer, or the connection broke. */
   | 'unreachable'
-  /** The stream said nothing for so long that it is taken for dead. */
+  /** The stream sent nothing for too long and is considered dead. */
   | 'silent'
-  /** What came is no answer of such a server. */
+  /** The answer does not come from a Millrace server. */
   | 'bad_answer'
-  /** Who reads events is too far behind. */
+  /** The reader of events is too far behind. */
   | 'lagging'
   | 'closed';
 
 export interface ClientErrorOptions extends ErrorOptions {
-  /** Of the HTTP answer, where there was one. */
+  /** The status of the HTTP response, if there was one. */
   readonly status?: number | undefined;
-  /** What the server wants to be waited for. */
+  /** The wait that the server asks for. */
   readonly retryAfterMs?: number | undefined;
-  /** What the server says for programs. */
+  /** Details of the server for programs. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Why something could not be done. The message is the server's where there is one. */
+/** The reason why an operation failed. The message is the server's, if it sent one. */
 export class ClientError extends MillraceError<ClientErrorCode> {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;

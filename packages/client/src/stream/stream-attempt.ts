@@ -1,42 +1,51 @@
 import type { EventSourceMessage } from 'eventsource-parser';
-import type { ClientError } from '../client-error.ts';
+import type { ClientError } from '../contract/client-error.ts';
 import type { Http } from '../http/http.ts';
-import { refusalOf } from '../http/refusal.ts';
+import { errorOf } from '../http/refusal.ts';
+import type { Clock } from '../http/timing.ts';
 import { readSse } from './read-sse.ts';
-import { SilenceWatch } from './silence-watch.ts';
-import { gapAt, lost, moved, noStream, silent } from './stream-errors.ts';
-import { readEvent } from './stream-event.ts';
-import type { StreamTarget } from './stream-target.ts';
+import {
+  gapAt,
+  lost,
+  networkChanged,
+  notAStream,
+  readEvent,
+  type StreamTarget,
+  silent,
+} from './stream-event.ts';
 import type { WakeUp } from './wake-ups.ts';
 
-export interface StreamTryOptions {
+interface StreamAttemptOptions {
   readonly http: Http;
   readonly taskId: string;
   readonly target: StreamTarget;
   readonly signal: AbortSignal;
-  /** Silence for so long is death. */
+  /** The connection is considered dead after this much silence. */
   readonly limitMs: number;
   readonly onLive: () => void;
   readonly onRetry: (ms: number) => void;
-  /** Something new came, or a sign of life. */
+  /** Called when a new record or a heartbeat arrives. */
   readonly onProgress: () => void;
 }
 
 /** One connection, from the request to its end. */
-export class StreamTry {
-  readonly #options: StreamTryOptions;
+export class StreamAttempt {
+  readonly #options: StreamAttemptOptions;
   readonly #given = new AbortController();
   readonly #silence: SilenceWatch;
   #wasOffline = false;
   #end: string | undefined;
 
-  constructor(options: StreamTryOptions) {
+  constructor(options: StreamAttemptOptions) {
     this.#options = options;
     const { clock } = options.http.options;
     this.#silence = new SilenceWatch(clock, options.limitMs, () => this.#giveUp(silent()));
   }
 
-  /** The server's word for the end; undefined where it broke off. Throws what went wrong. */
+  /**
+   * Returns the reason that the server gave for the end, or undefined if the connection broke.
+   * Throws the error of the connection.
+   */
   async read(): Promise<string | undefined> {
     const { signal: outer } = this.#options;
     const signal = AbortSignal.any([outer, this.#given.signal]);
@@ -51,10 +60,10 @@ export class StreamTry {
     }
   }
 
-  /** True where it is given up because of that. */
+  /** Returns true if the event closes this connection. */
   onWakeUp(what: WakeUp): boolean {
     if (what === 'offline') this.#wasOffline = true;
-    else if (what === 'online' && this.#wasOffline) this.#giveUp(moved());
+    else if (what === 'online' && this.#wasOffline) this.#giveUp(networkChanged());
     else this.#silence.check();
     return this.#given.signal.aborted;
   }
@@ -67,15 +76,15 @@ export class StreamTry {
     const { http, taskId, target, onLive } = this.#options;
     const what = `follow task ${taskId}`;
     const path = `/tasks/${encodeURIComponent(taskId)}/stream`;
-    // Who has nothing yet does not say so: then what is over comes as what came of it.
+    // A client without records sends no offset. The server then sends finished turns as snapshots.
     const from = target.through === 0 ? undefined : target.through;
     const query = { view: 'records', from };
     const response = await http.send({ what, path, query, signal, isSafe: true });
-    if (!response.ok) throw await refusalOf(response, what);
+    if (!response.ok) throw await errorOf(response, what);
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
     if (!isStream || response.body === null) {
       await response.body?.cancel().catch(() => {});
-      throw noStream(taskId);
+      throw notAStream(taskId);
     }
     this.#silence.heard();
     target.expect(Number(response.headers.get('millrace-through') ?? 0));
@@ -90,7 +99,7 @@ export class StreamTry {
       toLost: lost,
       onMessage: (message) => this.#onMessage(message),
       onRetry,
-      onHeard: (isComment) => {
+      onData: (isComment) => {
         this.#silence.heard();
         if (isComment) onProgress();
       },
@@ -117,5 +126,40 @@ export class StreamTry {
       case 'unknown':
         return;
     }
+  }
+}
+
+/** Detects that nothing arrived for too long. It uses one timer, however much arrives. */
+class SilenceWatch {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  readonly #onSilent: () => void;
+  #heardAt: number;
+  #stopTimer: () => void;
+
+  constructor(clock: Clock, limitMs: number, onSilent: () => void) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.#onSilent = onSilent;
+    this.#heardAt = clock.now();
+    this.#stopTimer = clock.after(limitMs, () => this.check());
+  }
+
+  heard(): void {
+    this.#heardAt = this.#clock.now();
+  }
+
+  /** Checks immediately, because the timers of a frozen page do not run. */
+  check(): void {
+    this.#stopTimer();
+    const silentMs = this.#clock.now() - this.#heardAt;
+    if (silentMs >= this.#limitMs) return this.#onSilent();
+    // If the clock was set back, the check is late by one period at most.
+    const leftMs = Math.min(this.#limitMs, this.#limitMs - silentMs);
+    this.#stopTimer = this.#clock.after(leftMs, () => this.check());
+  }
+
+  stop(): void {
+    this.#stopTimer();
   }
 }

@@ -6,10 +6,15 @@ import type {
   TaskSummary as ServedSummary,
   Task as ServedTask,
 } from '../../../server/src/wire/task.ts';
-import { type AgentInfo, kindOf } from './agent-info.ts';
-import { userContent } from './content.ts';
-import type { PastRequest } from './past-request.ts';
-import type { Task, TaskStatus, TaskSummary } from './task.ts';
+import { userContent } from '../task/task-commands.ts';
+import {
+  type AgentInfo,
+  kindOf,
+  type PastRequest,
+  type Task,
+  type TaskStatus,
+  type TaskSummary,
+} from './server-types.ts';
 
 test('what a server sends has the types that are named here', () => {
   expectTypeOf<ServedTask>().toExtend<Task>();

@@ -1,0 +1,129 @@
+import type { JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+
+/** A served agent. */
+export interface AgentInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly acp_type: 'sync' | 'async' | 'agentic';
+  readonly status: 'Ready' | 'Failed' | 'Unknown' | 'Deleted' | 'Unhealthy' | 'BuildOnly';
+  readonly status_reason: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly registered_at: string | null;
+  readonly registration_metadata: JsonObject | null;
+  readonly agent_input_type: 'text' | 'json' | null;
+  readonly production_deployment_id: string | null;
+}
+
+/** How the client talks to the agent. A `loop` accepts commands while it runs. */
+export type AgentKind = 'loop' | 'sync' | 'async';
+
+export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKind {
+  if (registration_metadata?.['kind'] === 'loop') return 'loop';
+  return acp_type === 'sync' ? 'sync' : 'async';
+}
+
+export type TaskStatus =
+  | 'RUNNING'
+  | 'INTERRUPTED'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'CANCELED'
+  | 'TERMINATED'
+  | 'TIMED_OUT'
+  | 'DELETED';
+
+/** A task as it appears in lists. Times are ISO 8601. */
+export interface TaskSummary {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: TaskStatus | null;
+  readonly status_reason: string | null;
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
+  readonly cleaned_at: string | null;
+  readonly task_metadata: JsonObject | null;
+}
+
+/** The data that a server stores about a task beside its log. */
+export interface Task extends TaskSummary {
+  readonly params: JsonObject | null;
+}
+
+export interface TaskWithAgents extends Task {
+  readonly agents: readonly AgentInfo[] | null;
+}
+
+/** The current result of a task: a fold of its log. */
+export interface TaskDigest {
+  readonly task_id: string;
+  /** The names of its agents. */
+  readonly agents: readonly string[];
+  readonly through: number;
+  /** False if the log was too long for one request; the next request continues. */
+  readonly is_whole: boolean;
+  /** `waiting` means that a call waits for an approval. */
+  readonly state: 'running' | 'waiting' | 'idle';
+  /** Milliseconds since 1970. */
+  readonly running_since: number | null;
+  /** Why the last run ended. */
+  readonly stop: Stop | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** Usage by provider and model; null if the agent did not report it. */
+  readonly usage: readonly ModelUsage[];
+}
+
+export interface ModelUsage {
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly attempts: number;
+  readonly usage: Usage;
+}
+
+/** A past request to a model, rebuilt from the log. */
+export interface PastRequest {
+  readonly task_id: string;
+  readonly turn: number;
+  readonly attempt: number;
+  /** The provider that received the request. */
+  readonly provider: string;
+  readonly model: string;
+  /** The URL without its query; null if the provider does not use the network. */
+  readonly url: string | null;
+  /** The body without headers; null if it cannot be rebuilt. */
+  readonly body: JsonObject | null;
+  /** Differences to the original request that are possible, for people. */
+  readonly notes: readonly string[];
+}
+
+/** A unit of work that an agent reported, with its duration. Times are ISO 8601. */
+export interface SpanInfo {
+  readonly id: string;
+  readonly trace_id: string;
+  readonly name: string;
+  readonly start_time: string;
+  readonly end_time: string | null;
+  readonly task_id: string | null;
+  readonly parent_id: string | null;
+  readonly input: JsonValue;
+  readonly output: JsonValue;
+  readonly data: JsonValue;
+}
+
+/** The content of a message to an agent. */
+export type MessageContent =
+  | {
+      readonly type: 'text';
+      readonly content: string;
+      readonly format?: 'plain' | 'markdown' | 'code';
+      readonly attachments?: readonly Attachment[];
+    }
+  | { readonly type: 'data'; readonly data: JsonObject };
+
+interface Attachment {
+  readonly file_id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+}

@@ -1,0 +1,171 @@
+import type {
+  AgentEvent,
+  AskedApproval,
+  Attempt,
+  Batch,
+  FoldState,
+  Item,
+  ItemId,
+  JsonValue,
+  Part,
+  PartId,
+} from '@millrace/core';
+import type { ClientError } from './client-error.ts';
+import type { MessageContent, PastRequest, SpanInfo, Task, TaskDigest } from './server-types.ts';
+
+export interface Cancelable {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CommandOptions extends Cancelable {
+  /**
+   * The idempotency key. A command with the same key is executed once, even if it is sent again
+   * after a reload. Default: a new random key.
+   */
+  readonly key?: string | undefined;
+}
+
+export interface SendOptions extends CommandOptions {
+  /**
+   * `steer` joins the next request of the current run. `follow_up` waits for the end of the run.
+   * Default: `follow_up`.
+   */
+  readonly when?: 'steer' | 'follow_up' | undefined;
+}
+
+export interface ApproveOptions extends CommandOptions {
+  readonly by?: string | undefined;
+  /** Replaces the input of the call. */
+  readonly input?: JsonValue | undefined;
+  /**
+   * The decision also applies to later calls under the same rule: until this time (ms since 1970),
+   * or until the session ends.
+   */
+  readonly until?: number | 'session' | undefined;
+}
+
+export interface DenyOptions extends CommandOptions {
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** Confirms that the command is on the server's log. */
+export interface Sent {
+  readonly key: string;
+  /** The offset on the log; undefined for a sync agent, which has no command queue. */
+  readonly offset: number | undefined;
+}
+
+/**
+ * One task. The handle follows the server's log while it has subscribers. Commands work without
+ * subscribers too. Closing the handle does not end the task.
+ */
+export interface TaskHandle {
+  readonly id: string;
+  /** The live transcript of core. */
+  readonly transcript: readonly Item[];
+  /**
+   * The ids of the items in order. The list is the same object until an item is added or removed.
+   */
+  readonly itemIds: readonly ItemId[];
+  /** Returns the current snapshot. It is the same object until something changes. */
+  snapshot(): TaskSnapshot;
+  item(id: ItemId): LiveItem | undefined;
+  part(id: PartId): Part | undefined;
+
+  /** Connects and calls the listener after each change, until the returned function is called. */
+  subscribe(listener: () => void, options?: Cancelable): () => void;
+  /**
+   * The events that are folded from now on. For a handle without earlier subscribers these are all
+   * events, with finished turns in short form. The iterator ends with the stream and throws its
+   * error.
+   */
+  events(options?: Cancelable): AsyncIterableIterator<AgentEvent, undefined>;
+  /** Resolves with the first snapshot that fits. Rejects if the stream ends or fails before. */
+  until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
+
+  send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
+  /**
+   * Withdraws a message by the key that `send` returned, if the agent loop has not received it yet.
+   */
+  withdraw(key: string, options?: CommandOptions): Promise<Sent>;
+  approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
+  deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
+  /** Stops the current run. The task stays, and the next message resumes it. */
+  stop(reason?: string, options?: Cancelable): Promise<Task>;
+  /** Stops the current run and closes the task. */
+  cancel(reason?: string, options?: Cancelable): Promise<Task>;
+  /** Returns the bytes of a blob that a part refers to. */
+  blob(hash: string, options?: Cancelable): Promise<Blob>;
+
+  /**
+   * Returns a page of unmerged records after an offset, for example to show a session step by step.
+   */
+  records(from: number, options?: Cancelable): Promise<Batch>;
+  /**
+   * Returns the current result of the task: whether it runs, why it stopped, and its usage by
+   * model.
+   */
+  digest(options?: Cancelable): Promise<TaskDigest>;
+  spans(options?: Cancelable): Promise<readonly SpanInfo[]>;
+  /**
+   * Returns the request that an agent loop sent to its model in an attempt, rebuilt from the log.
+   */
+  request(at: Attempt, options?: Cancelable): Promise<PastRequest>;
+
+  /** Opens the stream again after it ended or failed. */
+  reconnect(): void;
+  /** Closes the handle. The task itself continues. */
+  close(): void;
+}
+
+/**
+ * The state of a task at one moment. It never changes. The next snapshot shares everything that did
+ * not change.
+ */
+export interface TaskSnapshot {
+  readonly connection: Connection;
+  /** The task as the server stores it; undefined until the server sent it. */
+  readonly task: Task | undefined;
+  /** The live transcript. Unchanged items are the same objects as before. */
+  readonly items: readonly LiveItem[];
+  /** Calls that wait for an approval. */
+  readonly approvals: readonly AskedApproval[];
+  /** Whether earlier records are still arriving. */
+  readonly isCatchingUp: boolean;
+  /** Whether a run is in progress. */
+  readonly isRunning: boolean;
+  /** The folded state, for functions of core such as `totalUsage`. */
+  readonly state: FoldState;
+}
+
+/** The connection of a handle to the server. */
+export type Connection =
+  /** Nothing arrived yet. `failures` counts the failed attempts. */
+  | { readonly state: 'connecting'; readonly failures: number }
+  | { readonly state: 'live' }
+  /** The client retries at this time (ms since 1970), or as soon as the network is back. */
+  | {
+      readonly state: 'retrying';
+      readonly failures: number;
+      readonly nextTryAt: number;
+      readonly error: ClientError;
+    }
+  /** The server or the caller ended the stream. The next command opens it again. */
+  | { readonly state: 'ended'; readonly reason: string }
+  /** A retry would not help. `reconnect()` tries it anyway. */
+  | { readonly state: 'failed'; readonly error: ClientError };
+
+/**
+ * An item including the current content of its streaming parts. It is the same object until it
+ * changes.
+ */
+export interface LiveItem extends Item {
+  /** The ids of the parts, in the same order. */
+  readonly partIds: readonly PartId[];
+  /** Whether more content can arrive. */
+  readonly isOpen: boolean;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number | undefined;
+  readonly finishedAt: number | undefined;
+}

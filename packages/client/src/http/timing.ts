@@ -1,0 +1,57 @@
+/** The source of time. Tests inject their own, so they do not wait. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls `run` once, unless the returned function is called before. */
+  after(ms: number, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `ms`, or when it is woken. Throws the signal's reason if the signal aborts. */
+export function wait(
+  clock: Clock,
+  ms: number,
+  { signal, woken }: { readonly signal?: AbortSignal | undefined; readonly woken?: Promise<void> },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const stopTimer = clock.after(ms, () => over(resolve));
+    const onAbort = () => over(() => reject(signal?.reason));
+    const over = (settle: () => void) => {
+      stopTimer();
+      signal?.removeEventListener('abort', onAbort);
+      settle();
+    };
+    signal?.addEventListener('abort', onAbort);
+    void woken?.then(() => over(resolve));
+  });
+}
+
+export interface BackOff {
+  /** The maximum first delay. */
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+export const defaultBackOff: BackOff = { baseMs: 1000, maxMs: 30_000 };
+
+/**
+ * Returns the delay after a number of consecutive failures: a random time up to a limit that
+ * doubles with each failure (full jitter). Clients that lost their connection together then
+ * reconnect at different times.
+ */
+export function backOffMs(
+  failures: number,
+  { baseMs, maxMs }: BackOff,
+  random: () => number,
+): number {
+  const limit = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
+  return Math.round(random() * limit);
+}

@@ -1,0 +1,76 @@
+import type { ItemId, Part, PartId } from '@millrace/core';
+import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import type { LiveItem, TaskHandle, TaskSnapshot } from '../contract/task-handle.ts';
+import type { Client } from '../create-client.ts';
+
+/**
+ * Returns the handle of a task and keeps it connected while the component is mounted. This hook
+ * never causes a render; use the other hooks to read the task.
+ */
+export function useTask(client: Client, taskId: string): TaskHandle {
+  const handle = useMemo(() => client.task(taskId), [client, taskId]);
+  useEffect(() => handle.subscribe(() => {}), [handle]);
+  return handle;
+}
+
+/**
+ * Returns the whole snapshot and renders after each change, so with each streamed piece. Use it for
+ * small pages, and `useSelection` for large ones.
+ */
+export function useSession(task: TaskHandle): TaskSnapshot {
+  return useSyncExternalStore(task.subscribe, task.snapshot, task.snapshot);
+}
+
+/** Returns a value derived from the snapshot and renders only when that value changes. */
+export function useSelection<T>(
+  task: TaskHandle,
+  select: (snapshot: TaskSnapshot) => T,
+  isSame: (a: T, b: T) => boolean = Object.is,
+): T {
+  const last = useRef<{ readonly value: T } | undefined>(undefined);
+  const read = useCallback(() => {
+    const value = select(task.snapshot());
+    // An equal value is returned as the same object as before.
+    if (last.current === undefined || !isSame(last.current.value, value)) last.current = { value };
+    return last.current.value;
+  }, [task, select, isSame]);
+  return useSyncExternalStore(task.subscribe, read, read);
+}
+
+const none: readonly PartId[] = [];
+
+/** Renders when an item is added or removed. */
+export function useItemIds(task: TaskHandle): readonly ItemId[] {
+  return useRead(
+    task,
+    useCallback(() => task.itemIds, [task]),
+  );
+}
+
+/** Renders when this item changes, so with each piece that streams into it. */
+export function useItem(task: TaskHandle, id: ItemId): LiveItem | undefined {
+  return useRead(
+    task,
+    useCallback(() => task.item(id), [task, id]),
+  );
+}
+
+/** Renders when a part of this item is added or removed, but not while a part streams. */
+export function usePartIds(task: TaskHandle, id: ItemId): readonly PartId[] {
+  return useRead(
+    task,
+    useCallback(() => task.item(id)?.partIds ?? none, [task, id]),
+  );
+}
+
+/** Renders when this part changes: with each piece while it streams, and never after its end. */
+export function usePart(task: TaskHandle, id: PartId): Part | undefined {
+  return useRead(
+    task,
+    useCallback(() => task.part(id), [task, id]),
+  );
+}
+
+function useRead<T>(task: TaskHandle, read: () => T): T {
+  return useSyncExternalStore(task.subscribe, read, read);
+}
