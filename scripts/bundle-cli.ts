@@ -5,23 +5,23 @@ import { type OutputChunk, rolldown } from 'rolldown';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli');
-/** Beside `src` and `dist`, so that the manifest is one folder up for all of them. */
+/** The bundle is beside `src` and `dist`, so that package.json is one folder up for all of them. */
 const folder = process.argv[2] ?? join(cli, 'bundle');
 
 /**
- * The command in a few files instead of the 1,400 that it is made of: finding, opening and linking those
- * takes more than half of the time to the prompt.
+ * Bundles the command into a few files. Without it, finding, opening and linking more than a thousand
+ * files takes more than half of the start-up time.
  */
 const bundle = await rolldown({
   input: {
     main: join(cli, 'src/main.ts'),
-    // Started by its address, beside whoever starts it.
-    'search-worker': join(root, 'packages/tools/src/search/search-worker.ts'),
+    // The search tool starts this worker by its path, relative to its own file.
+    'worker/search-worker': join(root, 'packages/tools/src/search/worker/search-worker.ts'),
   },
   platform: 'node',
   resolve: { conditionNames: ['@millrace/source', 'node', 'default'] },
   transform: { define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' } },
-  // Ink's, and only asked for by who works on Ink.
+  // Ink imports this package only while Ink itself is developed.
   external: ['react-devtools-core'],
   plugins: [{ name: 'quick-start', transform: quickStart }],
 });
@@ -32,9 +32,9 @@ const chunks = output.filter((one) => one.type === 'chunk');
 writeFileSync(join(folder, 'THIRD-PARTY.txt'), licences(chunks));
 
 /**
- * Two things that cost a tenth of the start each. Ink's layout asks `fetch` for the bytes that it has
- * itself, and so loads all of Node's HTTP client. And what a text is wide is asked a pattern that takes
- * 20 ms to make, and is of use only where there are emoji.
+ * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes that
+ * it already has, which loads Node's whole HTTP client. And string-width compiles a pattern for 20 ms
+ * that is useful only for emoji.
  */
 function quickStart(code: string, id: string): string | undefined {
   if (id.endsWith('/yoga-wasm-base64-esm.js')) {
@@ -48,17 +48,20 @@ function quickStart(code: string, id: string): string | undefined {
 }
 
 function replaced(code: string, from: string, to: string): string {
-  if (!code.includes(from)) throw new Error(`There is no ${from} any more: look what became of it`);
+  if (!code.includes(from))
+    throw new Error(
+      `Cannot find ${from} in a dependency: adapt quickStart in scripts/bundle-cli.ts to its new version`,
+    );
   return code.replaceAll(from, () => to);
 }
 
-/** Of everything in it that is not ours: that is what most of them ask for. */
+/** Collects the licences of all bundled packages, as most licences require. */
 function licences(all: readonly OutputChunk[]): string {
   const found = all.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? []));
   return [...new Set(found)].sort().map(licenceOf).join('\n\n');
 }
 
-/** The folder of the package that a module is of; undefined where it is one of ours. */
+/** Returns the folder of a module's package; undefined for modules of this repository. */
 function packageOf(module: string): string | undefined {
   if (!module.includes('/node_modules/')) return undefined;
   let at = dirname(module);
@@ -66,7 +69,7 @@ function packageOf(module: string): string | undefined {
   return at;
 }
 
-/** Some folders inside of a package have a manifest too, without a name. */
+/** Some folders inside a package have a package.json without a version. */
 function isPackage(at: string): boolean {
   const manifest = join(at, 'package.json');
   return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"version"');

@@ -8,10 +8,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { problemsIn } from '../../agent/src/testing/check-log.ts';
 import { bashTool } from './shell/bash-tool.ts';
 import { taskTool } from './task/task-tool.ts';
-import { isGone } from './testing/is-gone.ts';
 import { faultsOfNext } from './testing/next-request.ts';
-import { pidsIn, until } from './testing/processes.ts';
-import { processesIn } from './testing/processes-in.ts';
+import { isGone, pidsIn, processesIn, until } from './testing/processes.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 import { createWorkspace } from './workspace/workspace.ts';
 

@@ -5,6 +5,7 @@ export {
   askUserTool,
   type Question,
 } from './ask-user/ask-user-tool.ts';
+export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit.ts';
 export { type LsInput, lsTool } from './files/ls.ts';
@@ -12,14 +13,13 @@ export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read.ts';
 export { type WriteInput, writeTool } from './files/write.ts';
 export { type ApproveByOptions, approveBy } from './permissions/approve-by.ts';
-export type { PolicyCall } from './permissions/decide.ts';
+export type { PolicyCall, Ruling } from './permissions/decide.ts';
 export {
   type PermissionPolicy,
   type PolicyData,
   permissionPolicy,
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
-export type { Ruling } from './permissions/ruling.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
@@ -32,9 +32,8 @@ export {
   type TaskToolOptions,
   taskTool,
 } from './task/task-tool.ts';
-export type { FileContent, Version } from './workspace/file-content.ts';
 export type { Entry, Listing } from './workspace/list-folder.ts';
-export type { OpenFile } from './workspace/open-file.ts';
+export type { FileContent, OpenFile, Version } from './workspace/open-file.ts';
 export type { Place } from './workspace/resolve-path.ts';
 export {
   type Before,
@@ -44,5 +43,4 @@ export {
   type Workspace,
   type WorkspaceOptions,
 } from './workspace/workspace.ts';
-export { WorkspaceError, type WorkspaceErrorCode } from './workspace/workspace-error.ts';
 export type { WriteOptions, Written } from './workspace/write-file.ts';

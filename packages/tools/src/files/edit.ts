@@ -4,7 +4,18 @@ import type { Before, Change, Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
 import { decodeText, encodeText } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
-import { wholeText } from './whole-text.ts';
+
+const maxLength = 10_000_000;
+
+/** Text of a model that can be kept in a file: half of a character cannot. */
+export function wholeText(name: string): z.ZodString {
+  return z
+    .string()
+    .max(maxLength)
+    .refine((text) => text.isWellFormed(), {
+      error: `${name} has half of a character (a lone surrogate). Write the whole one`,
+    });
+}
 
 /** The work is done in one go, while others wait: a few million characters take a moment, not more. */
 const maxFileBytes = 4_000_000;

@@ -1,9 +1,9 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Entry, Listing } from '../workspace/list-folder.ts';
-import { showPath } from '../workspace/show-path.ts';
+import { showPath } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { byteCount } from './byte-count.ts';
+import { byteCount } from './read-lines.ts';
 
 /** A folder may have a million entries: so many are read to be sorted, and so many shown. */
 const maxRead = 10_000;

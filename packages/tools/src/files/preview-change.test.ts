@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { writeTree } from '../testing/write-tree.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { previewChange } from './preview-change.ts';
 

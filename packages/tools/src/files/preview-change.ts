@@ -1,5 +1,5 @@
+import { WorkspaceError } from '../contract/workspace-error.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { WorkspaceError } from '../workspace/workspace-error.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
 import { countLines, decodeText } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';

@@ -1,12 +1,10 @@
 import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { readContent } from '../workspace/file-content.ts';
-import type { OpenFile } from '../workspace/open-file.ts';
+import { refusedBySystem } from '../contract/workspace-error.ts';
+import { type OpenFile, readContent } from '../workspace/open-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { refusedBySystem } from '../workspace/workspace-error.ts';
-import { byteCount } from './byte-count.ts';
 import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
-import { readLines } from './read-lines.ts';
+import { byteCount, readLines } from './read-lines.ts';
 
 const maxImageBytes = 5_000_000;
 const defaultLines = 2000;

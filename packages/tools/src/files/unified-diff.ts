@@ -1,6 +1,6 @@
-import { type LineChange, lineChanges } from './line-changes.ts';
+import { type ArrayChange, diffArrays } from 'diff';
 
-export interface Diff {
+interface Diff {
   readonly text: string;
   readonly added: number;
   readonly removed: number;
@@ -68,4 +68,46 @@ function hunkLines(
 /** Counted from 1; of no lines, the one before them. */
 function range(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
+}
+
+/** Lines `from` to `to` of the old text become lines `newFrom` to `newTo` of the new text (ends excluded). */
+interface LineChange {
+  readonly from: number;
+  readonly to: number;
+  readonly newFrom: number;
+  readonly newTo: number;
+}
+
+/** The search for the shortest diff stops at this many added and removed lines: its cost is quadratic. */
+const maxEditLength = 500;
+
+/** Returns the changes between two lists of lines, in order. */
+function lineChanges(a: readonly string[], b: readonly string[]): readonly LineChange[] {
+  const shorter = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < shorter && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  const [oldMiddle, newMiddle] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
+  if (oldMiddle.length === 0 && newMiddle.length === 0) return [];
+  const whole = { from: head, to: a.length - tail, newFrom: head, newTo: b.length - tail };
+  const parts = diffArrays(oldMiddle, newMiddle, { maxEditLength });
+  return parts === undefined ? [whole] : changesOf(parts, head);
+}
+
+/** Joins neighbouring removals and additions into changes. */
+function changesOf(parts: readonly ArrayChange<string>[], start: number): readonly LineChange[] {
+  const changes: LineChange[] = [];
+  let [line, newLine] = [start, start];
+  for (const { count, added, removed } of parts) {
+    const [from, newFrom] = [line, newLine];
+    if (!added) line += count;
+    if (!removed) newLine += count;
+    if (!added && !removed) continue;
+    const last = changes.at(-1);
+    if (last !== undefined && last.to === from && last.newTo === newFrom)
+      changes[changes.length - 1] = { ...last, to: line, newTo: newLine };
+    else changes.push({ from, to: line, newFrom, newTo: newLine });
+  }
+  return changes;
 }

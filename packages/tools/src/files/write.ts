@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Workspace } from '../workspace/workspace.ts';
-import { wholeText } from './whole-text.ts';
+import { wholeText } from './edit.ts';
 
 export interface WriteInput {
   readonly path: string;

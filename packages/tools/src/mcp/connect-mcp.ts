@@ -1,15 +1,16 @@
 import type { Tool } from '@millrace/agent';
-import type { Remote } from './call-tool.ts';
-import { clip } from './clip.ts';
-import { ConnectError, cannotConnect } from './connect-error.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { explain } from './explain.ts';
-import { ListKeeper } from './list-keeper.ts';
-import { completeOptions, type McpOptions } from './mcp-options.ts';
-import { checkServer, type McpServer } from './mcp-server.ts';
-import { redactorOf } from './secrets.ts';
-import { ServerLink } from './server-link.ts';
-import { ToolShelf } from './tool-shelf.ts';
+import { completeOptions, type McpOptions } from '../contract/mcp-options.ts';
+import { checkServer, type McpServer } from '../contract/mcp-server.ts';
+import { ToolShelf } from './remote-tools.ts';
+import type { Remote } from './server/call-tool.ts';
+import {
+  ConnectError,
+  type Connection,
+  cannotConnect,
+  openConnection,
+} from './server/connection.ts';
+import { ServerLink } from './server/server-link.ts';
+import { clip, explain, redactorOf } from './transport/text.ts';
 
 /** A server whose tools can be used. */
 export interface McpTools {
@@ -92,5 +93,61 @@ async function firstConnection(
     const lastWords = connection.lastWords();
     await link.close();
     throw failure(new ConnectError(error, lastWords));
+  }
+}
+
+interface Keeping {
+  readonly shelf: ToolShelf;
+  /** Aborts when there is nothing left to keep. */
+  readonly closing: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onChange: () => void;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** Reads the lists of a server's tools, one after the other, so that an older never follows a newer one. */
+export class ListKeeper {
+  readonly #keeping: Keeping;
+  #work: Promise<void> = Promise.resolve();
+  // However often it changed meanwhile, it is read once more.
+  #next: Connection | undefined;
+
+  constructor(keeping: Keeping) {
+    this.#keeping = keeping;
+  }
+
+  /** The first list: without it there is nothing to use, and so it throws. */
+  async read(connection: Connection): Promise<void> {
+    const reading = this.#work.then(() => this.#list(connection));
+    this.#work = reading.then(
+      () => {},
+      () => {},
+    );
+    await reading;
+  }
+
+  readAgain(connection: Connection): void {
+    const isWaiting = this.#next !== undefined;
+    this.#next = connection;
+    if (!isWaiting) this.#work = this.#work.then(() => this.#listNext());
+  }
+
+  async #listNext(): Promise<void> {
+    const connection = this.#next;
+    this.#next = undefined;
+    const { closing, onChange, onProblem } = this.#keeping;
+    try {
+      if (connection !== undefined && (await this.#list(connection))) onChange();
+    } catch (error) {
+      if (!closing.aborted) onProblem(error);
+    }
+  }
+
+  async #list(connection: Connection): Promise<boolean> {
+    const { shelf, closing, timeoutMs } = this.#keeping;
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
+    const listed = await connection.listTools(signal, (problem) => shelf.tell(problem));
+    const isOther = shelf.fill(listed);
+    return isOther && !closing.aborted;
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toolNames } from './tool-names.ts';
+import { toolNames } from './remote-tools.ts';
 
 const odd = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 100 }),

@@ -3,7 +3,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import { doubtAboutReading } from './reading/doubt-about-reading.ts';
-import type { Reading } from './reading/reading.ts';
+import type { Reading } from './reading/reading-command.ts';
 import { suggestRule } from './suggest-rule.ts';
 
 export interface ApproveByOptions {

@@ -1,7 +1,5 @@
-import { placePath } from './match-path.ts';
-import type { ReadyRule } from './permission-rule.ts';
-import { baseName } from './shell-syntax.ts';
-import type { Word } from './split-command.ts';
+import { placePath, type ReadyRule } from './permission-rule.ts';
+import { baseName, type Word } from './split-command.ts';
 
 /** One command of a command line. */
 export interface CommandPart {

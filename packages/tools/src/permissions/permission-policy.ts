@@ -1,12 +1,8 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
-import { commandOf, decide, type PolicyCall, pathOf } from './decide.ts';
-import { decidePath } from './decide-path.ts';
-import { placePath } from './match-path.ts';
-import { type Decision, type PermissionRule, readyRule } from './permission-rule.ts';
-import type { ReadPath } from './reading/reading.ts';
-import { readingCommand } from './reading/reading-command.ts';
-import type { Ruling } from './ruling.ts';
+import { commandOf, decide, decidePath, type PolicyCall, pathOf, type Ruling } from './decide.ts';
+import { type Decision, type PermissionRule, placePath, readyRule } from './permission-rule.ts';
+import { type ReadPath, readingCommand } from './reading/reading-command.ts';
 import type { Word } from './split-command.ts';
 import { kindOf, type ToolKind } from './tool-kinds.ts';
 

@@ -1,5 +1,3 @@
-import { leadingSyntax } from './shell-syntax.ts';
-
 /** A word of a command, without its quotes. */
 export interface Word {
   readonly text: string;
@@ -7,7 +5,7 @@ export interface Word {
   readonly isPlain: boolean;
 }
 
-export interface SplitCommand {
+interface SplitCommand {
   /** The words of each simple command. Where there is an obstacle these are a guess, of use for a no alone. */
   readonly parts: readonly (readonly Word[])[];
   /** Where redirections lead, as far as that can be seen. */
@@ -178,4 +176,39 @@ class Splitter {
     [this.#words, this.#isTarget] = [[], false];
     if (words.length > 0) this.parts.push(words);
   }
+}
+
+/** Words that mean something to the shell itself where a command would begin. */
+const reserved: ReadonlySet<string> = new Set(
+  `! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while`.split(
+    ' ',
+  ),
+);
+
+const assignment = /^[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=/s;
+
+/** How many words in front are the shell's own: `if`, `!`, `NAME=value`. */
+function leadingSyntax(words: readonly string[]): number {
+  const first = words.findIndex((word) => !reserved.has(word) && !assignment.test(word));
+  return first === -1 ? words.length : first;
+}
+
+/** Programs that run what they are told: of a command that begins with one nobody can say what it is. */
+const launchers: ReadonlySet<string> = new Set(
+  `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock
+  gosu ionice ksh ltrace mksh nice nohup nsenter numactl parallel pkexec rbash runuser screen script
+  setpriv setsid sg sh source ssh stdbuf strace su sudo systemd-run taskset tcsh time timeout tmux
+  trap unshare watch xargs zsh`.split(/\s+/),
+);
+
+export function isLauncher(words: readonly string[]): boolean {
+  const [program = '', ...rest] = words;
+  const name = baseName(program);
+  return (
+    launchers.has(name) || (name === 'find' && rest.some((word) => /^-(?:exec|ok)/.test(word)))
+  );
+}
+
+export function baseName(program: string): string {
+  return program.slice(program.lastIndexOf('/') + 1);
 }

@@ -1,4 +1,3 @@
-import { commandPrefix } from './command-prefix.ts';
 import { commandOf, type PolicyCall } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
@@ -42,4 +41,45 @@ function prefixes(line: string): readonly string[] {
     if (!words.slice(0, 3).every(({ isPlain }) => isPlain)) return [];
     return commandPrefix(words.map(({ text }) => text))?.join(' ') ?? [];
   });
+}
+
+/** Of these the first words say what is done, whatever follows: `npm test`, `git diff`. */
+const verbs: ReadonlyMap<string, readonly string[]> = new Map([
+  ['git', 'status diff log show blame ls-files rev-parse describe add commit'.split(' ')],
+  ['npm', ['test', 't']],
+  ['pnpm', ['test', 't']],
+  ['yarn', ['test']],
+  ['bun', ['test']],
+  ['deno', ['test', 'check', 'lint', 'fmt']],
+  ['cargo', 'build check test clippy fmt doc bench'.split(' ')],
+  ['go', ['build', 'test', 'vet']],
+  ['dotnet', ['build', 'test']],
+  ['swift', ['build', 'test']],
+  ['mix', ['test', 'compile', 'format']],
+  ['mvn', ['test', 'compile', 'verify']],
+  ['gradle', ['test', 'build', 'check']],
+  ['./gradlew', ['test', 'build', 'check']],
+  ['biome', ['check', 'lint', 'format']],
+  ['ruff', ['check', 'format']],
+  ['npx', 'tsc eslint prettier biome vitest jest mocha'.split(' ')],
+  ['make', 'test tests check lint build all fmt format'.split(' ')],
+]);
+
+/** These do one thing. */
+const alone: ReadonlySet<string> = new Set(
+  'tsc eslint prettier vitest jest mocha pytest mypy pyright black rspec phpunit'.split(' '),
+);
+
+const runners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+
+/**
+ * The first words of a command that may stand for all that begin so. None for what runs whatever it is
+ * told (a shell, an interpreter, env, xargs, sudo), removes, fetches or is not known.
+ */
+function commandPrefix(words: readonly string[]): readonly string[] | undefined {
+  const [program = '', verb = '', script = ''] = words;
+  if (alone.has(program)) return [program];
+  if (verbs.get(program)?.includes(verb)) return [program, verb];
+  const isScript = runners.has(program) && verb === 'run' && /^[\w:.-]+$/.test(script);
+  return isScript && !script.startsWith('-') ? [program, verb, script] : undefined;
 }

@@ -1,9 +1,8 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
-import { writeTree } from '../testing/write-tree.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { type GlobInput, globTool } from './glob-tool.ts';
 

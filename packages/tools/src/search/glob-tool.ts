@@ -1,9 +1,15 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { describeGlob } from './describe-glob.ts';
-import { type Asked, type SearchToolOptions, searchSettings } from './search-options.ts';
-import type { GlobWork } from './search-request.ts';
-import { startSearch } from './start-search.ts';
+import { showPath } from '../workspace/resolve-path.ts';
+import { startSearch } from './run-search.ts';
+import {
+  type Asked,
+  type SearchSettings,
+  type SearchToolOptions,
+  searchNotes,
+  searchSettings,
+} from './search-options.ts';
+import type { GlobWork, SearchResult } from './search-request.ts';
 
 const schema = z.object({
   pattern: z
@@ -50,4 +56,31 @@ export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<
 function notBelow(glob: string): Error {
   const state = 'a pattern is relative to path, and does not begin with / or have .. in it';
   return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
+}
+
+/** The paths, one a line, as many as there is room for. */
+export function describeGlob(
+  result: SearchResult,
+  { timeoutMs, maxFoundLength }: SearchSettings,
+): ToolOutput {
+  const { found, report } = result;
+  const { text: paths, count } = joined(
+    found.map(({ path }) => showPath(path)),
+    maxFoundLength,
+  );
+  const total = report?.total ?? found.length;
+  const isComplete = report !== undefined && report.cut === undefined && count === total;
+  const rest = count < total ? [`${count} of ${total} files are shown.`] : [];
+  const nothing = isComplete ? 'No file fits.' : 'Nothing found so far.';
+  const text = [paths || nothing, ...rest, ...searchNotes(result, timeoutMs)].join('\n\n');
+  return { output: { text, value: { files: total, isComplete }, isError: report === undefined } };
+}
+
+function joined(lines: readonly string[], maxLength: number) {
+  let length = 0;
+  const fitting = lines.filter((line) => {
+    length += line.length + 1;
+    return length <= maxLength;
+  });
+  return { text: fitting.join('\n'), count: fitting.length };
 }

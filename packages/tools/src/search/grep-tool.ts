@@ -1,10 +1,16 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { describeGrep } from './describe-grep.ts';
-import { type Asked, type SearchToolOptions, searchSettings } from './search-options.ts';
-import { searchPattern } from './search-pattern.ts';
-import type { GrepWork } from './search-request.ts';
-import { startSearch } from './start-search.ts';
+import { showPath } from '../workspace/resolve-path.ts';
+import { startSearch } from './run-search.ts';
+import {
+  type Asked,
+  type SearchSettings,
+  type SearchToolOptions,
+  searchNotes,
+  searchSettings,
+} from './search-options.ts';
+import { type Found, type GrepWork, type SearchResult, searchPattern } from './search-request.ts';
+import type { ShownLine } from './worker/grep-file.ts';
 
 const schema = z.object({
   pattern: z
@@ -69,4 +75,40 @@ export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<
     summarize: ({ pattern, path }) => `Search for ${pattern} in ${path}`,
     execute: (given, { signal }) => execute(given, signal),
   });
+}
+
+/** What was found, as a model reads it, and how complete that is. */
+export function describeGrep(
+  mode: GrepWork['mode'],
+  result: SearchResult,
+  { timeoutMs }: SearchSettings,
+): ToolOutput {
+  const { found, report } = result;
+  const shown = found.map((one) => describe(one, mode)).join(mode === 'content' ? '\n\n' : '\n');
+  const notes = searchNotes(result, timeoutMs);
+  const isComplete = report?.cut === undefined && report?.clipped === 0;
+  const nothing = isComplete ? 'Nothing matches.' : 'Nothing found so far.';
+  const text = [shown || nothing, ...notes].join('\n\n');
+  const matches = found.reduce((sum, one) => sum + one.matches, 0);
+  const value = { files: found.length, matches, isComplete };
+  return { output: { text, value, isError: report === undefined && found.length === 0 } };
+}
+
+function describe({ path, matches, lines }: Found, mode: GrepWork['mode']): string {
+  switch (mode) {
+    case 'files':
+      return showPath(path);
+    case 'count':
+      return `${showPath(path)}:${matches}`;
+    case 'content':
+      return [showPath(path), ...lines.flatMap((line, at) => rowsOf(line, lines[at - 1]))].join(
+        '\n',
+      );
+  }
+}
+
+/** `12:` where it matches, `12-` around it, and `--` before it where lines are left out. */
+function rowsOf(line: ShownLine, before: ShownLine | undefined): readonly string[] {
+  const row = `${line.number}${line.isMatch ? ':' : '-'}${line.text}`;
+  return before !== undefined && before.number + 1 < line.number ? ['--', row] : [row];
 }

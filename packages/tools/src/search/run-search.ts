@@ -1,22 +1,21 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@millrace/agent';
 import { newCell, readCell } from './progress-cell.ts';
-import type { Found, SearchReport, SearchRequest, WorkerMessage } from './search-request.ts';
-import type { WorkerInput } from './search-worker.ts';
+import type { SearchSettings } from './search-options.ts';
+import type {
+  Found,
+  SearchReport,
+  SearchRequest,
+  SearchResult,
+  WorkerMessage,
+} from './search-request.ts';
+import type { WorkerInput } from './worker/search-worker.ts';
 
-export interface RunSearchOptions {
+interface RunSearchOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Then it ends with what it has. */
   readonly timeoutMs: number;
-}
-
-export interface SearchResult {
-  readonly found: readonly Found[];
-  /** Nothing where the thread had to be ended by force. */
-  readonly report: SearchReport | undefined;
-  /** The file that was looked at last. */
-  readonly lastPath: string;
 }
 
 /** How long a thread that was told to stop may take. One that is in the midst of a match never hears it. */
@@ -26,11 +25,14 @@ const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 
 // Beside this file, and of its kind: source when run from source, built when built. Then so are the
 // packages that it uses, whatever the process itself was started with.
 const isSource = import.meta.url.endsWith('.ts');
-const program = new URL(isSource ? './search-worker.ts' : './search-worker.js', import.meta.url);
+const program = new URL(
+  isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
+  import.meta.url,
+);
 const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
 /** Searches in a thread of its own, so that no pattern can hold up the process. */
-export async function runSearch(
+async function runSearch(
   request: SearchRequest,
   { signal, clock, timeoutMs }: RunSearchOptions,
 ): Promise<SearchResult> {
@@ -61,4 +63,34 @@ export async function runSearch(
     signal.removeEventListener('abort', onAbort);
     await worker.terminate();
   }
+}
+
+/** Folders within folders. Each one on the way holds a file handle. */
+const maxDepth = 100;
+
+interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
+  /** As a model gives it. */
+  readonly path: string;
+}
+
+/** Runs a search in a workspace. Fails, with names that may have been meant, where the path is not there. */
+export async function startSearch(
+  { path, ...search }: Search,
+  { workspace, exclude, maxEntries, clock, timeoutMs }: SearchSettings,
+  signal: AbortSignal,
+): Promise<SearchResult> {
+  const { exists, segments, shown } = await workspace.resolve(path);
+  // To open it is what tells best why it cannot be.
+  if (!exists) await (await workspace.open(path)).handle.close();
+  const request = { root: workspace.root, segments, exclude, maxEntries, maxDepth, ...search };
+  try {
+    return await runSearch(request, { signal, clock, timeoutMs });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : failed(shown, error);
+  }
+}
+
+function failed(shown: string, cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`Cannot search ${shown}: ${why}`, { cause });
 }

@@ -1,6 +1,5 @@
-import type { ShownLine } from './context-window.ts';
-import type { SearchPattern } from './search-pattern.ts';
-import type { WalkReport } from './walk-files.ts';
+import type { ShownLine } from './worker/grep-file.ts';
+import type { WalkReport } from './worker/walk-files.ts';
 
 /** What a worker is to do. All of it can be sent to another thread. */
 export interface SearchRequest {
@@ -55,3 +54,59 @@ export type WorkerMessage =
   | { readonly type: 'found'; readonly found: readonly Found[] }
   | { readonly type: 'done'; readonly report: SearchReport }
   | { readonly type: 'failed'; readonly message: string };
+
+/** What is looked for in a line. */
+interface SearchPattern {
+  readonly source: string;
+  readonly flags: string;
+}
+
+interface PatternOptions {
+  readonly isLiteral: boolean;
+  readonly ignoresCase: boolean;
+}
+
+/** Throws, in words for a model, where it is not a regular expression. */
+export function searchPattern(
+  pattern: string,
+  { isLiteral, ignoresCase }: PatternOptions,
+): SearchPattern {
+  const flags = ignoresCase ? 'i' : '';
+  if (isLiteral) return { source: pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), flags };
+  // `(?i)` in front, as other engines have it.
+  const [head = '', named = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+  const all = [...new Set(flags + named)].join('');
+  const source = pattern.slice(head.length);
+  // Unicode where it can be: without, `.` is half an emoji. Many patterns have escapes that only the old way takes.
+  const kinds = [`${all}u`, all];
+  const taken = kinds.find((kind) => problemOf(source, kind) === undefined);
+  if (taken === undefined) throw notPattern(pattern, problemOf(source, all));
+  return { source, flags: taken };
+}
+
+function problemOf(source: string, flags: string): string | undefined {
+  try {
+    new RegExp(source, flags);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function notPattern(pattern: string, problem = ''): Error {
+  // The engine's message repeats the pattern, which may be long.
+  const why = problem.slice(problem.lastIndexOf(': ') + 2);
+  const state = `it is not a regular expression of JavaScript: ${why}`;
+  const wayOut = 'Escape what is meant as it stands with a backslash, or set literal to true';
+  return new Error(
+    `Cannot search for ${JSON.stringify(pattern.slice(0, 200))}: ${state}. ${wayOut}`,
+  );
+}
+
+export interface SearchResult {
+  readonly found: readonly Found[];
+  /** Nothing where the thread had to be ended by force. */
+  readonly report: SearchReport | undefined;
+  /** The file that was looked at last. */
+  readonly lastPath: string;
+}

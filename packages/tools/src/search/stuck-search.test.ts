@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
-import { writeTree } from '../testing/write-tree.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { globTool } from './glob-tool.ts';
 import { grepTool } from './grep-tool.ts';

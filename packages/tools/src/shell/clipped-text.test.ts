@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clippedText } from './clipped-text.ts';
+import { clippedText } from './command-output.ts';
 
 const note = (leftOut: number) => `[${leftOut}]`;
 

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock, ToolContext } from '@millrace/agent';
-import { clippedText } from './clipped-text.ts';
-import { keptBytes } from './kept-bytes.ts';
-import { pacedUpdates } from './paced-updates.ts';
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly update: ToolContext['update'];
   readonly clock: Clock;
   /** Of what is shown at the end, in characters. */
@@ -23,7 +24,7 @@ export interface Output {
   readonly whole: Uint8Array | undefined;
 }
 
-export interface CommandOutput {
+interface CommandOutput {
   add(bytes: Uint8Array): Promise<void> | undefined;
   /** Once, when nothing more comes. */
   end(): Promise<Output>;
@@ -59,5 +60,164 @@ export function commandOutput(options: OutputOptions): CommandOutput {
       return { text: shown.show(note), length: shown.length(), dropped: kept.dropped, whole };
     },
     close: () => kept.close(),
+  };
+}
+
+/** Keeps the first and the last of a text that comes bit by bit, whatever its length. */
+interface ClippedText {
+  add(text: string): void;
+  /** In UTF-16 units. */
+  length(): number;
+  isClipped(): boolean;
+  /** All of it, or its two ends with a note between them. */
+  show(note: (leftOut: number) => string): string;
+}
+
+export function clippedText(maxLength: number): ClippedText {
+  const half = Math.floor(maxLength / 2);
+  let head = '';
+  let tail = '';
+  let length = 0;
+  return {
+    add(text) {
+      length += text.length;
+      const room = half - head.length;
+      head += text.slice(0, room);
+      tail += text.slice(room);
+      // Cut rarely: each cut copies all that is kept.
+      if (tail.length > 4 * half) tail = tail.slice(-half);
+    },
+    length: () => length,
+    isClipped: () => length > maxLength,
+    show(note) {
+      if (length <= maxLength) return head + tail;
+      const end = tail.slice(-half);
+      return `${whole(head)}${note(length - head.length - end.length)}${whole(end)}`;
+    },
+  };
+}
+
+/** Without the half of a character that a cut may leave at either end. */
+function whole(text: string): string {
+  return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** The first so many bytes of an output, on disk when they are more than a few. What is beyond is counted. */
+interface KeptBytes {
+  /** A promise where it has to be waited for. */
+  add(bytes: Uint8Array): Promise<void> | undefined;
+  readonly kept: number;
+  readonly dropped: number;
+  read(): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+const maxInMemory = 262_144;
+
+function keptBytes(maxBytes: number): KeptBytes {
+  let chunks: Uint8Array[] = [];
+  let file: FileHandle | undefined;
+  let [kept, dropped, limit] = [0, 0, maxBytes];
+
+  const spill = async () => {
+    const bytes = Buffer.concat(chunks);
+    chunks = [];
+    try {
+      file ??= await openNameless();
+      await file.appendFile(bytes);
+    } catch {
+      // The disk is full, or closed to us: what is not there is as if it were beyond the bound.
+      limit = kept - bytes.length;
+      [kept, dropped] = [limit, dropped + bytes.length];
+    }
+  };
+  return {
+    add(bytes) {
+      const part = bytes.subarray(0, Math.max(0, limit - kept));
+      kept += part.length;
+      dropped += bytes.length - part.length;
+      if (part.length === 0) return undefined;
+      chunks.push(part);
+      return file !== undefined || kept > maxInMemory ? spill() : undefined;
+    },
+    get kept() {
+      return kept;
+    },
+    get dropped() {
+      return dropped;
+    },
+    async read() {
+      if (file === undefined) return Buffer.concat(chunks);
+      const bytes = new Uint8Array(kept);
+      const { bytesRead } = await file.read(bytes, 0, kept, 0);
+      return bytes.subarray(0, bytesRead);
+    },
+    close: async () => file?.close(),
+  };
+}
+
+/** A file that is gone with its handle, also when this process is killed. */
+async function openNameless(): Promise<FileHandle> {
+  const path = join(tmpdir(), `millrace-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return file;
+}
+
+interface PacedUpdates {
+  add(text: string): void;
+  /** What is still held back. Nothing follows. */
+  end(): void;
+}
+
+interface Pace {
+  readonly clock: Clock;
+  /** Between one update and the next. */
+  readonly intervalMs: number;
+  /** Of one update. What is more is left out, but for its end. */
+  readonly maxLength: number;
+  /** Of all updates together. */
+  readonly maxTotalLength: number;
+}
+
+/** Passes on what a command prints, at a pace and an amount that a log can bear. */
+export function pacedUpdates(
+  update: (text: string) => void,
+  { clock, intervalMs, maxLength, maxTotalLength }: Pace,
+): PacedUpdates {
+  let pending = '';
+  let leftOut = 0;
+  let total = 0;
+  let dueMs = clock.now();
+  let cancel: (() => void) | undefined;
+
+  const send = () => {
+    cancel?.();
+    cancel = undefined;
+    dueMs = clock.now() + intervalMs;
+    trim();
+    const note = leftOut > 0 ? `[… ${leftOut} characters …]\n` : '';
+    const text = note + pending;
+    [pending, leftOut] = ['', 0];
+    if (text === '' || total >= maxTotalLength) return;
+    total += text.length;
+    update(total < maxTotalLength ? text : `${text}\n[… no more is shown while it runs …]\n`);
+  };
+  const trim = () => {
+    const excess = Math.max(0, pending.length - maxLength);
+    // Not through the middle of a character.
+    const from = /^[\uDC00-\uDFFF]/.test(pending.slice(excess, excess + 1)) ? excess + 1 : excess;
+    leftOut += from;
+    pending = pending.slice(from);
+  };
+  return {
+    add(text) {
+      pending += text;
+      if (pending.length > 2 * maxLength) trim();
+      const waitMs = dueMs - clock.now();
+      if (waitMs <= 0) send();
+      else cancel ??= clock.after(waitMs, send);
+    },
+    end: send,
   };
 }

@@ -1,7 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pacedUpdates } from './paced-updates.ts';
+import { pacedUpdates } from './command-output.ts';
 
 const pace = { intervalMs: 100, maxLength: 1000, maxTotalLength: 10_000 };
 

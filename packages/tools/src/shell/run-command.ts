@@ -1,11 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Clock } from '@millrace/agent';
-import { openPipe } from './open-pipe.ts';
 import { endWithUs, stopSession, waitForSession } from './process-group.ts';
-import { readPipe } from './read-pipe.ts';
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly shell: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -122,4 +125,86 @@ function whyNotStarted(cause: unknown, cwd: string): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   const isTooLong = message.includes('E2BIG');
   return isTooLong ? 'the command is too long for the system (E2BIG)' : message;
+}
+
+interface PipeEnds {
+  /** A file descriptor, which does not block. Whoever takes it closes it. */
+  readonly reader: number;
+  /** For the child, as its stdout and its stderr, so that what it says comes in the order it was said. */
+  readonly writer: number;
+}
+
+/**
+ * A pipe. The ones that Node makes for a child are sockets: those cannot be opened by name, and every
+ * script with `> /dev/stderr` in it fails on them.
+ */
+async function openPipe(): Promise<PipeEnds> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-'));
+  const path = join(folder, 'pipe');
+  try {
+    await promisify(execFile)('mkfifo', ['-m', '600', path]);
+    // The reader first: without one, to open the other end would wait for it.
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { reader, writer: openSync(path, constants.O_WRONLY) };
+  } catch (error) {
+    throw noPipe(error);
+  } finally {
+    // It goes on without a name.
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function noPipe(cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`Cannot run a command: no pipe for its output can be made: ${why}`, { cause });
+}
+
+interface PipeReader {
+  /**
+   * Resolves when all that was written so far is read. The end of the pipe may never come: a process
+   * that outlives the command may hold it.
+   */
+  drain(): Promise<void>;
+  close(): void;
+}
+
+/** What a pipe holds at most. What comes beyond was written after. */
+const maxPipeBytes = 1_048_576;
+/** Rounds of the event loop, each of which reads whatever there is, without a byte. */
+const quietRounds = 3;
+
+/** Reads a pipe as fast as what is read can be taken, and no faster. */
+function readPipe(fd: number, take: (bytes: Uint8Array) => Promise<void> | undefined): PipeReader {
+  const socket = new Socket({ fd, readable: true, writable: false });
+  let taking: Promise<void> | undefined;
+  let bytesRead = 0;
+  let isOver = false;
+  const wait = async (taken: Promise<void>) => {
+    socket.pause();
+    await taken;
+    taking = undefined;
+    socket.resume();
+  };
+  socket.on('data', (bytes: Uint8Array) => {
+    bytesRead += bytes.length;
+    const taken = take(bytes);
+    if (taken !== undefined) taking = wait(taken);
+  });
+  const end = () => {
+    isOver = true;
+  };
+  socket.once('end', end).once('close', end).once('error', end);
+  return {
+    async drain() {
+      const start = bytesRead;
+      for (let quiet = 0; quiet < quietRounds; ) {
+        const before = bytesRead;
+        await taking;
+        await new Promise((resolve) => setImmediate(resolve));
+        quiet = bytesRead === before && taking === undefined ? quiet + 1 : 0;
+        if (taking === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
+      }
+    },
+    close: () => socket.destroy(),
+  };
 }

@@ -1,3 +1,5 @@
+import type { TraceContext } from '@millrace/core';
+
 export interface ShellEnv {
   /** Names that are passed on although they look like secrets. */
   readonly allow?: readonly string[] | undefined;
@@ -46,4 +48,18 @@ export function safeEnv(
   );
   const passed = given.filter(([name, value]) => allow.includes(name) || !looksSecret(name, value));
   return { ...Object.fromEntries(passed), ...set };
+}
+
+type Env = Readonly<Record<string, string>>;
+
+/**
+ * The environment with what programs that trace look for, by OpenTelemetry's convention. Nothing of
+ * another trace stays in it.
+ */
+export function traceEnv(env: Env, trace: TraceContext | undefined): Env {
+  if (trace === undefined) return env;
+  const { TRACEPARENT: _parent, TRACESTATE: _state, ...rest } = env;
+  const { traceparent, tracestate } = trace;
+  const state = tracestate === undefined ? {} : { TRACESTATE: tracestate };
+  return { ...rest, TRACEPARENT: traceparent, ...state };
 }

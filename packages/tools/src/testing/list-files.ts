@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { startingRules } from '../search/starting-rules.ts';
-import { newReport, type WalkReport, walkFiles } from '../search/walk-files.ts';
+import { startingRules } from '../search/worker/ignore-rules.ts';
+import { newReport, type WalkReport, walkFiles } from '../search/worker/walk-files.ts';
 import { folderOpener } from '../workspace/folder.ts';
 
 interface ListOptions {

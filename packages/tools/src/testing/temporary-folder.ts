@@ -1,13 +1,15 @@
 import {
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 /** A folder for one test, by its real path, gone with it. */
@@ -35,4 +37,15 @@ export function everythingIn(folder: string): Readonly<Record<string, string>> {
         return [[entry.name, entry.isFile() ? readFileSync(path, 'utf8') : 'other']];
       }),
   );
+}
+
+/** Writes files, and the folders they are in, below a folder. */
+export function writeTree(
+  root: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
 }

@@ -1,6 +1,6 @@
 import picomatch from 'picomatch';
 
-export interface GlobOptions {
+interface GlobOptions {
   readonly nocase?: boolean;
 }
 

@@ -11,10 +11,9 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
-import { readContent } from './file-content.ts';
 import { folderOpener, namedFolder } from './folder.ts';
 import { listFolder } from './list-folder.ts';
-import { openFile } from './open-file.ts';
+import { openFile, readContent } from './open-file.ts';
 import { resolvePath } from './resolve-path.ts';
 import { writeFile } from './write-file.ts';
 

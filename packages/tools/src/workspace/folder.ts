@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from './workspace-error.ts';
+import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
  * A folder that stays the same one while it is open, whatever its path comes to name meanwhile.

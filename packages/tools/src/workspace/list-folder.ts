@@ -1,9 +1,9 @@
 import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
-import { enterFolder, type OpenRoot } from './enter-folder.ts';
+import { refusedBySystem } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
+import { enterFolder, type OpenRoot } from './make-folder.ts';
 import type { Place } from './resolve-path.ts';
-import { refusedBySystem } from './workspace-error.ts';
 
 export interface Entry {
   /** Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be given as a path. */

@@ -1,12 +1,11 @@
 import { mkdir, rmdir } from 'node:fs/promises';
-import type { OpenRoot } from './enter-folder.ts';
+import { codeOf } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import { nameAt, type Place } from './resolve-path.ts';
 import { whyNot } from './why-not.ts';
-import { codeOf } from './workspace-error.ts';
 
 /** A folder that was made where it was not, and that can be unmade. */
-export interface MadeFolder {
+interface MadeFolder {
   readonly folder: Folder;
   /** Removes what was made, unless somebody has put something into it. */
   undo(): Promise<void>;
@@ -64,4 +63,27 @@ async function make(path: string): Promise<boolean> {
     if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
+}
+
+/** Opens the root of a workspace anew. */
+export type OpenRoot = () => Promise<Folder>;
+
+/** Walks the first `depth` segments of a place, following no link. */
+export async function enterFolder(
+  openRoot: OpenRoot,
+  place: Place,
+  depth: number,
+): Promise<Folder> {
+  let folder = await openRoot();
+  for (let index = 0; index < depth; index++) {
+    const parent = folder;
+    try {
+      folder = await parent.enter(nameAt(place, index));
+    } catch (error) {
+      throw await whyNot(place, index, parent, error);
+    } finally {
+      await parent.close();
+    }
+  }
+  return folder;
 }

@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { WorkspaceError } from '../contract/workspace-error.ts';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
-import { WorkspaceError } from './workspace-error.ts';
 
 let root: string;
 let outside: string;

@@ -1,6 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from './workspace-error.ts';
+import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
 
 /** Where a path leads, as it was when asked. Whoever opens it walks `segments` and follows no link. */
 export interface Place {
@@ -88,4 +88,10 @@ function outside(root: string, given: string, isPlain: boolean): WorkspaceError 
   const how = isPlain ? 'it is' : 'a symbolic link leads it';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);
+}
+
+/** A path on a line of its own. What would break the line is shown as an escape. */
+export function showPath(path: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
+  return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }

@@ -1,12 +1,10 @@
 import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
-import { type FileContent, readContent } from './file-content.ts';
+import { refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
 import { folderOpener } from './folder.ts';
 import { type Listing, listFolder } from './list-folder.ts';
-import { type OpenFile, openFile } from './open-file.ts';
-import { withPathLock } from './path-locks.ts';
+import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
 import { type Place, resolvePath } from './resolve-path.ts';
-import { refusedBySystem, WorkspaceError } from './workspace-error.ts';
 import { type WriteOptions, type Written, writeFile } from './write-file.ts';
 
 /**
@@ -124,4 +122,23 @@ function realRoot(given: string): string {
 function badRoot(given: string, cause?: unknown): AgentError {
   const message = `Cannot make a workspace of ${given}: it is not a folder that can be read. Make it first`;
   return new AgentError('bad_option', message, { path: given }, { cause });
+}
+
+// One for the process, because several workspaces may share files: a sub-agent's root may be in another's.
+const last = new Map<string, Promise<unknown>>();
+
+/** Works on a path alone: whoever asks for it meanwhile waits, in the order of asking. */
+export async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
+  const before = last.get(real);
+  const mine = (async () => {
+    await before;
+    return work();
+  })();
+  const settled = mine.catch(() => {});
+  last.set(real, settled);
+  try {
+    return await mine;
+  } finally {
+    if (last.get(real) === settled) last.delete(real);
+  }
 }

@@ -1,14 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { access, lstat, open, rename } from 'node:fs/promises';
-import type { OpenRoot } from './enter-folder.ts';
-import { isSameVersion, readContent, type Version } from './file-content.ts';
+import { access, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
+import { codeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { makeFolder } from './make-folder.ts';
-import { checkKind, isFolder, openIn } from './open-file.ts';
+import { makeFolder, type OpenRoot } from './make-folder.ts';
+import {
+  checkKind,
+  isFolder,
+  isSameVersion,
+  openIn,
+  readContent,
+  type Version,
+} from './open-file.ts';
 import { nameAt, type Place } from './resolve-path.ts';
-import { removeTemporary, writeTemporary } from './temporary-file.ts';
 import { vanished, whyNot } from './why-not.ts';
-import { codeOf, WorkspaceError } from './workspace-error.ts';
 
 export interface WriteOptions {
   /** Whether to wait until the disk has it, so that it also survives a loss of power. */
@@ -136,4 +141,48 @@ function changed({ given }: Place): WorkspaceError {
   const state =
     'another process changed it since it was read, and nothing was written. Read it again, then repeat the change';
   return new WorkspaceError('changed', given, state);
+}
+
+const newFlags =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+
+/** Bytes in a new file beside the one that they are to replace, with its rights. Gives its name. */
+export async function writeTemporary(
+  folder: Folder,
+  bytes: Uint8Array,
+  before: Stats | undefined,
+  sync: boolean,
+): Promise<string> {
+  const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
+  // Nobody else may read it before it has the rights of the one it replaces.
+  const handle = await open(folder.at(name), newFlags, before === undefined ? 0o666 : 0o600);
+  try {
+    await folder.check(name, handle);
+    await handle.writeFile(bytes);
+    if (before !== undefined) await giveRights(handle, before);
+    if (sync) await handle.sync();
+  } catch (error) {
+    await removeTemporary(folder, name);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  return name;
+}
+
+export async function removeTemporary(folder: Folder, name: string): Promise<void> {
+  await unlink(folder.at(name)).catch(() => {});
+}
+
+/** Mode, and owner where this process may. Extended attributes are beyond Node's reach, and are lost. */
+async function giveRights(handle: FileHandle, before: Stats): Promise<void> {
+  const { uid, gid } = await handle.stat();
+  const isKept =
+    (uid === before.uid && gid === before.gid) ||
+    (await handle.chown(before.uid, before.gid).then(
+      () => true,
+      () => false,
+    ));
+  // A program that runs as its owner must not become one that runs as us.
+  await handle.chmod(before.mode & (isKept ? 0o7777 : 0o777));
 }

@@ -4,13 +4,12 @@ import { delimiter, join } from 'node:path';
 import { toolCallId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bashTool } from '../../shell/bash-tool.ts';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { writeTree } from '../../testing/write-tree.ts';
+import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
 import { approveBy } from '../approve-by.ts';
 import { permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
-import { isHarmless } from './plain-repository.ts';
+import { isHarmless } from './doubt-about-reading.ts';
 
 let root: string;
 beforeEach(() => {

@@ -1,8 +1,20 @@
 import type { Word } from '../split-command.ts';
-import { gitPrograms } from './git-programs.ts';
-import { type ReadingProgram, readingPrograms } from './programs.ts';
+import { gitPrograms, type ReadingProgram, readingPrograms } from './programs.ts';
 import { type Given, readOptions } from './read-options.ts';
-import type { Reading, ReadPath } from './reading.ts';
+
+/** What a command that only looks looks at. */
+export interface Reading {
+  readonly program: string;
+  readonly paths: readonly ReadPath[];
+  /** What git does is up to the configuration of the repository too. */
+  readonly isGit: boolean;
+}
+
+export interface ReadPath {
+  readonly path: string;
+  /** `search`: all that is below it, too. */
+  readonly kind: 'read' | 'search';
+}
 
 /**
  * What a command looks at, if all that it does is to look: a program that is known, by its bare name,

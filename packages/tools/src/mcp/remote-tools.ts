@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { Tool, Validated } from '@millrace/agent';
+import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
+import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
+import { callTool, type Remote } from './server/call-tool.ts';
+import { clip } from './transport/text.ts';
+
+const maxTools = 1_000;
+const maxSchemaLength = 100_000;
+const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
+
+/** The tools that a server had when it was asked last. */
+export class ToolShelf {
+  readonly #remote: Remote;
+  #tools: readonly Tool[] = [];
+  #listed: string | undefined;
+  // A list is read again and again, and what is wrong with it is said once.
+  readonly #told = new Set<string>();
+
+  constructor(remote: Remote) {
+    this.#remote = remote;
+  }
+
+  get tools(): readonly Tool[] {
+    return this.#tools;
+  }
+
+  get isFilled(): boolean {
+    return this.#listed !== undefined;
+  }
+
+  tell(problem: string): void {
+    if (this.#told.has(problem) || this.#told.size >= maxTools) return;
+    this.#told.add(problem);
+    this.#remote.report(problem);
+  }
+
+  /** Whether they are others than before. */
+  fill(given: readonly RemoteTool[]): boolean {
+    const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
+    const offered = [...first.values()].reverse().filter((tool) => this.#isBounded(tool));
+    const listed = JSON.stringify(offered);
+    if (listed === this.#listed) return false;
+    this.#listed = listed;
+    if (offered.length > maxTools)
+      this.tell(`it has ${offered.length} tools; the first ${maxTools} are taken`);
+    const names = toolNames(
+      this.#remote.server,
+      offered.map(({ name }) => name),
+    );
+    this.#tools = offered
+      .slice(0, maxTools)
+      .map((tool) => remoteTool(this.#remote, names.get(tool.name) ?? tool.name, tool));
+    return true;
+  }
+
+  #isBounded({ name, inputSchema }: RemoteTool): boolean {
+    // First how deep it is: what is too deep cannot be written as text.
+    const isDeep = checkJson(inputSchema, schemaLimits) !== undefined;
+    const isBounded = !isDeep && JSON.stringify(inputSchema).length <= maxSchemaLength;
+    const why = isDeep ? 'nested too deeply' : 'too long';
+    if (!isBounded) this.tell(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
+    return isBounded;
+  }
+}
+
+const maxSummaryLength = 200;
+// The loop stops what hangs; before it does, the call stops itself, and the server hears of that.
+const marginMs = 5_000;
+
+/** A tool of a server as one of ours. */
+function remoteTool(remote: Remote, name: string, tool: RemoteTool): Tool {
+  const { settings, server } = remote;
+  const { readOnlyHint = false, idempotentHint = false } =
+    (settings.trustAnnotations ? tool.annotations : undefined) ?? {};
+  const about = tool.description ?? tool.title ?? `Tool ${tool.name} of MCP server ${server}`;
+  return {
+    name,
+    description: clip(about, settings.maxDescriptionLength),
+    inputSchema: tool.inputSchema as JsonObject,
+    effects: readOnlyHint ? 'none' : 'external',
+    replay: readOnlyHint || idempotentHint ? 'safe' : 'never',
+    timeoutMs: Math.min(settings.totalTimeoutMs + marginMs, 2 ** 31 - 1),
+    maxOutputLength: settings.maxOutputLength,
+    retries: 0,
+    startsSession: false,
+    summarize: (input) =>
+      clip(`${server}: ${getDisplayName(tool)} ${JSON.stringify(input)}`, maxSummaryLength),
+    validate: async (input) => validate(input),
+    execute: (input, context) => callTool(remote, tool, input as JsonObject, context),
+  };
+}
+
+/** The rest of the schema is the server's to check: it knows its dialect. */
+function validate(input: JsonValue): Validated {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  if (isObject) return { ok: true, value: input };
+  return { ok: false, problem: 'The arguments must be a JSON object' };
+}
+
+const maxLength = 64;
+const maxServerLength = 32;
+const hashLength = 8;
+
+/**
+ * The name of each tool for the model: `<server>_<tool>`. One that does not fit ends in a hash of what it
+ * is called by its server, so that it keeps its name whatever other tools come and go: a call in an old
+ * transcript must not become a call of another tool.
+ */
+export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
+  const prefix = slug(server).slice(0, maxServerLength);
+  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(fits));
+  const names = new Map<string, string>();
+  const taken = new Set(plain);
+  for (const tool of tools) {
+    if (names.has(tool)) continue;
+    const wanted = `${prefix}_${tool}`;
+    const name = plain.has(wanted) ? wanted : hashedName(wanted, tool, taken);
+    taken.add(name);
+    names.set(tool, name);
+  }
+  return names;
+}
+
+function fits(name: string): boolean {
+  return name.length <= maxLength && name === slug(name);
+}
+
+function slug(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/gu, '_');
+}
+
+/** Another round only if a server made a name up that has the hash of another in it. */
+function hashedName(wanted: string, tool: string, taken: ReadonlySet<string>): string {
+  for (let round = 0; ; round++) {
+    const hash = createHash('sha256').update(`${round}:${tool}`).digest('hex').slice(0, hashLength);
+    const name = `${slug(wanted).slice(0, maxLength - hashLength - 1)}_${hash}`;
+    if (!taken.has(name)) return name;
+  }
+}

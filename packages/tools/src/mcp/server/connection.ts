@@ -1,0 +1,202 @@
+import type { JsonObject, TraceContext } from '@millrace/core';
+import {
+  type CallToolResult,
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Tool as RemoteTool,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
+import { McpError } from '../../contract/mcp-error.ts';
+import type { McpSettings } from '../../contract/mcp-options.ts';
+import type { McpServer } from '../../contract/mcp-server.ts';
+import { type Wire, wireTo } from '../transport/start-transport.ts';
+import { clip, explain, redactorOf } from '../transport/text.ts';
+import { listTools, type Report } from './tool-list.ts';
+import { type CallResult, callResult } from './tool-output.ts';
+
+interface CallOptions extends RequestOptions {
+  /** What the call is part of: it goes with the request's `_meta`, as MCP has it. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** A server that was found and greeted. */
+export interface Connection {
+  readonly instructions: string | undefined;
+  /** Whether it takes calls. */
+  isOpen(): boolean;
+  /** Whether it is closed, by whomever; its process may be yet to end. */
+  isOver(): boolean;
+  lastWords(): string;
+  listTools(signal: AbortSignal, report: Report): Promise<readonly RemoteTool[]>;
+  callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
+  /** It takes no more calls, and is closed when those that run are over. */
+  retire(): void;
+  close(): Promise<void>;
+}
+
+interface Opening {
+  /** Gives up. */
+  readonly signal: AbortSignal;
+  readonly onListChanged: (connection: Connection) => void;
+}
+
+/** Throws a `ConnectError`, whose words are not fit for others yet. */
+export async function openConnection(
+  server: McpServer,
+  settings: McpSettings,
+  opening: Opening,
+): Promise<Connection> {
+  if (!settings.negotiate) return connect(server, settings, 'legacy', opening);
+  try {
+    return await connect(server, settings, 'auto', opening);
+  } catch (error) {
+    if (!isUndecided(error) || opening.signal.aborted) throw error;
+    return connect(server, settings, 'legacy', opening);
+  }
+}
+
+/** A server that knew nothing to say when it was asked for its revision: it may be an old one. */
+function isUndecided(error: unknown): boolean {
+  const { cause } = error as ConnectError;
+  return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
+}
+
+async function connect(
+  server: McpServer,
+  settings: McpSettings,
+  mode: 'legacy' | 'auto',
+  { signal, onListChanged }: Opening,
+): Promise<Connection> {
+  const wire = wireTo(server, settings);
+  const client = new Client(
+    { name: 'millrace', version: '0.0.0' },
+    {
+      versionNegotiation: { mode },
+      inputRequired: { autoFulfill: false },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 100, onChanged: () => onListChanged(connection) },
+      },
+    },
+  );
+  client.fallbackRequestHandler = refuse;
+  const connection = connectionOf(client, wire, settings);
+  try {
+    await client.connect(wire.transport, { signal, timeout: settings.connectTimeoutMs });
+    return connection;
+  } catch (error) {
+    await wire.end();
+    throw noConnection(error, wire);
+  }
+}
+
+function noConnection(error: unknown, wire: Wire): ConnectError {
+  return new ConnectError(error, wire.lastWords());
+}
+
+/** Elicitation, sampling, roots: we offered none of them, and who asks all the same is told. */
+function refuse({ method }: { readonly method: string }): Promise<never> {
+  const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
+  return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
+}
+
+function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connection {
+  let calls = 0;
+  let isRetired = false;
+  const endIfIdle = () => {
+    if (isRetired && calls === 0) void wire.end();
+  };
+  return {
+    get instructions() {
+      return client.getInstructions();
+    },
+    isOpen: () => !isRetired && client.transport !== undefined,
+    isOver: () => client.transport === undefined,
+    lastWords: () => wire.lastWords(),
+    listTools: async (signal, report) => {
+      if (client.getServerCapabilities()?.tools === undefined) return [];
+      return listTools(client, { signal, timeout: settings.connectTimeoutMs }, report);
+    },
+    callTool: async (tool, input, options) => {
+      calls++;
+      try {
+        return await call(client, tool, input, options);
+      } finally {
+        calls--;
+        endIfIdle();
+      }
+    },
+    retire: () => {
+      isRetired = true;
+      endIfIdle();
+    },
+    close: () => wire.end(),
+  };
+}
+
+/**
+ * By our own schema where we may: the client's refuses a result with one part that it does not know.
+ * Output schemas are not held against the result, because what the tool did is done.
+ */
+async function call(
+  client: Client,
+  { name, inputSchema }: RemoteTool,
+  input: JsonObject,
+  { trace, ...options }: CallOptions,
+): Promise<CallResult> {
+  const params = { name, arguments: input, ...(trace && { _meta: { ...trace } }) };
+  if (client.getProtocolEra() !== 'modern') {
+    return client.request({ method: 'tools/call', params }, callResult, options);
+  }
+  const toolDefinition = { name, inputSchema };
+  const result: CallToolResult = await client.callTool(params, { ...options, toolDefinition });
+  return callResult.parse(result);
+}
+
+/** Why there is no connection, as it was found. For our own eyes: it may quote headers. */
+export class ConnectError extends Error {
+  readonly lastWords: string;
+
+  constructor(cause: unknown, lastWords: string) {
+    super('No connection', { cause });
+    this.lastWords = lastWords;
+  }
+}
+
+const maxLength = 3_000;
+
+/** The same, as it may be told. */
+export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
+  const { name } = server;
+  const { cause, lastWords } =
+    error instanceof ConnectError ? error : { cause: error, lastWords: '' };
+  const why = [reason(server, cause, timeoutMs), lastWords].filter((text) => text !== '');
+  const told = clip(redactorOf(server)(why.join(' ')), maxLength);
+  return new McpError('cannot_connect', `Cannot connect to MCP server ${name}: ${told}`, {
+    server: name,
+  });
+}
+
+function reason(server: McpServer, error: unknown, timeoutMs: number): string {
+  if (isMissing(error)) {
+    const { command, cwd } = server.stdio ?? {};
+    const place = cwd === undefined ? '' : `, or no folder ${cwd}`;
+    return `there is no program ${command}${place}. Install it, or give its path.`;
+  }
+  if (SdkHttpError.isInstance(error) && [401, 403].includes(error.status)) {
+    return `${explain(error)}. Check the headers that it gets.`;
+  }
+  if (!SdkError.isInstance(error)) return `${explain(error)}.`;
+  if (error.code === SdkErrorCode.ConnectionClosed) return 'it went away.';
+  if (error.code === SdkErrorCode.RequestTimeout) {
+    return `it did not answer within ${timeoutMs} ms (connectTimeoutMs).`;
+  }
+  return `${explain(error)}.`;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

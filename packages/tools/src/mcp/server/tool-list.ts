@@ -1,0 +1,92 @@
+import {
+  type Client,
+  type Tool as RemoteTool,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { clip } from '../transport/text.ts';
+
+/** Tells of a tool that is left out. */
+export type Report = (problem: string) => void;
+
+/** All tools of a server. One that is none does not hide the others. */
+export async function listTools(
+  client: Client,
+  options: RequestOptions,
+  report: Report,
+): Promise<readonly RemoteTool[]> {
+  try {
+    return (await client.listTools(undefined, { ...options, cacheMode: 'refresh' })).tools;
+  } catch (error) {
+    // The client takes a list as a whole, or not at all.
+    if (!isUnreadable(error)) throw error;
+    return readable(await listAnything(client, options), report);
+  }
+}
+
+/** What is nested deeply enough overflows the stack of whoever looks at it. */
+function isUnreadable(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  return SdkError.isInstance(error) && error.code === SdkErrorCode.InvalidResult;
+}
+
+const page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const maxPages = 64;
+
+async function listAnything(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
+  let cursor: string | undefined;
+  for (let count = 0; count < maxPages; count++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const { tools, nextCursor } = await client.request(
+      { method: 'tools/list', params },
+      page,
+      options,
+    );
+    all.push(...tools);
+    if (nextCursor === undefined) return all;
+    cursor = nextCursor;
+  }
+  throw new Error(`its list of tools has no end: pagination went on after ${maxPages} pages`);
+}
+
+const text = z.string().optional().catch(undefined);
+const hint = z.boolean().optional().catch(undefined);
+
+/** What is needed of a tool. The rest may be as wrong as it likes. */
+const needed = z.object({
+  name: z.string(),
+  title: text,
+  description: text,
+  annotations: z
+    .object({ title: text, readOnlyHint: hint, idempotentHint: hint })
+    .optional()
+    .catch(undefined),
+  inputSchema: z.looseObject({
+    type: z.literal('object'),
+    properties: z.record(z.string(), z.unknown()).optional(),
+    required: z.array(z.string()).optional(),
+  }),
+});
+
+function readable(given: readonly unknown[], report: Report): readonly RemoteTool[] {
+  return given.flatMap((one, index) => {
+    const { success, data, error } = needed.safeParse(one);
+    if (success) return [data as RemoteTool];
+    report(`its tool ${calledBy(one, index)} is left out: its ${whyNot(error)}`);
+    return [];
+  });
+}
+
+function calledBy(one: unknown, index: number): string {
+  const { name } = (one ?? {}) as { readonly name?: unknown };
+  return typeof name === 'string' ? clip(name, 100) : `number ${index + 1}`;
+}
+
+/** The first problem is enough. */
+function whyNot({ issues }: z.ZodError): string {
+  const { path = [], message = '' } = issues[0] ?? {};
+  return `${path.map(String).join('.') || 'definition'} cannot be read (${message})`;
+}

@@ -1,0 +1,138 @@
+import type { ToolOutput } from '@millrace/agent';
+import { checkJson, type FilePart, type JsonValue, type MediaPart } from '@millrace/core';
+import { z } from 'zod';
+import { clip } from '../transport/text.ts';
+
+const maxTextLength = 4 * 2 ** 20;
+const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
+
+/** A result of the protocol as one of ours: texts in their order, pictures and files beside them. */
+export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
+  const reader = new ContentReader(maxAttachmentBytes);
+  const lines = result.content.map((block) => reader.read(block));
+  const { value, told } = readValue(result.structuredContent, lines.length === 0);
+  const text = clip([...lines, ...told].join('\n'), maxTextLength);
+  const isError = result.isError === true;
+  return {
+    output: {
+      text: text === '' && isError ? 'The tool failed and did not say why.' : text,
+      ...(value === undefined ? {} : { value }),
+      ...(reader.attachments.length === 0 ? {} : { attachments: reader.attachments }),
+      isError,
+    },
+  };
+}
+
+/** The value, and what the model is to read of it: all, where there is nothing else to read. */
+function readValue(
+  given: unknown,
+  isAlone: boolean,
+): { readonly value?: JsonValue; readonly told: readonly string[] } {
+  if (given === undefined) return { told: [] };
+  const problem = checkJson(given, valueLimits);
+  if (problem !== undefined) return { told: [`[structured result left out: ${problem.why}]`] };
+  return { value: given as JsonValue, told: isAlone ? [JSON.stringify(given)] : [] };
+}
+
+const maxAttachments = 32;
+const maxNameLength = 200;
+
+/** Reads the parts of a result: each gives a text for the model, some an attachment as well. */
+class ContentReader {
+  readonly attachments: (MediaPart | FilePart)[] = [];
+  #bytesLeft: number;
+
+  constructor(maxBytes: number) {
+    this.#bytesLeft = maxBytes;
+  }
+
+  /** Never throws: what cannot be read is said. */
+  read(block: ContentBlock): string {
+    switch (block.type) {
+      case 'text':
+        return typeof block['text'] === 'string' ? block['text'] : unreadable(block.type);
+      case 'image':
+      case 'audio':
+        return this.#attach(block['data'], block['mimeType'], block.type);
+      case 'resource':
+        return this.#readResource(block['resource']);
+      case 'resource_link':
+        return linkText(block);
+      default:
+        return `[content of kind ${clip(JSON.stringify(block.type), maxNameLength)} left out: it is not known here]`;
+    }
+  }
+
+  #readResource(resource: unknown): string {
+    if (typeof resource !== 'object' || resource === null) return unreadable('resource');
+    const { uri, mimeType, text, blob } = resource as Record<string, unknown>;
+    if (typeof text === 'string') return `[resource ${word(uri)}]\n${text}`;
+    return this.#attach(blob, mimeType, nameOf(word(uri)));
+  }
+
+  #attach(data: unknown, type: unknown, name: string): string {
+    const mimeType = mimeTypeOf(type);
+    if (typeof data !== 'string') return unreadable(name);
+    const what = `${name}, ${mimeType}`;
+    // What base64 is as bytes, before any are made.
+    const length = Math.floor((data.length * 3) / 4);
+    if (length > this.#bytesLeft) return `[${what}: about ${length} bytes are too many, left out]`;
+    if (this.attachments.length >= maxAttachments) return `[${what}: one too many, left out]`;
+    const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
+    this.#bytesLeft -= bytes.length;
+    this.attachments.push(partOf(name, mimeType, bytes));
+    return `[${what}, ${bytes.length} bytes: attached]`;
+  }
+}
+
+function partOf(name: string, mimeType: string, bytes: Uint8Array): MediaPart | FilePart {
+  const source = { type: 'bytes', bytes } as const;
+  return /^(?:image|audio|video)\//.test(mimeType)
+    ? { kind: 'media', mimeType, source }
+    : { kind: 'file', name, mimeType, source };
+}
+
+function linkText({ uri, name, mimeType, description }: ContentBlock): string {
+  const about = [name, mimeType, description].filter((field) => typeof field === 'string');
+  return `[link to resource ${word(uri)}${about.length === 0 ? '' : `: ${about.map(word).join(', ')}`}]`;
+}
+
+function unreadable(what: string): string {
+  return `[${what} left out: it cannot be read]`;
+}
+
+function word(field: unknown): string {
+  return typeof field === 'string' ? clip(field, 1_000) : '(without a name)';
+}
+
+/** The last of an address, or all of it where that is nothing. */
+function nameOf(uri: string): string {
+  const last = uri
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .findLast((step) => step !== '');
+  return clip(last ?? uri, maxNameLength);
+}
+
+function mimeTypeOf(type: unknown): string {
+  const isOne =
+    typeof type === 'string' && /^[\w.+-]{1,60}\/[\w.+-]{1,80}$/.test(type.split(';')[0] ?? '');
+  return isOne ? (type.split(';')[0] ?? '').toLowerCase() : 'application/octet-stream';
+}
+
+/** What a tool gave, as loosely as it can be read: a part of a kind that we do not know is none the worse. */
+const schema = z.object({
+  content: z.array(z.looseObject({ type: z.string() }).catch({ type: 'unreadable' })).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+});
+
+type ContentBlock = { readonly type: string; readonly [field: string]: unknown };
+
+export interface CallResult {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean | undefined;
+}
+
+export const callResult: z.ZodType<CallResult> = schema;

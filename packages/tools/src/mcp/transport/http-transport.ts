@@ -1,0 +1,111 @@
+import {
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import type { McpHttpServer } from '../../contract/mcp-server.ts';
+
+/** Marks an answer that we give in the server's place; nobody else can have the same object. */
+export const lostStream: object = Object.freeze({});
+
+/** Streamable HTTP that says when an answer cannot come any more, instead of waiting for the time-out. */
+export class HttpTransport extends StreamableHTTPClientTransport {
+  constructor({ url, headers, fetch }: McpHttpServer['http'], maxMessageBytes: number) {
+    super(new URL(url), {
+      requestInit: { headers: { ...headers } },
+      fetch: boundedFetch(fetch ?? globalThis.fetch, maxMessageBytes),
+      reconnectionScheduler: reconnectLater,
+    });
+  }
+
+  override send(
+    message: JSONRPCMessage | JSONRPCMessage[],
+    options?: TransportSendOptions,
+  ): Promise<void> {
+    const onRequestStreamEnd = () => {
+      options?.onRequestStreamEnd?.();
+      if (!Array.isArray(message)) this.#giveUp(message);
+    };
+    return super.send(message, { ...options, onRequestStreamEnd } as object);
+  }
+
+  /** To a request that was answered before, one more answer is nothing. */
+  #giveUp(message: JSONRPCMessage): void {
+    // The question for the revision has ids of its own.
+    if (!('method' in message) || message.method === 'server/discover') return;
+    if (!('id' in message) || typeof message.id !== 'number') return;
+    const error = { code: -32_000, message: 'The answer was cut off', data: lostStream };
+    this.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
+  }
+}
+
+/** A stream that is to come back is no reason for a process to stay. */
+function reconnectLater(reconnect: () => void, delayMs: number): () => void {
+  const timer = setTimeout(reconnect, delayMs).unref();
+  return () => clearTimeout(timer);
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Answers end with an error where one is longer than a limit; of a stream of events, one of them. */
+export function boundedFetch(fetch: Fetch, maxBytes: number): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { body, headers, status, statusText } = response;
+    // Redirects are looked at, not read.
+    if (body === null || (status >= 300 && status < 400)) return response;
+    const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+    const bounded = body.pipeThrough(boundedBytes(maxBytes, isStream));
+    return new Response(bounded, { status, statusText, headers });
+  };
+}
+
+function boundedBytes(
+  maxBytes: number,
+  isStream: boolean,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  const count = isStream ? longestEvent() : total();
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (count(chunk) > maxBytes) controller.error(tooLong(maxBytes));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+type Count = (chunk: Uint8Array) => number;
+
+function total(): Count {
+  let length = 0;
+  return (chunk) => {
+    length += chunk.length;
+    return length;
+  };
+}
+
+const lineFeed = 10;
+const carriageReturn = 13;
+
+/** The length of the longest event that a chunk has some of. Events end with an empty line. */
+function longestEvent(): Count {
+  let length = 0;
+  let isLineEmpty = true;
+  let previous = 0;
+  return (chunk) => {
+    let longest = length;
+    for (const byte of chunk) {
+      longest = Math.max(longest, ++length);
+      const isSecondHalf = byte === lineFeed && previous === carriageReturn;
+      previous = byte;
+      if (isSecondHalf) continue;
+      const isLineEnd = byte === lineFeed || byte === carriageReturn;
+      if (isLineEnd && isLineEmpty) length = 0;
+      isLineEmpty = isLineEnd;
+    }
+    return longest;
+  };
+}
+
+function tooLong(maxBytes: number): RangeError {
+  return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { redactorOf } from './text.ts';
+
+const http = (headers: Record<string, string>, url = 'http://x') =>
+  redactorOf({ name: 'a', http: { url, headers } });
+
+test('no value of a header is told, as it is, in JSON or in an address', () => {
+  const secret = fc
+    .string({ minLength: 4, maxLength: 30 })
+    .filter((value) => value.trim() === value && !'[secret]'.includes(value));
+  fc.assert(
+    fc.property(secret, fc.string(), fc.string(), (value, before, after) => {
+      const redact = http({ 'x-key': value });
+      for (const form of [value, JSON.stringify(value), encodeURIComponent(value)]) {
+        expect(redact(`${before} ${form} ${after}`)).not.toContain(value);
+      }
+    }),
+  );
+});
+
+test('a token is a secret without the word before it, too', () => {
+  const redact = http({ authorization: 'Bearer abc.def' });
+  expect(redact('bad token abc.def in "Bearer abc.def"')).toBe('bad token [secret] in "[secret]"');
+});
+
+test('a name and its password are secrets as they were before they became Basic', () => {
+  const encoded = Buffer.from('alice:open-sesame').toString('base64');
+  const redact = http({ authorization: `Basic ${encoded}` });
+  expect(redact(`no alice with open-sesame (${encoded}, alice:open-sesame)`)).toBe(
+    'no alice with [secret] ([secret], [secret])',
+  );
+});
+
+test('of two secrets one of which is in the other nothing is left', () => {
+  expect(http({ a: 'abcd', b: 'abcdefgh' })('abcdefgh abcd')).toBe('[secret] [secret]');
+});
+
+test('values in an address are secrets', () => {
+  expect(http({}, 'http://x/?key=a%20b%20c')('at http://x/?key=a%20b%20c: a b c')).toBe(
+    'at http://x/?key=[secret]: [secret]',
+  );
+});
+
+test('variables that were given are secrets where they are longer than a word', () => {
+  const env = { TOKEN: 'abcdefgh', DEBUG: 'true' };
+  const redact = redactorOf({ name: 'a', stdio: { command: 'x', env } });
+  expect(redact('true: abcdefgh')).toBe('true: [secret]');
+});

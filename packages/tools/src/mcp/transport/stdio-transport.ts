@@ -1,0 +1,261 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import { UnsentError } from '../../contract/mcp-error.ts';
+import type { McpSettings } from '../../contract/mcp-options.ts';
+import type { McpStdioServer } from '../../contract/mcp-server.ts';
+import type { Redact } from './text.ts';
+
+type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
+
+// An end of a process comes as several events. Not all of them do, where others hold its pipes.
+const drainMs = 250;
+// Nobody survives a kill, but a busy machine may take its time.
+const deathMs = 10_000;
+
+/**
+ * A server as a child process. The SDK has such a transport too, but that one ends the wrapper and leaves
+ * the server, waits for pipes that others hold, and does not tell how a process ended.
+ */
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: JSONRPCMessage) => void) | undefined;
+  /** What it wrote there last. By this field and `pid` the SDK knows a transport of this kind, too. */
+  readonly stderr: OutputTail = new OutputTail();
+  readonly #server: McpStdioServer['stdio'];
+  readonly #settings: Settings;
+  readonly #lines: LineSplitter;
+  #child: ChildProcess | undefined;
+  #ending: Promise<void> | undefined;
+  #end = '';
+  // Each message in its turn: the SDK defers notifications, and would lose progress that comes with a result.
+  #delivery: Promise<void> = Promise.resolve();
+
+  constructor(server: McpStdioServer['stdio'], settings: Settings) {
+    this.#server = server;
+    this.#settings = settings;
+    this.#lines = new LineSplitter(settings.maxMessageBytes);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** How it ended, where it ended by itself. */
+  get end(): string {
+    return this.#end;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env, cwd } = this.#server;
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: ownGroup,
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stdout.on('end', () => this.#soonOver('It closed its output'));
+    child.stderr.on('data', (chunk: Buffer) => this.stderr.push(chunk));
+    for (const stream of child.stdio) stream?.on('error', (error) => this.onerror?.(error));
+    child.on('exit', (code, signal) => this.#exited(code, signal));
+    child.on('close', () => this.#over());
+    await new Promise<void>((resolve, reject) => {
+      child.on('spawn', resolve);
+      child.on('error', reject);
+    });
+    watchGroup(child);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const child = this.#child;
+    if (child?.stdin == null || hasEnded(child) || this.#ending !== undefined) {
+      throw new UnsentError();
+    }
+    const { stdin: input } = child;
+    await new Promise<void>((resolve, reject) => {
+      input.write(serializeMessage(message), (error) => {
+        if (error == null) resolve();
+        else reject(new UnsentError());
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#ending ??= this.#close();
+    return this.#ending;
+  }
+
+  /** Its input ends, which tells it to end; then it is asked; then it is killed. */
+  async #close(): Promise<void> {
+    const child = this.#child;
+    this.onclose?.();
+    if (child === undefined || hasEnded(child)) return;
+    const exited = new Promise<boolean>((resolve) => child.on('exit', () => resolve(true)));
+    child.stdin?.end();
+    if (await within(this.#settings.graceMs, exited)) return;
+    signalGroup(child, 'SIGTERM');
+    if (await within(this.#settings.graceMs, exited)) return;
+    signalGroup(child, 'SIGKILL');
+    await within(deathMs, exited);
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const line of this.#lines.push(chunk)) {
+        this.#delivery = this.#delivery.then(() => this.#deliver(line));
+      }
+    } catch (error) {
+      // What follows could not be told from what was lost.
+      this.#end = (error as Error).message;
+      this.#child?.stdout?.destroy();
+      void this.close();
+    }
+  }
+
+  #deliver(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      // Some servers print to their output what is not meant for us.
+      this.onerror?.(error as Error);
+    }
+  }
+
+  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+    const end = signal === null ? `It exited with code ${code}` : `It was killed by ${signal}`;
+    if (this.#ending === undefined) this.#end = end;
+    if (this.#child !== undefined) forgetGroup(this.#child);
+    this.#soonOver(end);
+  }
+
+  #soonOver(end: string): void {
+    const over = () => {
+      if (this.#ending === undefined) this.#end ||= end;
+      this.#over();
+    };
+    setTimeout(over, drainMs).unref();
+  }
+
+  #over(): void {
+    for (const stream of this.#child?.stdio ?? []) stream?.destroy();
+    // After what it still said.
+    this.#delivery = this.#delivery.then(() => void this.close());
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+async function within(ms: number, done: Promise<boolean>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), ms);
+  try {
+    return await Promise.race([done, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// What is kept is more than what is told, so that a secret at the edge is still whole when it is looked for.
+const keptBytes = 16_384;
+const toldLength = 2_000;
+
+/** The last of what a program wrote. */
+export class OutputTail {
+  #bytes: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): void {
+    const all = Buffer.concat([this.#bytes, chunk]);
+    this.#bytes = all.subarray(Math.max(0, all.length - keptBytes));
+  }
+
+  text(redact: Redact): string {
+    const plain = redact(stripVTControlCharacters(this.#bytes.toString('utf8')));
+    return plain.slice(-toldLength).toWellFormed().trim();
+  }
+}
+
+/** Lines out of chunks of bytes, none of them longer than a limit. */
+export class LineSplitter {
+  readonly #maxBytes: number;
+  // The pieces of a line that has not ended: joined once, so that a long one costs no more than its bytes.
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The lines that ended with this chunk. Throws where one is too long. */
+  *push(chunk: Buffer): Generator<string> {
+    let from = 0;
+    for (let to = chunk.indexOf(10); to !== -1; to = chunk.indexOf(10, from)) {
+      this.#keep(chunk.subarray(from, to));
+      from = to + 1;
+      yield this.#take();
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length > this.#maxBytes) throw tooLong(this.#maxBytes);
+    if (piece.length > 0) this.#pieces.push(piece);
+  }
+
+  #take(): string {
+    const line = Buffer.concat(this.#pieces).toString('utf8');
+    this.#pieces = [];
+    this.#length = 0;
+    return line.endsWith('\r') ? line.slice(0, -1) : line;
+  }
+}
+
+function tooLong(maxBytes: number): RangeError {
+  return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
+}
+
+/**
+ * A child that leads a group of its own: a wrapper as `npx` dies with the server that it started, and
+ * Ctrl-C at the terminal, which is meant for us, does not reach either. Windows has no such groups.
+ */
+const ownGroup: boolean = process.platform !== 'win32';
+
+/** Those that run, so that none stays when we leave without saying so. */
+const running = new Set<ChildProcess>();
+
+function watchGroup(child: ChildProcess): void {
+  if (running.size === 0) process.on('exit', endAll);
+  running.add(child);
+}
+
+/** To be called when it ended; takes those with it that it left behind. */
+function forgetGroup(child: ChildProcess): void {
+  if (ownGroup) signalGroup(child, 'SIGKILL');
+  running.delete(child);
+  if (running.size === 0) process.off('exit', endAll);
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(ownGroup ? -child.pid : child.pid, signal);
+  } catch {
+    // Nobody is left.
+  }
+}
+
+function endAll(): void {
+  for (const child of running) signalGroup(child, 'SIGTERM');
+}

@@ -1,0 +1,157 @@
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import type { Ignore } from 'ignore';
+import ignore from 'ignore';
+
+/** What `.gitignore` files say about paths below a folder, which is their base. */
+export interface IgnoreRules {
+  /** `path` is relative to the base, with `/`. Asked from above to below: what is in an ignored folder is not asked for. */
+  ignores(path: string, isFolder: boolean): boolean;
+  /** With those of a file in `folder`, which is relative to the base and '' for the base itself. */
+  with(folder: string, text: string): IgnoreRules;
+}
+
+const noRules: IgnoreRules = rulesOf(empty());
+
+function rulesOf(manager: Ignore): IgnoreRules {
+  return {
+    ignores: (path, isFolder) => manager.ignores(isFolder ? `${path}/` : path),
+    with: (folder, text) => rulesOf(empty().add(manager).add(patternsOf(text, folder))),
+  };
+}
+
+function empty(): Ignore {
+  return ignore({ ignorecase: false });
+}
+
+function patternsOf(text: string, folder: string): readonly string[] {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .flatMap((line) => anchored(line, folder));
+}
+
+/**
+ * A line of a nested file as the base's own would say it. All rules are in one list this way, so that
+ * the last match decides as it does for git, across files.
+ */
+function anchored(line: string, folder: string): readonly string[] {
+  const trimmed = line.replace(/(?<!\\) +$/, '');
+  if (folder === '' || trimmed === '' || trimmed.startsWith('#')) return [trimmed];
+  const isNegative = trimmed.startsWith('!');
+  const pattern = isNegative ? trimmed.slice(1) : trimmed;
+  const body = pattern.replace(/^\//, '');
+  if (body === '' || body === '/') return [];
+  const isAnchored = /\/(?!$)/.test(pattern);
+  return [`${isNegative ? '!' : ''}/${escaped(folder)}/${isAnchored ? '' : '**/'}${body}`];
+}
+
+function escaped(folder: string): string {
+  return folder.replaceAll(/[\\*?[\]!# ]/g, '\\$&');
+}
+
+const maxBytes = 1_048_576;
+// As git does, a link is not followed; without O_NONBLOCK a FIFO of that name would be waited for.
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** What the files of a folder say is to be ignored, the weakest first. */
+export async function readIgnoreFiles(
+  folder: string,
+  has: { readonly git: boolean; readonly ignoreFile: boolean },
+): Promise<readonly string[]> {
+  const texts = [
+    has.git ? await readExcludes(folder) : undefined,
+    has.ignoreFile ? await readText(`${folder}/.gitignore`) : undefined,
+  ];
+  return texts.filter((text) => text !== undefined);
+}
+
+/** The nearest folder, from this one up, that has a `.git`. */
+async function findRepository(from: string): Promise<string | undefined> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (await isThere(join(folder, '.git'))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** In a linked work tree `.git` is a file that says where the repository is. */
+async function readExcludes(folder: string): Promise<string | undefined> {
+  const pointer = await readText(`${folder}/.git`);
+  const own = pointer === undefined ? `${folder}/.git` : follow(folder, /^gitdir: (.*)/, pointer);
+  const common = own && (await readText(`${own}/commondir`));
+  const shared = own && common ? follow(own, /^(.*)/, common) : own;
+  return shared && readText(`${shared}/info/exclude`);
+}
+
+/** The system resolves `..` here, not `join`: the folder may be a handle, which has no parent by name. */
+function follow(folder: string, form: RegExp, text: string): string | undefined {
+  const path = form.exec(text)?.[1]?.trim() ?? '';
+  if (path === '') return undefined;
+  return isAbsolute(path) ? path : `${folder}/${path}`;
+}
+
+/** Nothing where it is not a regular file, or may not be read: then it says nothing. */
+async function readText(path: string): Promise<string | undefined> {
+  const file = await open(path, flags).catch(() => undefined);
+  try {
+    const stats = await file?.stat();
+    if (file === undefined || !stats?.isFile()) return undefined;
+    const bytes = Buffer.alloc(Math.min(stats.size, maxBytes));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    return bytes.toString('utf8', 0, bytesRead);
+  } catch {
+    return undefined;
+  } finally {
+    await file?.close();
+  }
+}
+
+interface StartingRules {
+  readonly rules: IgnoreRules;
+  /** The folder where the walk starts, relative to the base of the rules. */
+  readonly path: string;
+}
+
+/**
+ * What the folders above a folder say about it and what is in it, up to the top of its repository, or
+ * to the root where there is none. A folder that is ignored itself was asked for on purpose: then only
+ * what is said inside it counts.
+ */
+export async function startingRules(root: string, start: string): Promise<StartingRules> {
+  const base = (await findRepository(root)) ?? root;
+  let rules = noRules;
+  for (const folder of foldersFrom(base, start)) {
+    const path = relativeTo(base, folder);
+    if (path !== '' && rules.ignores(path, true)) return { rules: noRules, path: '' };
+    if (folder !== start) rules = await rulesIn(folder, path, rules);
+  }
+  return { rules, path: relativeTo(base, start) };
+}
+
+async function rulesIn(folder: string, path: string, above: IgnoreRules): Promise<IgnoreRules> {
+  const has = { git: await isThere(join(folder, '.git')), ignoreFile: true };
+  const texts = await readIgnoreFiles(folder, has);
+  return texts.reduce((rules, text) => rules.with(path, text), above);
+}
+
+/** The base, then each folder on the way, then the last. */
+function foldersFrom(base: string, last: string): readonly string[] {
+  const folders = [last];
+  for (let folder = last; folder !== base && folder !== dirname(folder); ) {
+    folder = dirname(folder);
+    folders.unshift(folder);
+  }
+  return folders;
+}
+
+function relativeTo(base: string, folder: string): string {
+  return relative(base, folder).split(sep).join('/');
+}
