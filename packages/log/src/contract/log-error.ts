@@ -28,3 +28,20 @@ export class LogError extends MillraceError<LogErrorCode> {
     super(code, message, place, options);
   }
 }
+
+export function unknownSession(session: string): LogError {
+  return new LogError('no_session', `Cannot find session ${session}`, { session });
+}
+
+export function deletedError(session: string): LogError {
+  const message = `Cannot append to session ${session}: it was deleted`;
+  return new LogError('no_session', message, { session });
+}
+
+export function closedError({ session }: { readonly session: string }): LogError {
+  return new LogError(
+    'session_closed',
+    `Cannot append to session ${session}: it is closed. Fork it to go on`,
+    { session },
+  );
+}

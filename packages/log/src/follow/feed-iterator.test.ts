@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import { type Batch, sessionId } from '@millrace/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Driver, FollowOptions } from '../contract/log.ts';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryShelf } from '../memory/memory-log.ts';
 import { remarks } from '../suite/drafts.ts';
 import { settled } from '../suite/test-clock.ts';
 

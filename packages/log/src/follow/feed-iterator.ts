@@ -1,14 +1,14 @@
 import type { Batch } from '@millrace/core';
+import type { Clock } from '../contract/clock.ts';
 import type { FollowOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import type { Clock } from '../local/clock.ts';
-import { isIdle } from '../rules/open-work.ts';
-import type { SessionRow } from '../shelf/rows.ts';
+import type { Awaitable } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { isIdle } from '../storage/session-row.ts';
 import { Feed } from './feed.ts';
-import type { Awaitable } from './log-reader.ts';
 
 /** Where a feed comes from, for a reader who gives it back. */
-export interface FeedSource {
+interface FeedSource {
   /** Calls `wake` at each change. Throws where there is nothing to follow. */
   readonly join: (wake: () => void) => Awaitable<Feed>;
   readonly leave: (feed: Feed, wake: () => void) => void;

@@ -1,10 +1,9 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
 import type { BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import { firstAfter } from '../shelf/first-after.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { weightOf } from '../shelf/weight-of.ts';
-import { type Awaitable, andThen, type LogReader, type Page } from './log-reader.ts';
+import { firstAfter, weightOf } from '../storage/record-list.ts';
+import { type Awaitable, andThen, type LogReader, type Page } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
 
 /** How much of the live end is kept for followers; who is further behind reads the store. */
 const windowLength = 4096;

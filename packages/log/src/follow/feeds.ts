@@ -1,8 +1,8 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Bus, BusNotice } from '../contract/bus.ts';
-import type { SessionRow } from '../shelf/rows.ts';
+import { type Awaitable, andThen, type LogReader } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
 import { Feed } from './feed.ts';
-import { type Awaitable, andThen, type LogReader } from './log-reader.ts';
 
 /** The feeds of the sessions that somebody follows; one that nobody does costs nothing. */
 export class Feeds {

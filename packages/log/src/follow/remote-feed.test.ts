@@ -1,14 +1,14 @@
 import { type LogRecord, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { newSession } from '../rules/new-session.ts';
-import { numberRecords } from '../rules/number-records.ts';
-import type { SessionRow } from '../shelf/rows.ts';
+import { numberRecords } from '../engine/append-records.ts';
+import type { LogReader } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { newSession } from '../storage/session-row.ts';
 import { remarks } from '../suite/drafts.ts';
 import { settled, TestClock } from '../suite/test-clock.ts';
 import { Feed } from './feed.ts';
 import { FeedIterator } from './feed-iterator.ts';
 import { Feeds } from './feeds.ts';
-import type { LogReader } from './log-reader.ts';
 
 const session = sessionId('s');
 const rowAt = (through: number): SessionRow => ({ ...newSession(session, 1, 0), through });

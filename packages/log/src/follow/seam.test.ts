@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryShelf } from '../memory/memory-log.ts';
 
 const session = sessionId('s');
 

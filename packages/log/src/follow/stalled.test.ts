@@ -1,8 +1,8 @@
 import { type Batch, countingIds, DeltaWriter, itemId, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import type { Driver } from '../contract/log.ts';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryShelf } from '../memory/memory-log.ts';
 
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };

@@ -1,6 +1,11 @@
+import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
-import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
-import { MemoryShelf } from './memory-shelf.ts';
+import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import { usedBlobs } from '../storage/blob-references.ts';
+import { firstAfter, settledIn, weightOf } from '../storage/record-list.ts';
+import type { RowFilter, Shelf, ShelfWriter } from '../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+import { hasWork } from '../storage/session-row.ts';
 
 export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
@@ -8,4 +13,176 @@ export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
   // There is nothing to be won by waiting.
   return new LocalLog(new MemoryShelf(), { clock, bus, commitIntervalMs: 0 });
+}
+
+interface Entry {
+  row: SessionRow;
+  records: LogRecord[];
+  /** What snapshots stand for. */
+  settled: readonly Snapshot['covers'][];
+  readonly producers: Map<string, ProducerRow>;
+  readonly commands: Map<string, CommandRow>;
+}
+
+/**
+ * Everything in memory, gone with the process. What a transaction throws away was never written,
+ * because work that throws does so before it writes: the group commit sees to that.
+ */
+export class MemoryShelf implements Shelf, ShelfWriter {
+  readonly #entries = new Map<SessionId, Entry>();
+  readonly #blobs = new Map<string, Uint8Array>();
+  /** How often each was stored and not named since. */
+  readonly #heldBlobs = new Map<string, number>();
+  #epochs = 0;
+  #made = 0;
+
+  transact<T>(work: (shelf: ShelfWriter) => T): T {
+    return work(this);
+  }
+
+  /** No other process can. */
+  watch(): () => void {
+    return () => {};
+  }
+
+  close(): void {}
+
+  session(session: SessionId): SessionRow | undefined {
+    return this.#entries.get(session)?.row;
+  }
+
+  *sessions(filter: RowFilter): Generator<SessionRow> {
+    const { after, isClosed, hasWork: isAtWork, limit = Number.POSITIVE_INFINITY } = filter;
+    let left = limit;
+    for (const session of [...this.#entries.keys()].sort(byCodePoints)) {
+      const row = this.#entries.get(session)?.row;
+      if (row === undefined) continue;
+      const isMeant = (isClosed ?? row.isClosed) === row.isClosed && (!isAtWork || hasWork(row));
+      const isBefore = after !== undefined && byCodePoints(session, after) <= 0;
+      if (!isMeant || isBefore) continue;
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    return this.#entries.get(session)?.producers.get(producer);
+  }
+
+  command(session: SessionId, key: string): CommandRow | undefined {
+    return this.#entries.get(session)?.commands.get(key);
+  }
+
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
+    const records = this.#entries.get(session)?.records ?? [];
+    const start = firstAfter(records, after);
+    let end = start;
+    for (let bytes = 0; bytes < maxBytes; end++) {
+      const record = records[end];
+      if (record === undefined) break;
+      bytes += weightOf(record);
+    }
+    return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
+  }
+
+  /** A page does not end among what a snapshot stands for. */
+  #pageEnd(session: SessionId, end: number): number {
+    const { records = [], settled = [] } = this.#entries.get(session) ?? {};
+    const last = records[end - 1]?.offset ?? 0;
+    const around = settled.find(([first, until]) => first <= last && last < until);
+    return around === undefined ? end : this.#pageEnd(session, firstAfter(records, around[1]));
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#blobs.get(hash);
+  }
+
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
+    return this.#blobs.get(hash)?.slice(start, end);
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    return [...usedBlobs(this.#entries.get(session)?.records ?? [])];
+  }
+
+  nextEpoch(): number {
+    return ++this.#epochs;
+  }
+
+  nextSession(): number {
+    return ++this.#made;
+  }
+
+  putSession(row: SessionRow): void {
+    const entry = this.#entries.get(row.session);
+    if (entry !== undefined) entry.row = row;
+    else {
+      const empty = { records: [], settled: [], producers: new Map(), commands: new Map() };
+      this.#entries.set(row.session, { row, ...empty });
+    }
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#entries.get(row.session)?.producers.set(row.producer, row);
+  }
+
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#entries.get(session)?.commands.set(key, row);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    // One by one: a function does not take as many arguments as there may be records.
+    for (const record of records) entry?.records.push(record);
+    for (const hash of usedBlobs(records)) this.#letGo(hash);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    if (entry === undefined) return;
+    const before = new Set(this.blobsOf(session));
+    const start = firstAfter(entry.records, first - 1);
+    const end = firstAfter(entry.records, last);
+    entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
+    entry.settled = settledIn(entry.records);
+    for (const hash of usedBlobs(records)) if (!before.has(hash)) this.#letGo(hash);
+  }
+
+  deleteSession(session: SessionId): void {
+    this.#entries.delete(session);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array): void {
+    if (!this.#blobs.has(hash)) this.#blobs.set(hash, bytes);
+    this.#heldBlobs.set(hash, (this.#heldBlobs.get(hash) ?? 0) + 1);
+  }
+
+  #letGo(hash: string): void {
+    const holds = (this.#heldBlobs.get(hash) ?? 0) - 1;
+    if (holds > 0) this.#heldBlobs.set(hash, holds);
+    else this.#heldBlobs.delete(hash);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    if (hashes.length === 0) return;
+    const used = new Set([...this.#entries.keys()].flatMap((session) => this.blobsOf(session)));
+    for (const hash of hashes)
+      if (!used.has(hash) && !this.#heldBlobs.has(hash)) this.#blobs.delete(hash);
+  }
+}
+
+/** As the bytes of UTF-8 have it, and with them other stores. JavaScript itself orders halves of pairs. */
+function byCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one !== other) return rankOf(one) - rankOf(other);
+  }
+  return a.length - b.length;
+}
+
+/** Halves of pairs come after all else. */
+function rankOf(unit: number): number {
+  if (unit >= 0xe000) return unit - 0x800;
+  return unit >= 0xd800 ? unit + 0x2000 : unit;
 }

@@ -2,11 +2,9 @@ import { sessionId } from '@millrace/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
 import { remark, remarks } from '../suite/drafts.ts';
-import { offsets } from '../suite/fold-log.ts';
-import { Follower } from '../suite/follower.ts';
+import { Follower, offsets } from '../suite/follower.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
-import { describeOnPostgres, hasPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
+import { describeOnPostgres, hasPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { type PostgresLogOptions, postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();

@@ -1,19 +1,20 @@
 import type { Bus } from '../contract/bus.ts';
+import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
+import { Store } from '../engine/log-context.ts';
+import { StoreLog } from '../engine/store-log.ts';
 import { Feeds } from '../follow/feeds.ts';
-import type { Clock } from '../local/clock.ts';
-import { Store } from '../local/store.ts';
-import { StoreLog } from '../local/store-log.ts';
-import type { OnPoint } from '../shelf/commit-point.ts';
-import { dropForgottenBlobs } from './forgotten-blobs.ts';
-import { holderProcess, isHolderAlive } from './holder-process.ts';
-import { Listener } from './listener.ts';
-import { LogDatabase } from './log-database.ts';
-import { PostgresCommits } from './postgres-commits.ts';
+import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import type { OnPoint } from '../storage/record-store.ts';
+import type { ProcessMark } from '../storage/rows.ts';
+import { Listener } from './change-listener.ts';
+import { blobLocks } from './database/advisory-locks.ts';
+import { LogDatabase } from './database/log-database.ts';
+import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { targetOf } from './target.ts';
-import { Writer } from './writer.ts';
+import { PostgresCommits } from './transaction/postgres-commits.ts';
+import { Writer } from './transaction/writer.ts';
 
 export interface PostgresLogOptions {
   /** Like `postgres://user:password@host:5432/database`. Its password is never shown. */
@@ -104,4 +105,39 @@ export class ServerLog extends StoreLog implements PostgresLog {
   ready(): Promise<void> {
     return this.#database.retrying(() => this.#database.ready());
   }
+}
+
+/** In one transaction; in between, others come to their turn. */
+const blobsAtOnce = 100;
+
+/** Deletes blobs that were stored before a time and that no record named, and gives their number. */
+export async function dropForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
+  const { statements, target } = database;
+  let dropped = 0;
+  for (;;) {
+    const gone = await database.transact(async (ask) => {
+      const asked = [before, blobsAtOnce];
+      const found = await ask<{ hash: string }>(statements.forgottenBlobs, asked);
+      const hashes = found.map(({ hash }) => hash);
+      if (hashes.length === 0) return { looked: 0, deleted: 0 };
+      for (const { sql, values } of blobLocks(target.schema, hashes)) await ask(sql, values);
+      await ask(statements.dropForgottenHolds, [hashes, before]);
+      const deleted = (await ask(statements.dropBlobs, [hashes])).length;
+      return { looked: hashes.length, deleted };
+    });
+    dropped += gone.deleted;
+    if (gone.looked < blobsAtOnce) return dropped;
+  }
+}
+
+/** This process, as others on its machine can look for it. */
+export const holderProcess: ProcessMark = thisProcess();
+
+/**
+ * Does the holder of a lease still run? Undefined where that cannot be seen from here. Machines may share
+ * a name, and with it a log in Postgres: only where both were started by the same boot is it the same one.
+ */
+export function isHolderAlive(mark: ProcessMark): boolean | undefined {
+  const { boot } = holderProcess;
+  return boot === '' || mark.boot !== boot ? undefined : isAlive(mark);
 }

@@ -1,14 +1,12 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import type { LogReader, Page } from '../follow/log-reader.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { type SessionFields, sessionOf } from '../shelf/session-fields.ts';
-import type { RowFilter } from '../shelf/shelf.ts';
-import { type Chunk, ChunkReader } from './chunks.ts';
-import type { Listener } from './listener.ts';
-import type { LogDatabase } from './log-database.ts';
-import { SessionLoader } from './session-loader.ts';
+import type { LogReader, Page, RowFilter } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { type SessionFields, sessionOf } from '../storage/session-row.ts';
+import type { Listener } from './change-listener.ts';
+import { type Chunk, ChunkReader } from './chunk-rows.ts';
+import type { LogDatabase } from './database/log-database.ts';
 
 /** Rows that are asked for at once: of records, and of sessions. */
 const chunksAtOnce = 500;
@@ -150,4 +148,35 @@ const maxInt = 2 ** 31 - 1;
 
 function isHash(hash: string): boolean {
   return /^[0-9a-f]{64}$/.test(hash);
+}
+
+type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, SessionRow>>;
+
+/** Asks once for all who want to know of a session at the same time. */
+class SessionLoader {
+  readonly #load: Load;
+  /** Who asks next, and what they will be answered. */
+  #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
+
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  async get(session: SessionId): Promise<SessionRow | undefined> {
+    this.#next ??= this.#collect();
+    const { sessions, found } = this.#next;
+    sessions.add(session);
+    return (await found).get(session);
+  }
+
+  #collect() {
+    const sessions = new Set<SessionId>();
+    const ask = async () => {
+      // When all who ask now have asked.
+      await Promise.resolve();
+      this.#next = undefined;
+      return this.#load([...sessions]);
+    };
+    return { sessions, found: ask() };
+  }
 }

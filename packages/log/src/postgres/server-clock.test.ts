@@ -1,7 +1,6 @@
 import { sessionId } from '@millrace/core';
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeOnPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
+import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
 import { ServerClock } from './server-clock.ts';
 

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../local/clock.ts';
+import { type Clock, systemClock } from '../contract/clock.ts';
 
 /** Less than this may be the way to the server and back. */
 const slackMs = 500;

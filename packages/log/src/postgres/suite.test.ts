@@ -4,8 +4,7 @@ import type { Bus } from '../contract/bus.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
-import { describeOnPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
+import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { ServerLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();

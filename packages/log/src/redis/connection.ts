@@ -1,7 +1,56 @@
+import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
-import { reasonOf } from './bus-diagnostic.ts';
-import type { RedisTarget } from './redis-target.ts';
-import { within } from './within.ts';
+import { LogError } from '../contract/log-error.ts';
+import { decoded } from '../engine/check-options.ts';
+
+/** What a URL says, and what it cannot. */
+export interface RedisConnection {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  /** Of a socket of this machine. */
+  readonly path?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly db?: number | undefined;
+  readonly tls?: ConnectionOptions | undefined;
+}
+
+/** A server to connect to, and what it may be called where others read it: no user, no password. */
+export interface RedisTarget {
+  readonly connection: RedisConnection;
+  readonly name: string;
+}
+
+/** Of `redis://user:password@host:6379/0`, `rediss://…` or the path of a socket, and of what is given besides. */
+export function redisTarget(url: string | undefined, given: RedisConnection = {}): RedisTarget {
+  const connection = { ...(url === undefined ? {} : ofUrl(url)), ...given };
+  const { host = '127.0.0.1', port = 6379, path, db = 0 } = connection;
+  return { connection, name: path ?? `${host}:${port}/${db}` };
+}
+
+function ofUrl(text: string): RedisConnection {
+  if (text.startsWith('/')) return { path: text };
+  // What is wrong with it is not said: it may be the password.
+  if (!URL.canParse(text)) throw badUrl('it is no URL');
+  const url = new URL(text);
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') throw badUrl('its kind is another');
+  if (url.hash !== '') throw badUrl('in user and password write # as %23');
+  const db = url.pathname.slice(1);
+  if (!/^\d{0,4}$/.test(db)) throw badUrl('its path is no number of a database');
+  return {
+    host: url.hostname === '' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, ''),
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    ...(url.username === '' ? {} : { username: decoded(url.username) }),
+    ...(url.password === '' ? {} : { password: decoded(url.password) }),
+    ...(db === '' ? {} : { db: Number(db) }),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+}
+
+function badUrl(why: string): LogError {
+  const message = `Cannot use the URL of the Redis bus: ${why}. Give it as redis://host:6379/0`;
+  return new LogError('bad_option', message);
+}
 
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -70,7 +119,7 @@ export class Connection {
   async #live(): Promise<string> {
     const { port = 6379, path, ...others } = this.#target.connection;
     const where = path === undefined ? { port } : { path };
-    const client = new Redis({ ...others, ...where, ...fixed });
+    const client = new Redis({ ...others, ...where, ...fixedClientOptions });
     let why: unknown;
     client.on('error', (error) => {
       why ??= error;
@@ -106,7 +155,7 @@ export class Connection {
 }
 
 /** What is done about lost connections is done here. */
-const fixed = {
+const fixedClientOptions = {
   lazyConnect: true,
   retryStrategy: null,
   enableOfflineQueue: false,
@@ -115,3 +164,32 @@ const fixed = {
   // It keeps a process alive for so long after its connection is gone.
   disconnectTimeout: 10,
 } as const;
+
+/** What a promise gives, unless it takes too long. */
+export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer(timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What may be said of an error of Redis: ioredis puts the command into it, and with it the password. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // Replies of Redis begin with a word for programs: WRONGPASS, NOAUTH, OOM, LOADING …
+  const [word] = /^[A-Z]{2,}\b/.exec(error.message) ?? [];
+  return word ?? (error instanceof NoAnswer ? error.message : 'the connection was cut');
+}
+
+/** Redis said nothing for too long. */
+export class NoAnswer extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer in ${timeoutMs} ms`);
+  }
+}

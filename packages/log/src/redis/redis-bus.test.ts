@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { BusListener, BusNotice } from '../contract/bus.ts';
 import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
-import type { BusDiagnostic } from './bus-diagnostic.ts';
+import type { BusDiagnostic } from './bus-options.ts';
 import { type RedisBus, type RedisBusOptions, redisBus } from './redis-bus.ts';
 
 /** A server that is stopped is found out within this. */

@@ -1,11 +1,9 @@
 import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
-import type { OnBusDiagnostic } from './bus-diagnostic.ts';
-import type { BusKeys } from './bus-keys.ts';
-import type { BusLimits } from './bus-limits.ts';
-import type { Listeners } from './listeners.ts';
+import type { BusListener, BusNotice } from '../contract/bus.ts';
+import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
+import { within } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
-import { within } from './within.ts';
 
 /** Redis is asked this often whether it lost what it had. */
 const lookMs = 1_000;
@@ -164,4 +162,47 @@ function lastId(entries: unknown): string | undefined {
   const [first] = Array.isArray(entries) ? entries : [];
   const [id] = Array.isArray(first) ? first : [];
   return typeof id === 'string' ? id : undefined;
+}
+
+/** Who hears of which session. */
+export class Listeners {
+  readonly #of = new Map<SessionId, Set<BusListener>>();
+
+  get sessions(): readonly SessionId[] {
+    return [...this.#of.keys()];
+  }
+
+  get isEmpty(): boolean {
+    return this.#of.size === 0;
+  }
+
+  /** Is it the session's first? */
+  add(session: SessionId, listener: BusListener): boolean {
+    const there = this.#of.get(session);
+    if (there === undefined) this.#of.set(session, new Set([listener]));
+    else there.add(listener);
+    return there === undefined;
+  }
+
+  remove(session: SessionId, listener: BusListener): void {
+    const there = this.#of.get(session);
+    there?.delete(listener);
+    if (there?.size === 0) this.#of.delete(session);
+  }
+
+  clear(): void {
+    this.#of.clear();
+  }
+
+  notice(notice: BusNotice): void {
+    for (const listener of this.#of.get(notice.session) ?? []) listener.notice(notice);
+  }
+
+  missed(session: SessionId): void {
+    for (const listener of this.#of.get(session) ?? []) listener.missed();
+  }
+
+  missedAll(): void {
+    for (const session of this.sessions) this.missed(session);
+  }
 }

@@ -1,12 +1,9 @@
 import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { BusNotice } from '../contract/bus.ts';
-import type { OnBusDiagnostic } from './bus-diagnostic.ts';
-import type { BusKeys } from './bus-keys.ts';
-import type { BusLimits } from './bus-limits.ts';
-import type { Connection } from './connection.ts';
+import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
+import { type Connection, within } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
-import { within } from './within.ts';
 
 /** What is to be said of a session: a notice, or that it is gone. */
 type Said = BusNotice | 'gone';

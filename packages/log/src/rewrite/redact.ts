@@ -1,9 +1,12 @@
 import {
   type BeginPart,
   emptyState,
+  type Fact,
   findItem,
   foldBatch,
   type ItemId,
+  type JsonObject,
+  type JsonValue,
   type LogRecord,
   type Part,
   type PartId,
@@ -11,13 +14,59 @@ import {
   type Snapshot,
   type ToolCallId,
 } from '@millrace/core';
-import { withoutWords } from './redact-fact.ts';
+import { LogError } from '../contract/log-error.ts';
+import { addRecords } from '../engine/append-records.ts';
+import { requireSession, type Store } from '../engine/log-context.ts';
+import { readableDrafts } from '../engine/readable-draft.ts';
+
+/** Removes the content of an item from all records of a session, in one transaction. */
+export async function redact(
+  store: Store,
+  session: SessionId,
+  item: ItemId,
+  reason?: string,
+): Promise<void> {
+  const fact = {
+    type: 'item_redacted',
+    itemId: item,
+    ...(reason === undefined ? {} : { reason }),
+  } as const;
+  const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+  await store.commits.run(
+    (shelf) => {
+      const row = requireSession(shelf, session);
+      const records = store.recordsOf(shelf, row);
+      const standing = standingOf(session, records, item);
+      if (standing === 'unknown') throw unknown(session, item);
+      if (standing === 'open') throw streaming(session, item);
+      const blobs = shelf.blobsOf(session);
+      shelf.replace(session, 1, row.through, withoutItem(records, item));
+      // Nobody has what left with its attempt, and the fold would not know of what this speaks.
+      const told = standing === 'superseded' ? [] : drafts;
+      const rewritten = { ...row, rewrites: row.rewrites + 1 };
+      const added = addRecords(shelf, rewritten, told, 'store', store.clock.now());
+      shelf.deleteUnusedBlobs(blobs);
+      return added.row;
+    },
+    { tell: (row) => store.feeds.rewritten(row) },
+  );
+}
+
+function unknown(session: SessionId, item: ItemId): LogError {
+  const message = `Cannot redact item ${item} of session ${session}: there is none`;
+  return new LogError('bad_option', message, { session, item });
+}
+
+function streaming(session: SessionId, item: ItemId): LogError {
+  const message = `Cannot redact item ${item} of session ${session}: it, or its turn, is not finished. Stop it first`;
+  return new LogError('bad_records', message, { session, item });
+}
 
 /**
  * The log without the content of an item: its deltas are gone, snapshots do not have it, and facts do
  * not repeat it.
  */
-export function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
+function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
@@ -33,7 +82,7 @@ export function withoutItem(records: readonly LogRecord[], item: ItemId): readon
  * What the log says of an item. It is `open` until it is finished and, because an attempt might still
  * be superseded and the item go on, until its turn is. `superseded` ones left with their attempt.
  */
-export function standingOf(
+function standingOf(
   session: SessionId,
   records: readonly LogRecord[],
   item: ItemId,
@@ -79,4 +128,51 @@ function callOf(part: Part | BeginPart): readonly ToolCallId[] {
 
 function without(snapshot: Snapshot, item: ItemId): Snapshot {
   return { ...snapshot, items: snapshot.items.filter(({ itemId }) => itemId !== item) };
+}
+
+/**
+ * A fact without what it repeats of an item that was redacted: words about its calls, a summary that
+ * it went into, the command that it came from if that names it. The facts themselves stay.
+ */
+export function withoutWords(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
+  switch (fact.type) {
+    case 'tool_call_rejected':
+      return calls.has(fact.toolCallId) ? { ...fact, message: '' } : fact;
+    case 'tool_execution_started':
+      return calls.has(fact.toolCallId) ? { ...fact, summary: '' } : fact;
+    case 'approval_asked':
+    case 'approval_answered':
+      return calls.has(fact.toolCallId) ? withoutReason(fact) : fact;
+    case 'compacted':
+      return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
+    case 'command_queued':
+      return { ...fact, command: withoutItemInCommand(fact.command, item) };
+    default:
+      return fact;
+  }
+}
+
+type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
+
+function withoutReason(fact: Approval): Fact {
+  if (fact.type === 'approval_asked') {
+    const { reason: _said, rule: _about, ...rest } = fact;
+    return rest;
+  }
+  const { reason: _said, input: _changed, ...rest } = fact;
+  return rest;
+}
+
+/** One that is for the item says no more than that; of several that it brings, the item goes. */
+function withoutItemInCommand(command: JsonObject, item: ItemId): JsonObject {
+  if (command['itemId'] === item) return bare(command);
+  const { items } = command;
+  if (!Array.isArray(items)) return command;
+  const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
+  return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
+}
+
+/** What kind of command it was, and for which item. */
+function bare({ type, itemId }: JsonObject): JsonObject {
+  return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
 }

@@ -6,15 +6,35 @@ import {
   type SessionId,
   settleTurn,
 } from '@millrace/core';
+import { requireSession, type Store } from '../engine/log-context.ts';
 
-export interface Rewritten {
+/** Replaces the deltas of a finished turn by a snapshot, in one transaction. */
+export async function settle(store: Store, session: SessionId, turn: number): Promise<boolean> {
+  const told = await store.commits.run(
+    (shelf) => {
+      const row = requireSession(shelf, session);
+      const found = settledRange(session, turn, store.recordsOf(shelf, row));
+      if (found === undefined) return undefined;
+      const blobs = shelf.blobsOf(session);
+      const settledRow = { ...row, rewrites: row.rewrites + 1 };
+      shelf.replace(session, found.first, found.last, found.records);
+      shelf.putSession(settledRow);
+      shelf.deleteUnusedBlobs(blobs);
+      return settledRow;
+    },
+    { tell: (changed) => changed && store.feeds.rewritten(changed) },
+  );
+  return told !== undefined;
+}
+
+interface Rewritten {
   readonly first: number;
   readonly last: number;
   readonly records: readonly LogRecord[];
 }
 
 /** The stretch of a log in which a turn's deltas become a snapshot; undefined where they cannot. */
-export function settled(
+function settledRange(
   session: SessionId,
   turn: number,
   records: readonly LogRecord[],

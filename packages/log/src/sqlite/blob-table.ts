@@ -1,6 +1,6 @@
 import type { LogRecord } from '@millrace/core';
-import { usedBlobs } from '../shelf/used-blobs.ts';
-import { blobOf } from './small-rows.ts';
+import { usedBlobs } from '../storage/blob-references.ts';
+import { blobOf } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
 /** A blob that is shorter is read whole, whatever is asked of it. */

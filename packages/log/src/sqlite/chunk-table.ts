@@ -1,11 +1,15 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { type ChunkPlace, corruptChunk, decodeChunk } from '../chunks/decode-chunk.ts';
-import { encodeChunks } from '../chunks/encode-chunks.ts';
-import { textSum } from './row-sum.ts';
+import {
+  type ChunkPlace,
+  corruptChunk,
+  decodeChunk,
+  encodeChunks,
+} from '../storage/chunk-codec.ts';
+import { textSum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
 /** A session, and the number that it has in the file. */
-export interface SessionKey {
+interface SessionKey {
   readonly session: SessionId;
   readonly key: number;
 }

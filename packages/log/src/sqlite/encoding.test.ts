@@ -12,8 +12,8 @@ import {
   sessionId,
 } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
-import { systemClock } from '../local/clock.ts';
 import {
   answer,
   remark,

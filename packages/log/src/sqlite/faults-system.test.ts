@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Tried } from '../testing/try-log.ts';
+import type { Tried } from '../testing/programs/append-until-full.ts';
 
 // What the system refuses, it refuses to processes: none of these has a root's rights.
 
@@ -27,7 +27,7 @@ function giveAway(file: string): void {
   if (nobody.uid !== undefined) chownSync(file, nobody.uid, nobody.gid);
 }
 
-const program = fileURLToPath(new URL('../testing/try-log.ts', import.meta.url));
+const program = fileURLToPath(new URL('../testing/programs/append-until-full.ts', import.meta.url));
 const node = [process.execPath, '--conditions=@millrace/source', program];
 
 function run([name = '', ...args]: readonly string[]) {

@@ -16,8 +16,7 @@ import type { Driver, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import { filePath } from './file-path.ts';
-import { openDatabase } from './open-database.ts';
+import { filePath, openDatabase } from './open-database.ts';
 import { answerOf, migrate, migrations } from './schema.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
 import { answerOf, migrate, versionOf } from './schema.ts';
@@ -98,4 +99,28 @@ function limitPages(database: DatabaseSync, maxBytes: number): void {
 function noJournal(path: string): LogError {
   const message = `Cannot open ${path}: its file system does not let processes share memory, which a log needs. Put it on a local disk`;
   return new LogError('storage', message, { path });
+}
+
+/**
+ * Where the file really is, whatever the current folder becomes and through whichever link it is named:
+ * its journal lies beside that. Throws for what SQLite would not keep in a file.
+ */
+export function filePath(path: string): string {
+  const isFile = typeof path === 'string' && path !== '' && !/^(:memory:$|file:)/.test(path);
+  if (!isFile) throw noFile(path);
+  const whole = resolve(path);
+  return realPath(whole) ?? join(realPath(dirname(whole)) ?? dirname(whole), basename(whole));
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function noFile(path: string): LogError {
+  const message = `Cannot keep a log at ${JSON.stringify(path)}: it is the path of a file. For one in memory there is memoryLog`;
+  return new LogError('bad_option', message, { path });
 }

@@ -1,7 +1,7 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { SessionRow } from '../shelf/rows.ts';
+import type { SessionRow } from '../storage/rows.ts';
 
-export interface Writes {
+interface Writes {
   readonly rows: Iterable<SessionRow>;
   readonly records: Iterable<readonly [SessionId, readonly LogRecord[]]>;
 }

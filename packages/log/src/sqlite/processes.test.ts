@@ -69,7 +69,7 @@ describe('one file that several processes open at once', () => {
   });
 
   test('opens though whoever made it was killed on the way, at any write', async () => {
-    const program = new URL('../testing/log-process.ts', import.meta.url);
+    const program = new URL('../testing/programs/log-process.ts', import.meta.url);
     for (let writes = 1; writes <= 12; writes++) {
       const own = mkdtempSync(join(folder, 'made-'));
       const args = [join(own, 'log.db')];
@@ -349,7 +349,7 @@ describe('a follower in another process', () => {
   test('keeps its process alive while there is something to wait for, and not longer', async () => {
     const first = await start();
     const { driver } = await first.call('open', 's', {});
-    const program = new URL('../testing/follow-only.ts', import.meta.url);
+    const program = new URL('../testing/programs/follow-session.ts', import.meta.url);
     const told: unknown[] = [];
     const following = Promise.withResolvers<void>();
     const onTold = (value: unknown) => {

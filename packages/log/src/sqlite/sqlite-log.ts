@@ -1,13 +1,12 @@
 import type { ItemId, SessionId } from '@millrace/core';
+import { type Clock, systemClock } from '../contract/clock.ts';
 import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { type Clock, systemClock } from '../local/clock.ts';
-import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
-import { isAlive, thisProcess } from '../shelf/process-mark.ts';
-import { filePath } from './file-path.ts';
-import { IdleCheckpoint } from './idle-checkpoint.ts';
-import { assertFileOptions, type Durability } from './open-database.ts';
-import { SqliteShelf } from './sqlite-shelf.ts';
+import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import { IdleCheckpoint } from './maintenance.ts';
+import { assertFileOptions, type Durability, filePath } from './open-database.ts';
+import { SqliteShelf } from './sqlite-store.ts';
 
 export interface SqliteLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {

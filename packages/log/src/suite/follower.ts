@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
-import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
-import type { FollowOptions, Log } from '../contract/log.ts';
-import { addTo } from './fold-log.ts';
+import {
+  type Batch,
+  emptyState,
+  Folder,
+  type FoldState,
+  type Item,
+  type LogRecord,
+  liveTranscript,
+  type SessionId,
+  totalUsage,
+  type Usage,
+} from '@millrace/core';
+import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
 
 /** Follows a session step by step, folds what comes, and holds each batch against the one before. */
 export class Follower {
@@ -55,4 +65,76 @@ export class Follower {
   async leave(): Promise<void> {
     await this.#iterator.return?.();
   }
+}
+
+/** All of a session after an offset, page by page, each joined to the one before. */
+export async function readBatches(
+  log: Log,
+  session: SessionId,
+  { from = 0, maxBytes }: ReadOptions = {},
+): Promise<readonly Batch[]> {
+  const through = (await log.info(session))?.through ?? 0;
+  const batches: Batch[] = [];
+  let cursor = from;
+  while (cursor < through) {
+    const batch = await log.read(session, { from: cursor, maxBytes });
+    assert.equal(batch.after, cursor);
+    assert.ok(batch.through > cursor, `read after ${cursor} of ${through} does not get on`);
+    batches.push(batch);
+    cursor = batch.through;
+  }
+  return batches;
+}
+
+export async function readAll(
+  log: Log,
+  session: SessionId,
+  from = 0,
+): Promise<readonly LogRecord[]> {
+  return (await readBatches(log, session, { from })).flatMap(({ records }) => records);
+}
+
+export async function offsets(log: Log, session: SessionId): Promise<readonly number[]> {
+  return (await readAll(log, session)).map(({ offset }) => offset);
+}
+
+/** The state with the batches in it, all of which must fit. */
+export function folded(from: SessionId | FoldState, batches: readonly Batch[]): Said {
+  return said(stateAfter(from, batches));
+}
+
+export function stateAfter(from: SessionId | FoldState, batches: readonly Batch[]): FoldState {
+  const folder = new Folder(typeof from === 'string' ? emptyState(from) : from);
+  for (const batch of batches) addTo(folder, batch);
+  return folder.state;
+}
+
+function addTo(folder: Folder, batch: Batch): void {
+  assert.equal(batch.after, folder.state.through, 'the batch does not begin where the last ended');
+  const folded = folder.addBatch(batch);
+  if (folded.outcome === 'gap')
+    assert.fail(`the log does not fold at offset ${folded.gap.offset}: ${folded.gap.code}`);
+}
+
+export async function foldOf(log: Log, session: SessionId): Promise<Said> {
+  return folded(session, await readBatches(log, session));
+}
+
+/** What a state says, whichever way it was reached: what readers are promised to have in the end. */
+interface Said {
+  readonly through: number;
+  readonly items: readonly Item[];
+  readonly open: readonly string[];
+  readonly usage: Usage;
+  readonly run: string | undefined;
+}
+
+export function said(state: FoldState): Said {
+  return {
+    through: state.through,
+    items: liveTranscript(state),
+    open: state.open.map(({ id }) => id),
+    usage: totalUsage(state),
+    run: state.run,
+  };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../local/clock.ts';
+import type { Clock } from '../contract/clock.ts';
 
 interface Timer {
   readonly at: number;

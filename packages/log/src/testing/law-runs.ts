@@ -1,8 +1,8 @@
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import type { Log } from '../contract/log.ts';
 import { checkModel, checkResume, type LogSubject, scriptOf, TestClock } from '../suite/index.ts';
-import { splitLog } from './split-log.ts';
 
 export const number: fc.Arbitrary<number> = fc.nat(0xffff);
 const step = fc.tuple(number, number, number);
@@ -16,7 +16,7 @@ export const words: fc.Arbitrary<number[]> = fc.array(number, {
 /** What fails is mostly found smaller with the log in memory, and elsewhere that takes long. */
 const endOnFailure = true;
 
-export interface LawRuns {
+interface LawRuns {
   /** As many as the laws want unless told. */
   readonly numRuns?: number;
 }
@@ -45,7 +45,7 @@ export async function modelRuns(
   return [...seen];
 }
 
-export interface ResumeRuns extends LawRuns {
+interface ResumeRuns extends LawRuns {
   /** Turns are settled; else deltas are kept. */
   readonly isSettled: boolean;
   /** Who reads has another log of the store than who writes. */
@@ -73,4 +73,17 @@ export async function resumeRuns(
   );
   await Promise.all(new Set([writer, reader]).values().map((one) => one.close()));
   await store.remove();
+}
+
+const written: ReadonlySet<PropertyKey> = new Set(['open', 'settle', 'submit', 'delete']);
+
+/** One log to write with and another to read with, as two processes have them. */
+function splitLog(writer: Log, reader: Log): Log {
+  return new Proxy(reader, {
+    get(_, name) {
+      const log = written.has(name) ? writer : reader;
+      const value: unknown = Reflect.get(log, name, log);
+      return typeof value === 'function' ? value.bind(log) : value;
+    },
+  });
 }

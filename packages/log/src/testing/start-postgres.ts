@@ -4,9 +4,8 @@ import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { describe } from 'vitest';
-import { freePort } from './free-port.ts';
-import { isMissing } from './is-missing.ts';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { freePort, isMissing } from './external-programs.ts';
 
 /** A Postgres of its own, in a temporary folder. */
 export interface TestPostgres {
@@ -128,4 +127,17 @@ function unprivileged(): Owner {
 
 function programOf(name: string): string {
   return folder === undefined || folder === '.' ? name : join(folder, name);
+}
+
+/** A Postgres for the tests of a file, while they run. Asked for where there is none, it says so. */
+export function usePostgres(): () => TestPostgres {
+  let server: TestPostgres | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server?.remove());
+  return () => {
+    if (server === undefined) throw new Error('There is no Postgres for these tests');
+    return server;
+  };
 }

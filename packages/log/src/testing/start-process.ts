@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface Exit {
@@ -19,7 +21,7 @@ export interface Started {
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly args?: readonly string[];
   /** Where compiled code is kept, so that those who start often start fast. */
   readonly codeCache?: string;
@@ -63,4 +65,20 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   });
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   return { code, signal, stderr };
+}
+
+/**
+ * Says something to the process that started this one. It is said when this returns: whatever happens
+ * to this process afterwards, the other one hears it.
+ */
+export function tell(value: unknown): void {
+  let left = Buffer.from(`${JSON.stringify(value)}\n`);
+  while (left.length > 0) left = left.subarray(writeSync(1, left));
+}
+
+/** What the process that started this one says, until it has no more to say. */
+export async function* orders<Order>(): AsyncGenerator<Order> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    yield JSON.parse(line) as Order;
+  }
 }

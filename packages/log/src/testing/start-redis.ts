@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { freePort } from './free-port.ts';
-import { isMissing } from './is-missing.ts';
+import { freePort, isMissing } from './external-programs.ts';
 
 const program: string = 'redis-server';
 const missing = 'redis-server is not there, and these tests need one: npm run test:setup';

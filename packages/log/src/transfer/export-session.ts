@@ -1,8 +1,8 @@
 import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
+import { storedSession } from '../any-log/read-session.ts';
 import type { Log } from '../contract/log.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { encodeHeader, type Hole } from './session-header.ts';
-import { storedSession } from './stored-session.ts';
 
 /**
  * A session as lines of JSON, without line breaks: a header, then one record a line. Its blobs are

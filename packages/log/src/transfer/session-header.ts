@@ -1,7 +1,6 @@
 import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { BadLine } from './bad-line.ts';
-import { countIn, fieldsOf, flagIn, numberIn, objectIn, textIn } from './line-fields.ts';
+import { BadLine, countIn, fieldsOf, flagIn, numberIn, objectIn, textIn } from './lines.ts';
 
 /** The first line of an exported session: what is not in its records. */
 export interface SessionHeader

@@ -29,11 +29,10 @@ import {
   wholeTurn,
 } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import { exportBlobs } from './export-blobs.ts';
 import { exportSession } from './export-session.ts';
-import { importBlobs } from './import-blobs.ts';
 import { importSession } from './import-session.ts';
-import type { Lines } from './read-lines.ts';
+import type { Lines } from './lines.ts';
+import { exportBlobs, importBlobs } from './transfer-blobs.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -1,11 +1,34 @@
 import assert from 'node:assert/strict';
-import type { Act, Numbers } from './act.ts';
-import { append, closeSession, consume, endTurn, open, release, startTurn } from './driver-acts.ts';
-import { ModelWorld, type WorldOptions } from './model-world.ts';
-import { codeOfLoss } from './outcome.ts';
-import { admit, burst, produce, write } from './producer-acts.ts';
-import { follow, jump, reopen, watch } from './reader-acts.ts';
-import { fork, list, redact, remove, removeAll, settle, submit } from './session-acts.ts';
+import {
+  append,
+  closeSession,
+  consume,
+  endTurn,
+  open,
+  release,
+  startTurn,
+} from './driver-actions.ts';
+import {
+  type Act,
+  codeOfLoss,
+  ModelWorld,
+  type Numbers,
+  type WorldOptions,
+} from './model-world.ts';
+import { admit, burst, produce, write } from './producer-actions.ts';
+import {
+  follow,
+  fork,
+  jump,
+  list,
+  redact,
+  remove,
+  removeAll,
+  reopen,
+  settle,
+  submit,
+  watch,
+} from './session-actions.ts';
 
 const rare = { closeSession, consume, fork, jump, list, release, remove, reopen, watch };
 const common = { admit, burst, endTurn, follow, open, produce, redact, settle, startTurn, submit };
@@ -69,3 +92,48 @@ async function checkReaders(world: ModelWorld): Promise<void> {
     if (log !== undefined && world.isThere(reader.session)) await reader.check(log.real);
   for (const reader of world.uncutReaders) await reader.check();
 }
+
+/** What has to have become of some step in a thousand random runs; else they show too little. */
+export const landmarks: readonly string[] = [
+  'admit: done',
+  'admit: fenced',
+  'append: done',
+  'append: fenced',
+  'append: no_session',
+  'append: session_closed',
+  'burst: done',
+  'burst: done and fenced',
+  'closeSession: done',
+  'consume: done',
+  'endTurn: done',
+  'follow: done',
+  'follow: on',
+  'fork: bad_offset',
+  'fork: done',
+  'fork: session_exists',
+  'open: bad_offset',
+  'open: by force',
+  'open: done',
+  'open: held',
+  'open: session_closed',
+  'produce: again',
+  'produce: done',
+  'produce: fenced',
+  'redact: bad_option',
+  'redact: bad_records',
+  'redact: done',
+  'redact: superseded',
+  'release: done',
+  'remove: done',
+  'settle: done',
+  'settle: done nothing',
+  'submit: done',
+  'submit: repeat',
+  'submit: session_closed',
+  'watch: done',
+  'write: bad_records',
+  'write: bad_sequence',
+  'write: done',
+  'write: fenced',
+  'write: repeat',
+];

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DraftRecord, SessionId } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { foldOf, said } from '../fold-log.ts';
-import { Follower } from '../follower.ts';
+import { Follower, foldOf, said } from '../follower.ts';
 
 export interface ResumeOptions {
   readonly log: Log;

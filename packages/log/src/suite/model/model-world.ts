@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
-import { type DraftRecord, type SessionId, sessionId } from '@millrace/core';
+import {
+  type DraftRecord,
+  isMillraceError,
+  type LogRecord,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
 import type { Driver, Log } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionInfo } from '../../contract/session-info.ts';
-import { readBatches, said, stateAfter } from '../fold-log.ts';
+import { readBatches, said, stateAfter } from '../follower.ts';
 import type { LogStore } from '../log-subject.ts';
-import { ReferenceLog } from '../reference-log.ts';
-import { infoOf, ReferenceStore, type Session } from '../reference-store.ts';
+import { ReferenceLog } from '../reference/reference-log.ts';
+import { infoOf, ReferenceStore, type Session } from '../reference/reference-store.ts';
 import type { TestClock } from '../test-clock.ts';
-import { stateOf } from './content.ts';
-import { type Pair, plain } from './outcome.ts';
 import type { CutReader, UncutReader } from './readers.ts';
+import { stateOf } from './script.ts';
 
 /** What was opened with one of the logs. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
@@ -126,4 +131,64 @@ interface Told {
 /** Without what a store may see in its own way. */
 export function plainInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
+}
+
+/** What a step picks depends on its numbers and on what is there by then. */
+export interface Numbers {
+  readonly a: number;
+  readonly b: number;
+}
+
+/** Does it in the log and in the reference, compares, and tells in a word what became of it. */
+export type Act = (world: ModelWorld, numbers: Numbers) => Promise<string>;
+
+/** The same thing in the log that is tested and in the reference. */
+export interface Pair<T> {
+  readonly real: T;
+  readonly reference: T;
+}
+
+type Outcome<T> =
+  | { readonly value: T; readonly code?: undefined }
+  | { readonly code: string; readonly value?: undefined };
+
+async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await attempt };
+  } catch (error) {
+    if (isMillraceError(error)) return { code: error.code };
+    throw error;
+  }
+}
+
+/**
+ * Both came to the same end: the same refusal, or values that say the same. Gives what came, and the
+ * refusal's code where it was one.
+ */
+export async function sameOutcome<T>(
+  { real, reference }: Pair<Promise<T>>,
+  sayOf: (value: T) => unknown,
+): Promise<{ readonly values?: Pair<T>; readonly code: string }> {
+  const [one, other] = await Promise.all([outcomeOf(real), outcomeOf(reference)]);
+  const shown = ({ code, value }: Outcome<T>) => code ?? sayOf(value as T);
+  assert.deepEqual(shown(one), shown(other));
+  if (one.code !== undefined || other.code !== undefined) return { code: one.code ?? '' };
+  return { values: { real: one.value, reference: other.value }, code: 'done' };
+}
+
+/** Without the writer's name, which every store gives as it likes. */
+export function plain(records: readonly LogRecord[]): readonly unknown[] {
+  return records.map(({ producer: _, ...rest }) => rest);
+}
+
+/** The code of the error that it resolved with; undefined where it did not yet. */
+export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefined> {
+  const nothing = new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
+  const error = await Promise.race([lost, nothing]);
+  return isMillraceError(error) ? error.code : error?.name;
+}
+
+/** One of them, mostly of the newest, because most of what is old is over. */
+export function pick<T>(list: readonly T[], number: number): T | undefined {
+  return list.at(-1 - (number % Math.max(1, Math.min(list.length, 4))));
 }

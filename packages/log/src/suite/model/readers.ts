@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { emptyState, type FoldState, isMillraceError } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { said } from '../fold-log.ts';
-import { Follower } from '../follower.ts';
-import type { Session } from '../reference-store.ts';
-import { stateOf } from './content.ts';
+import { Follower, said } from '../follower.ts';
+import type { Session } from '../reference/reference-store.ts';
+import { stateOf } from './script.ts';
 
 /** One that follows for a while, leaves, and comes back with what it has. */
 export class CutReader {

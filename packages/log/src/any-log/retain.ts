@@ -1,0 +1,94 @@
+import { isMillraceError, type SessionId } from '@millrace/core';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
+import { pages } from './read-session.ts';
+
+/** How long things are kept. What is not said here is kept for ever. */
+export interface Retention {
+  /** Of how many turns of a session, the last ones, the deltas are kept. Earlier ones are settled. */
+  readonly turnsWithDeltas?: number | undefined;
+  /** Sessions of which nothing changed since this time are deleted, unless somebody drives them or work waits. */
+  readonly changedBefore?: number | undefined;
+}
+
+export interface Retained {
+  readonly settledTurns: number;
+  readonly deletedSessions: number;
+}
+
+/** Sessions looked at together; in between, others come to their turn. */
+const pageLength = 100;
+
+/**
+ * Applies a policy to all sessions. To be called now and then, by one process or by several.
+ *
+ * @example
+ * await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000 });
+ */
+export async function retain(log: Log, policy: Retention): Promise<Retained> {
+  const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;
+  const { changedBefore = Number.NEGATIVE_INFINITY } = policy;
+  assertCount(turnsWithDeltas);
+  let [settledTurns, deletedSessions] = [0, 0];
+  for await (const info of sessions(log)) {
+    if (info.isDamaged) continue;
+    const isOld = info.changedAt < changedBefore;
+    if (isOld && (await unlessBusy(() => deleteIdle(log, info), false))) deletedSessions++;
+    else if (turnsWithDeltas < Number.POSITIVE_INFINITY)
+      settledTurns += await unlessBusy(() => settleAllBut(log, info, turnsWithDeltas), 0);
+  }
+  return { settledTurns, deletedSessions };
+}
+
+async function* sessions(log: Log): AsyncGenerator<SessionInfo> {
+  let after: SessionId | undefined;
+  for (;;) {
+    const page = await log.list({ after, limit: pageLength });
+    yield* page;
+    if (page.length < pageLength) return;
+    after = page.at(-1)?.session;
+  }
+}
+
+async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
+  const { session, through, hasWork, isClosed } = info;
+  if (hasWork) return false;
+  // Who holds it cannot be overtaken by somebody who begins to drive it just now.
+  const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
+  const isDeleted = await log.delete(session, { ifThrough: through });
+  if (!isDeleted) await driver?.release();
+  return isDeleted;
+}
+
+async function settleAllBut(log: Log, info: SessionInfo, count: number): Promise<number> {
+  const [withDeltas, turns] = [new Set<number>(), new Set<number>()];
+  for await (const { records } of pages(log, info))
+    for (const { turn, delta } of records) {
+      if (turn > 0) turns.add(turn);
+      if (delta !== undefined) withDeltas.add(turn);
+    }
+  const early = [...turns].sort((a, b) => a - b).slice(0, Math.max(0, turns.size - count));
+  let settled = 0;
+  for (const turn of early)
+    if (withDeltas.has(turn) && (await log.settle(info.session, turn))) settled++;
+  return settled;
+}
+
+/** A session that somebody began to drive, or deleted, since it was listed is let be. */
+async function unlessBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isBusy =
+      isMillraceError(error) && ['held', 'no_session', 'session_closed'].includes(error.code);
+    if (isBusy) return otherwise;
+    throw error;
+  }
+}
+
+function assertCount(turns: number): void {
+  if (turns >= 0) return;
+  const message = `Cannot keep the deltas of ${turns} turns: say 0 or more`;
+  throw new LogError('bad_option', message, { turnsWithDeltas: turns });
+}

@@ -1,0 +1,52 @@
+import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { isInside } from '../storage/record-list.ts';
+import { knownSession, pages } from './read-session.ts';
+
+export interface SnapshotOptions {
+  /** The last record that it knows; the session's last unless told. */
+  readonly through?: number | undefined;
+}
+
+/**
+ * A session folded: what it says now or, where its deltas are kept, what it said at any record.
+ * `follow` goes on from there with `{ from: state.through }`.
+ *
+ * @example
+ * transcript(await snapshot(log, session));
+ */
+export async function snapshot(
+  log: Log,
+  session: SessionId,
+  options: SnapshotOptions = {},
+): Promise<FoldState> {
+  const info = await knownSession(log, session);
+  const through = options.through ?? info.through;
+  const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;
+  if (!isThere) throw badOffset(session, through, `it has 0 to ${info.through}`);
+  const folder = new Folder(session);
+  for await (const page of pages(log, { session, through })) {
+    if (isInside(page.records, through))
+      throw badOffset(session, through, 'the turn around it was settled. Ask for its end');
+    const { outcome } = folder.addBatch(upTo(page, through));
+    if (outcome === 'gap') throw unfoldable(session, folder.state.through);
+  }
+  return folder.state;
+}
+
+function upTo(page: Batch, through: number): Batch {
+  if (page.through <= through) return page;
+  const { after, records } = page;
+  return { after, through, records: records.filter(({ offset }) => offset <= through) };
+}
+
+function badOffset(session: SessionId, offset: number, why: string): LogError {
+  const message = `Cannot fold session ${session} up to offset ${offset}: ${why}`;
+  return new LogError('bad_offset', message, { session, offset });
+}
+
+function unfoldable(session: SessionId, offset: number): LogError {
+  const message = `Cannot fold session ${session} after offset ${offset}: the records do not fit. Restore a backup`;
+  return new LogError('corrupt', message, { session, offset });
+}

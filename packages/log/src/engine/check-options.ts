@@ -1,0 +1,177 @@
+import { type ErrorPlace, isId, type SessionId } from '@millrace/core';
+import type {
+  DeleteOptions,
+  FollowOptions,
+  ForkOptions,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+} from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import type { SessionFilter } from '../contract/session-info.ts';
+import type { SessionRow } from '../storage/rows.ts';
+
+// What callers say is looked at before anything is begun: a transaction is shared with others, who
+// must not fail for it, and types do not hold where JSON comes in.
+
+/** A shorter lease would be renewed without end. */
+const shortestLeaseMs = 50;
+const longestKey = 1024;
+
+export function assertSession(session: SessionId): void {
+  assert(isText(session) && isId(session), 'the session', 'it has 1 to 1024 printable characters');
+}
+
+/** Of a command. What is long belongs in the command itself. */
+export function assertKey(key: string, session: SessionId): void {
+  const isKey = isText(key) && key.length > 0 && key.length <= longestKey && key.isWellFormed();
+  const why = `it has 1 to ${longestKey} characters`;
+  assert(isKey, 'the key of a command', why, { session });
+}
+
+export function assertOpening(session: SessionId, options: OpenOptions): void {
+  assertObject(options, 'the options');
+  assertSession(session);
+  const { holder = '', leaseMs = shortestLeaseMs, takeOver = false } = options;
+  const { isDetached = false, epoch = 0 } = options;
+  assert(isText(holder), 'holder', 'it is a text', { session });
+  const isLease = typeof leaseMs === 'number' && leaseMs >= shortestLeaseMs;
+  const why = `it is ${shortestLeaseMs} ms or more, or Infinity`;
+  assert(isLease, `leaseMs ${leaseMs}`, why, { session });
+  assert(typeof takeOver === 'boolean', 'takeOver', 'it is true or false', { session });
+  assert(typeof isDetached === 'boolean', 'isDetached', 'it is true or false', { session });
+  assert(isCount(epoch), `epoch ${epoch}`, 'it is the number of a driver', { session });
+}
+
+export function assertFollowing(session: SessionId, options: FollowOptions): void {
+  assertObject(options, 'the options');
+  assertSession(session);
+  const { until, signal, maxLag = 0 } = options;
+  const isUntil = until === undefined || until === 'idle' || until === 'closed';
+  assert(isUntil, `until ${until}`, "it is 'idle', 'closed' or not there", { session });
+  const isSignal = signal === undefined || typeof signal?.addEventListener === 'function';
+  assert(isSignal, 'signal', 'it is an AbortSignal', { session });
+  assert(isAmount(maxLag), `maxLag ${maxLag}`, 'it is 0 or more', { session });
+}
+
+export function assertReading(options: ReadOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { maxBytes = 1 } = options;
+  const isMost = isAmount(maxBytes) && maxBytes > 0;
+  assert(isMost, `maxBytes ${maxBytes}`, 'it is more than 0', { session });
+}
+
+export function assertFilter(filter: SessionFilter): void {
+  assertObject(filter, 'the options');
+  const { after, limit = 0, isWaiting, isClosed } = filter;
+  assert(after === undefined || isText(after), 'after', 'it is a session');
+  const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
+  assert(isLimit, `limit ${limit}`, 'it is a whole number from 0 on, or Infinity');
+  for (const flag of [isWaiting, isClosed])
+    assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it is true or false');
+}
+
+export function assertAdmitting(options: AdmitOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { for: what, turn } = options;
+  assert(what === 'request' || what === 'call', 'for', "it is 'request' or 'call'", { session });
+  assert(isCount(turn), `turn ${turn}`, 'it is a whole number from 0 on', { session });
+  if (options.for === 'request') return;
+  const { attempt, toolCallId } = options;
+  assert(isCount(attempt), `attempt ${attempt}`, 'it is a whole number from 0 on', { session });
+  assert(isText(toolCallId) && isId(toolCallId), 'toolCallId', 'it is an id', { session });
+}
+
+export function assertAdmission(admission: Admission): void {
+  assertObject(admission, 'the fields of an admission');
+  const { session, driverEpoch, producer } = admission;
+  assertSession(session);
+  const isWhole = isCount(driverEpoch) && isText(producer);
+  assert(isWhole, 'an admission', 'it is what `admit` gave', { session });
+}
+
+export function assertForking(options: ForkOptions): void {
+  assertObject(options, 'the options');
+  assertSession(options.into);
+}
+
+export function assertRestoring(options: RestoreOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
+  assert(isCount(through), `through ${through}`, 'it is an offset', { session });
+  const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
+  assert(areTimes, 'a time', 'it is in milliseconds since 1970', { session });
+  assert(typeof isClosed === 'boolean', 'isClosed', 'it is true or false', { session });
+  if (origin === undefined) return;
+  assertObject(origin, 'origin');
+  assertSession(origin.session);
+  assert(isCount(origin.through), 'origin', 'it has an offset', { session });
+}
+
+export function assertDeleting(options: DeleteOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { ifThrough = 0 } = options;
+  assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it is an offset', { session });
+}
+
+export function assertHash(hash: string): void {
+  assert(isText(hash), 'the hash of a blob', 'it is a text');
+}
+
+/** How far in a blob. */
+export function assertSlice(start: number, end: number): void {
+  const areOffsets = isCount(start) && isAmount(end);
+  assert(areOffsets, `the slice ${start} to ${end}`, 'it counts bytes from 0 on');
+}
+
+export function assertBytes(bytes: Uint8Array): void {
+  const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]';
+  assert(isBytes, 'a blob', 'it is a Uint8Array');
+}
+
+export function assertReason(reason: string | undefined, session: SessionId): void {
+  assert(reason === undefined || isText(reason), 'reason', 'it is a text', { session });
+}
+
+/** Undefined is none at all; null and the like were meant to be something. */
+function assertObject(value: object | undefined, what: string): void {
+  assert(typeof value === 'object' && value !== null, what, 'they are an object');
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0;
+}
+
+function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
+  if (isRight) return;
+  throw new LogError('bad_option', `Cannot take ${what} as it is: ${rule}`, place);
+}
+
+/** Throws `bad_offset` for one that the session never had. */
+export function assertOffset(
+  { session, through }: Pick<SessionRow, 'session' | 'through'>,
+  offset: number,
+): void {
+  if (Number.isInteger(offset) && offset >= 0 && offset <= through) return;
+  const message = `Cannot read session ${session} after offset ${offset}: it has 0 to ${through}`;
+  throw new LogError('bad_offset', message, { session, offset, through });
+}
+
+/** A whole number from 0 on. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** A piece of a URL as it was meant; as it is, where it was not encoded well. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,142 @@
+import type { OpenOptions } from '../contract/log.ts';
+import { closedError, deletedError, LogError } from '../contract/log-error.ts';
+import type { ShelfWriter } from '../storage/record-store.ts';
+import type { LeaseRow, ProcessMark, SessionRow } from '../storage/rows.ts';
+import { isRefusal } from './commit-queue.ts';
+import type { Store } from './log-context.ts';
+
+interface LeaseAsk extends OpenOptions {
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly process: ProcessMark | undefined;
+  readonly now: number;
+  /** One that no driver had before, of whichever session: names are used again. */
+  readonly nextEpoch: () => number;
+  /** Does the process that holds the lease still run? Undefined where nobody here can tell. */
+  readonly isAlive: (process: ProcessMark) => boolean | undefined;
+}
+
+/** The row with a new driver. Throws `held` where there is one that may be alive. */
+export function takeLease(row: SessionRow, ask: LeaseAsk): SessionRow {
+  if (row.isClosed) throw closedError(row);
+  const { lease } = row;
+  if (lease !== undefined && !ask.takeOver && isHeld(lease, ask))
+    throw heldError(row, lease, ask.now);
+  const { holder, process, now, leaseMs } = ask;
+  const expiresAt = now + leaseMs;
+  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
+}
+
+/** The row with the lease that the epoch has already, for longer. */
+export function renewLease(
+  row: SessionRow | undefined,
+  { session, epoch, leaseMs, now }: Pick<LeaseAsk, 'leaseMs' | 'now'> & HeldEpoch,
+): SessionRow {
+  assertDrives(row, epoch, session);
+  return { ...row, lease: row.lease && { ...row.lease, expiresAt: now + leaseMs } };
+}
+
+interface HeldEpoch {
+  readonly session: string;
+  readonly epoch: number;
+}
+
+/** Is there a holder who might still write? */
+export function isHeld(
+  lease: LeaseRow,
+  { now, isAlive }: Pick<LeaseAsk, 'now' | 'isAlive'>,
+): boolean {
+  const runs = lease.process === undefined ? undefined : isAlive(lease.process);
+  return lease.expiresAt > now && runs !== false;
+}
+
+/** Throws `fenced` unless this is the epoch that drives. */
+export function assertDrives(
+  row: SessionRow | undefined,
+  epoch: number,
+  session: string,
+): asserts row is SessionRow {
+  if (row === undefined) throw deletedError(session);
+  if (row.isClosed) throw closedError(row);
+  if (row.epoch !== epoch || row.lease === undefined) throw fencedError(row, epoch);
+}
+
+function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number): LogError {
+  const until = Number.isFinite(lease.expiresAt)
+    ? `its lease ends in ${Math.max(0, lease.expiresAt - now)} ms unless it is renewed`
+    : 'its lease does not end by itself';
+  const message = `Cannot drive session ${session}: ${lease.holder} does, epoch ${epoch}; ${until}. Wait, or open it with takeOver`;
+  return new LogError('held', message, { session, epoch, holder: lease.holder });
+}
+
+export function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
+  const now =
+    lease === undefined ? 'nobody drives it' : `${lease.holder} drives it, epoch ${epoch}`;
+  const message = `Cannot append to session ${session} as epoch ${own}: ${now}. Nothing was stored; open it again`;
+  return new LogError('fenced', message, { session, epoch, own });
+}
+
+interface KeptLease {
+  readonly leaseMs: number;
+  /** Throws where it is not to be had any more. */
+  readonly renew: (shelf: ShelfWriter) => void;
+  /** The same without writing, for a lease that does not end. */
+  readonly look: () => void | Promise<void>;
+  readonly onLost: (error: unknown) => void;
+}
+
+/** How often is looked whether a lease without end was taken over; and the longest that a timer waits. */
+const lookMs = 5000;
+const longestMs = 3_600_000;
+
+/** Renews a lease for as long as its holder lives, and finds out when somebody else has it. */
+export class LeaseKeeper {
+  readonly #store: Store;
+  readonly #lease: KeptLease;
+  readonly #isEndless: boolean;
+  #cancel: () => void = () => {};
+  #isOver = false;
+  #expiresAt: number;
+
+  constructor(store: Store, lease: KeptLease) {
+    this.#store = store;
+    this.#lease = lease;
+    this.#isEndless = lease.leaseMs === Number.POSITIVE_INFINITY;
+    this.#expiresAt = store.clock.now() + lease.leaseMs;
+    this.#waitMore();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#cancel();
+  }
+
+  #waitMore(): void {
+    if (this.#isOver) return;
+    const { clock } = this.#store;
+    const waitMs = this.#isEndless ? lookMs : Math.min(this.#lease.leaseMs / 3, longestMs);
+    this.#cancel = clock.after(waitMs, () => this.#keep(), { isIdle: true });
+  }
+
+  #keep(): void {
+    const { renew, onLost, leaseMs } = this.#lease;
+    const { clock, commits } = this.#store;
+    const expiresAt = clock.now() + leaseMs;
+    const kept = this.#isEndless ? this.#look() : commits.run(renew);
+    kept.then(
+      () => {
+        this.#expiresAt = expiresAt;
+        this.#waitMore();
+      },
+      (error: unknown) => {
+        // A file that is locked for a moment may not be so the next time.
+        if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#waitMore();
+        else if (!this.#isOver) onLost(error);
+      },
+    );
+  }
+
+  async #look(): Promise<void> {
+    await this.#lease.look();
+  }
+}

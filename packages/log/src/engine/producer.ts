@@ -1,0 +1,157 @@
+import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import { LogError } from '../contract/log-error.ts';
+import type { Acknowledged, Admission, AdmitOptions, Producer } from '../contract/producer.ts';
+import type { ShelfWriter } from '../storage/record-store.ts';
+import type { ProducerRow, SessionRow } from '../storage/rows.ts';
+import { addRecords } from './append-records.ts';
+import type { Store } from './log-context.ts';
+import { readableDrafts } from './readable-draft.ts';
+
+/** Opens an admission: fences whoever opened it before, whose try at a request leaves the stage. */
+export async function openProducer(store: Store, admission: Admission): Promise<Producer> {
+  const { producer } = await store.commits.run((shelf) => reopen(store, shelf, admission), {
+    tell: ({ added }) => added && store.feeds.push(added.row, added.records),
+  });
+  return new LocalProducer(store, admission, producer);
+}
+
+function reopen({ clock }: Store, shelf: ShelfWriter, admission: Admission) {
+  const { session, producer: name } = admission;
+  const row = shelf.session(session);
+  const known = shelf.producer(session, name);
+  assertAdmitted(row, known, admission);
+  const producer = opened(known);
+  shelf.putProducer(producer);
+  const { turn, attempt } = known;
+  if (row === undefined || !known.isRequest || known.epoch === 0)
+    return { producer, added: undefined };
+  const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
+  const added = addRecords(shelf, row, [{ turn, attempt, fact }], 'store', clock.now());
+  return { producer, added };
+}
+
+class LocalProducer implements Producer {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly #store: Store;
+  readonly #admission: Admission;
+
+  constructor(store: Store, admission: Admission, { epoch, turn, attempt }: ProducerRow) {
+    this.#store = store;
+    this.#admission = admission;
+    this.session = admission.session;
+    this.epoch = epoch;
+    this.turn = turn;
+    this.attempt = attempt;
+  }
+
+  async append(drafts: readonly DraftRecord[], sequence: number): Promise<Acknowledged> {
+    const isOwn = ({ turn, attempt }: DraftRecord) =>
+      turn === this.turn && attempt === this.attempt;
+    const ready = readableDrafts(drafts, this.session);
+    if (!ready.every(isOwn)) throw this.#foreign();
+    const { through, added } = await this.#store.commits.run(
+      (shelf) => this.#insert(shelf, ready, sequence),
+      { tell: ({ added: stored }) => stored && this.#store.feeds.push(stored.row, stored.records) },
+    );
+    return { through, isRepeat: added === undefined };
+  }
+
+  #insert(shelf: ShelfWriter, drafts: readonly DraftRecord[], sequence: number) {
+    const { session } = this;
+    const row = shelf.session(session);
+    const producer = shelf.producer(session, this.#admission.producer);
+    assertAdmitted(row, producer, this.#admission, this.epoch);
+    if (row === undefined || !isNext(producer, sequence))
+      return { through: producer.through, added: undefined };
+    const added = addRecords(shelf, row, drafts, producer.producer, this.#store.clock.now());
+    const { through } = added.row;
+    shelf.putProducer({ ...producer, sequence, through });
+    return { through, added };
+  }
+
+  #foreign(): LogError {
+    const { turn, attempt, session } = this;
+    const message = `Cannot write for another attempt than ${turn}.${attempt} of session ${session}`;
+    return new LogError('bad_records', message, { session, turn, attempt });
+  }
+}
+
+/** The producer that a driver lets in; its name says for what. */
+export function admitted({ session, epoch }: SessionRow, options: AdmitOptions): ProducerRow {
+  const isRequest = options.for === 'request';
+  const producer = isRequest
+    ? `request ${options.turn}`
+    : `call ${options.turn}.${options.attempt} ${options.toolCallId}`;
+  const attempt = isRequest ? 0 : options.attempt;
+  const none = { epoch: 0, sequence: 0, through: 0 };
+  return { session, producer, driverEpoch: epoch, turn: options.turn, attempt, isRequest, ...none };
+}
+
+/** The producer opened once more: a new epoch and, for a request, the next attempt. */
+function opened(row: ProducerRow): ProducerRow {
+  const attempt = row.isRequest ? row.attempt + 1 : row.attempt;
+  return { ...row, epoch: row.epoch + 1, attempt, sequence: 0 };
+}
+
+/** Throws `fenced` unless the admission is the present driver's. */
+function assertAdmitted(
+  session: SessionRow | undefined,
+  row: ProducerRow | undefined,
+  admission: Admission,
+  epoch?: number,
+): asserts row is ProducerRow {
+  const isDriven = session?.lease !== undefined && session.epoch === admission.driverEpoch;
+  const isKnown = row !== undefined && row.driverEpoch === admission.driverEpoch;
+  const isLatest = epoch === undefined || row?.epoch === epoch;
+  if (isDriven && isKnown && isLatest && !session.isClosed) return;
+  const { producer, session: id } = admission;
+  const why =
+    isDriven && isKnown
+      ? `it was opened again, epoch ${row.epoch}`
+      : 'its driver does not drive any more';
+  const message = `Cannot write to session ${id} as ${producer}: ${why}. Nothing was stored`;
+  throw new LogError('fenced', message, { session: id, producer, epoch: row?.epoch, own: epoch });
+}
+
+/** Is this sequence the next one? False where it is the last one again. Throws for any other. */
+function isNext(row: ProducerRow, sequence: number): boolean {
+  if (sequence === row.sequence + 1) return true;
+  if (Number.isInteger(sequence) && sequence >= 1 && sequence <= row.sequence) return false;
+  const message = `Cannot append sequence ${sequence} as ${row.producer}: the next one is ${row.sequence + 1}`;
+  throw new LogError('bad_sequence', message, {
+    session: row.session,
+    sequence,
+    next: row.sequence + 1,
+  });
+}
+
+/**
+ * The requests that a copied log has tried and not finished, as producers: whoever asks again goes on
+ * counting, because an attempt and the ids of its parts are never used twice.
+ */
+export function triedRequests(
+  row: SessionRow,
+  records: readonly LogRecord[],
+): readonly ProducerRow[] {
+  const tried = new Map<number, { attempt: number; isSuperseded: boolean }>();
+  for (const { turn, attempt, fact } of records) {
+    if (fact?.type === 'turn_finished') tried.delete(turn);
+    else if (turn > 0 && attempt > 0) {
+      const known = tried.get(turn);
+      if (known === undefined || known.attempt < attempt)
+        tried.set(turn, { attempt, isSuperseded: false });
+      const last = tried.get(turn);
+      if (last?.attempt === attempt && fact?.type === 'attempt_superseded')
+        last.isSuperseded = true;
+    }
+  }
+  return [...tried].map(([turn, { attempt, isSuperseded }]) => ({
+    ...admitted({ ...row, epoch: 0 }, { for: 'request', turn }),
+    attempt,
+    // One that was opened is superseded when it is opened again.
+    epoch: isSuperseded ? 0 : 1,
+  }));
+}

@@ -1,0 +1,285 @@
+import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
+import type { BlobStore } from '../contract/blob-store.ts';
+import type {
+  DeleteOptions,
+  Driver,
+  FollowOptions,
+  ForkOptions,
+  Log,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+  Submitted,
+} from '../contract/log.ts';
+import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
+import type { Admission, Producer } from '../contract/producer.ts';
+import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import { batchBytes } from '../follow/feed.ts';
+import { FeedIterator } from '../follow/feed-iterator.ts';
+import { fork, restore } from '../rewrite/copy-session.ts';
+import { redact } from '../rewrite/redact.ts';
+import { settle } from '../rewrite/settle.ts';
+import { type Awaitable, andThen, type ShelfWriter } from '../storage/record-store.ts';
+import type { ProcessMark, SessionRow } from '../storage/rows.ts';
+import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { submit } from './append-records.ts';
+import { LocalBlobs } from './blobs.ts';
+import {
+  assertAdmission,
+  assertDeleting,
+  assertFilter,
+  assertFollowing,
+  assertForking,
+  assertKey,
+  assertOffset,
+  assertOpening,
+  assertReading,
+  assertReason,
+  assertRestoring,
+  assertSession,
+} from './check-options.ts';
+import { LocalDriver } from './driver.ts';
+import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
+import type { Store } from './log-context.ts';
+import { openProducer } from './producer.ts';
+
+/** Who asks for leases here, and how it is seen whether others still do. */
+export interface StoreLogOptions {
+  /** This process, as other processes of the machine can look for it. */
+  readonly process?: ProcessMark | undefined;
+  readonly isAlive?: ((process: ProcessMark) => boolean | undefined) | undefined;
+}
+
+const defaultLeaseMs = 15_000;
+
+/** A log on a store, wherever that is: what is written is the same work for all of them. */
+export class StoreLog implements Log {
+  readonly blobs: BlobStore;
+  readonly #store: Store;
+  readonly #options: StoreLogOptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(store: Store, options: StoreLogOptions = {}) {
+    this.#options = options;
+    this.#store = store;
+    this.blobs = new LocalBlobs(store);
+  }
+
+  /** How many there were, for those who measure. */
+  get transactions(): number {
+    return this.#store.commits.transactions;
+  }
+
+  /** What is held for followers, however many there are, for those who measure. */
+  get bufferedBytes(): number {
+    return this.#store.feeds.bytes;
+  }
+
+  async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
+    this.#assertOpen();
+    assertOpening(session, options);
+    const { leaseMs = defaultLeaseMs, from = 0 } = options;
+    const isDetached = options.isDetached === true || options.epoch !== undefined;
+    const { commits } = this.#store;
+    let driver: LocalDriver | undefined;
+    const row = await commits.run(
+      (shelf) => {
+        const held = this.#lease(shelf, session, options);
+        shelf.putSession(held);
+        return held;
+      },
+      {
+        // At once, so that a log that is closed right after it knows of whom to take it back.
+        tell: (held) => {
+          const { epoch } = held;
+          driver = new LocalDriver(this.#store, { session, epoch, leaseMs, from, isDetached });
+          this.#store.fence(session, (own) => fencedError(held, own), epoch);
+        },
+      },
+    );
+    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
+    return driver ?? new LocalDriver(this.#store, terms);
+  }
+
+  /** The session with the lease that is asked for. */
+  #lease(shelf: ShelfWriter, session: SessionId, options: OpenOptions): SessionRow {
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { isAlive = () => undefined } = this.#options;
+    const { clock, lostEpochs } = this.#store;
+    const now = clock.now();
+    const found = shelf.session(session);
+    assertOffset(found ?? { session, through: 0 }, from);
+    if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
+    const known = found ?? newSession(session, shelf.nextSession(), now);
+    const nextEpoch = () => shelf.nextEpoch();
+    const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
+    const process = options.isDetached ? undefined : this.#options.process;
+    return takeLease(known, { takeOver, leaseMs, holder, process, now, isAlive, nextEpoch });
+  }
+
+  async produce(admission: Admission): Promise<Producer> {
+    this.#assertOpen();
+    assertAdmission(admission);
+    return openProducer(this.#store, { ...admission });
+  }
+
+  async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
+    this.#assertOpen();
+    assertSession(session);
+    assertKey(key, session);
+    return submit(this.#store, session, command, key);
+  }
+
+  async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
+    this.#assertOpen();
+    assertReading(options, session);
+    const { from = 0, maxBytes = batchBytes } = options;
+    const row = await this.#known(session);
+    assertOffset(row, from);
+    const records = await this.#store.reader.records(session, from, maxBytes);
+    // Another process may have deleted it in between: then this is no answer.
+    if ((await this.#known(session)).made !== row.made) throw unknownSession(session);
+    // What came last may have been taken out: then there is nothing after it, and that was all.
+    return { after: from, through: records.at(-1)?.offset ?? row.through, records };
+  }
+
+  follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
+    assertFollowing(session, options);
+    const { feeds, clock } = this.#store;
+    const from = options.from ?? 0;
+    return new FeedIterator(options, {
+      join: (wake) => {
+        this.#assertOpen();
+        return andThen(this.#known(session), (row) => {
+          assertOffset(row, from);
+          return feeds.join(row, wake);
+        });
+      },
+      leave: (feed, wake) => feeds.leave(feed, wake),
+      isClosed: () => this.#closing !== undefined,
+      clock,
+    });
+  }
+
+  async info(session: SessionId): Promise<SessionInfo | undefined> {
+    this.#assertOpen();
+    assertSession(session);
+    const row = await this.#store.reader.session(session);
+    return row && sessionInfo(row);
+  }
+
+  async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
+    this.#assertOpen();
+    assertFilter(filter);
+    const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
+    const found: SessionInfo[] = [];
+    // Which of them are driven, and so how many are left of them, only the clock can tell.
+    const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
+    for (const row of await this.#store.reader.sessions(rows)) {
+      if (found.length >= limit) break;
+      if (isWaiting === undefined || this.#isWaiting(row) === isWaiting)
+        found.push(sessionInfo(row));
+    }
+    return found;
+  }
+
+  async settle(session: SessionId, turn: number): Promise<boolean> {
+    this.#assertOpen();
+    assertSession(session);
+    return settle(this.#store, session, turn);
+  }
+
+  async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
+    this.#assertOpen();
+    assertForking(options);
+    assertSession(session);
+    return sessionInfo(await fork(this.#store, session, { ...options }));
+  }
+
+  async restore(
+    session: SessionId,
+    records: readonly LogRecord[],
+    options: RestoreOptions = {},
+  ): Promise<SessionInfo> {
+    this.#assertOpen();
+    assertSession(session);
+    assertRestoring(options, session);
+    return sessionInfo(await restore(this.#store, session, records, options));
+  }
+
+  async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
+    this.#assertOpen();
+    assertReason(reason, session);
+    assertSession(session);
+    await redact(this.#store, session, item, reason);
+  }
+
+  async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
+    this.#assertOpen();
+    assertSession(session);
+    assertDeleting(options, session);
+    const { ifThrough } = options;
+    return this.#store.commits.run(
+      (shelf) => {
+        const row = shelf.session(session);
+        if (row === undefined || (ifThrough ?? row.through) !== row.through) return false;
+        const blobs = shelf.blobsOf(session);
+        shelf.deleteSession(session);
+        shelf.deleteUnusedBlobs(blobs);
+        return true;
+      },
+      {
+        tell: (isDeleted) => {
+          if (!isDeleted) return;
+          this.#store.feeds.deleted(session);
+          this.#store.fence(session, () => deletedError(session));
+        },
+      },
+    );
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const why = closedLog();
+    const { commits, drivers, feeds, reader } = this.#store;
+    const flushed = commits.flush();
+    // Only what takes a while is waited for: a log on this machine is closed when `close` returns.
+    if (flushed !== undefined) await flushed;
+    const given = [...drivers].map((driver) => driver.end(why));
+    const committed = commits.close(why);
+    feeds.close();
+    if (committed !== undefined) await committed;
+    const closed = reader.close();
+    // What could not be given back ends by itself.
+    await Promise.allSettled(given);
+    await closed;
+  }
+
+  #isWaiting(row: SessionRow): boolean {
+    const { isAlive = () => undefined } = this.#options;
+    const isDriven =
+      row.lease !== undefined && isHeld(row.lease, { now: this.#store.clock.now(), isAlive });
+    return hasWork(row) && !isDriven;
+  }
+
+  #known(session: SessionId): Awaitable<SessionRow> {
+    assertSession(session);
+    return andThen(this.#store.reader.session(session), (row) => {
+      if (row === undefined) throw unknownSession(session);
+      return row;
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw closedLog();
+    this.#store.commits.assertOpen();
+  }
+}
+
+function closedLog(): LogError {
+  return new LogError('closed', 'Cannot use a log that was closed. Open it again');
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionId } from '@millrace/core';
+import { afterAll, expect, test } from 'vitest';
+import { commitPoints } from '../storage/record-store.ts';
+import { readAll } from '../suite/follower.ts';
+import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
+import { startProcess } from '../testing/start-process.ts';
+import { postgresLog } from './postgres-log.ts';
+
+const describe = describeOnPostgres();
+const session = sessionId('s');
+const program = new URL('../testing/programs/write-and-crash.ts', import.meta.url);
+const killsOfEach = 4;
+
+const server = usePostgres();
+const codeCache = mkdtempSync(join(tmpdir(), 'millrace-kills-'));
+afterAll(async () => {
+  rmSync(codeCache, { recursive: true });
+});
+
+describe('law 8: a process that is killed at any point of a commit', () => {
+  test.each(commitPoints)(
+    'loses nothing that it told and doubles nothing, at %s',
+    async (point) => {
+      const schema = `kill_${point.replaceAll('-', '_')}`;
+      const told: string[] = [];
+      const onTold = (value: unknown) => {
+        const { to } = value as { readonly to?: string };
+        if (to !== undefined) told.push(to);
+      };
+      const log = postgresLog({ url: server().url, schema });
+      for (let kills = 1; kills <= killsOfEach; kills++) {
+        // Each goes on where the last one was left, at once: its holder is gone.
+        const args = [server().url, schema, point, String(kills)];
+        const { exit } = startProcess(program, { args, onTold, codeCache });
+        expect(await exit).toMatchObject({ signal: 'SIGKILL' });
+        const notes = (await readAll(log, session)).flatMap(({ fact }) =>
+          fact?.type === 'handed_off' ? [fact.to] : [],
+        );
+        expect(notes).toEqual(notes.map((_, index) => String(index)));
+        // What was told, and at most what was being told when it died.
+        expect(notes.length - told.length).toBeGreaterThanOrEqual(0);
+        expect(notes.slice(0, told.length).length).toBe(told.length);
+        expect(notes).toEqual(expect.arrayContaining(told));
+      }
+      await log.close();
+    },
+  );
+});
+
+describe('a process that is stopped in the middle of a transaction', () => {
+  test('holds others up until the server is tired of it, and is fenced when it wakes', async () => {
+    const schema = 'stopped';
+    const stopped = Promise.withResolvers<void>();
+    const args = [server().url, schema, 'before-commit', '1', 'SIGSTOP'];
+    const child = startProcess(program, { args, onTold: () => stopped.resolve(), codeCache });
+    await stopped.promise;
+    const log = postgresLog({ url: server().url, schema, commitIntervalMs: 0 });
+    const driver = await log.open(session, { takeOver: true });
+    expect(await driver.append([])).toMatchObject({ through: 0 });
+    child.kill('SIGCONT');
+    const { code, stderr } = await child.exit;
+    expect([code, stderr]).toEqual([1, expect.stringContaining('fenced')]);
+    expect(await readAll(log, session)).toEqual([]);
+    await log.close();
+  });
+});

@@ -1,0 +1,105 @@
+import { isMillraceError } from '@millrace/core';
+import { LogError } from '../../contract/log-error.ts';
+import { type Target, withoutSecrets } from './target.ts';
+
+/** What system errors and Postgres' classes of errors mean for whoever uses the store; the longest match counts. */
+const meanings: readonly (readonly [string, string])[] = [
+  ['ECONNREFUSED', 'nobody answers there; start Postgres, or check host and port'],
+  ['ENOTFOUND', 'there is no such host; check the url'],
+  ['EAI_AGAIN', 'the host cannot be looked up just now; check the network'],
+  ['28', 'it did not let us in; check user and password'],
+  ['3D', 'there is no such database; create it, or check the url'],
+  [
+    '42501',
+    'the user may not do that; give it CREATE on the database, or the tables of the schema',
+  ],
+  ['42', 'its tables are not those that were made; choose another schema, or restore a backup'],
+  ['23', 'what is there contradicts what is to be written; restore a backup'],
+  ['25006', 'it is read-only; use the primary server'],
+  ['53100', 'the disk is full; make room'],
+  ['53300', 'it has no connection left to give; raise max_connections, or use fewer processes'],
+  ['55P03', 'another process holds the session for too long; end that process, or try again'],
+  ['57014', 'it took too long; try again, or look what else the server does'],
+  ['57P', 'it was shut down or starts just now; try again when it runs'],
+  ['54', 'what is to be stored is too large; store it in several pieces'],
+];
+
+/** The same by words, for what has no code, or one that says less. */
+const meant: readonly (readonly [RegExp, string])[] = [
+  [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
+  [/does not support SSL/, 'it has no TLS; set it up, or leave sslmode out of the url'],
+  [
+    /unsupported startup parameter/,
+    'the pooler before it refuses limits; set ignore_startup_parameters = lock_timeout,idle_in_transaction_session_timeout there',
+  ],
+];
+
+/** What is the matter is the way there, and not what was asked. */
+const lossCodes =
+  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|08\w{3}|25P03|57P0[1-5]|53300)$/;
+const lossWords =
+  /connection terminated|connection error|not queryable|timeout expired|timeout exceeded|read timeout/i;
+
+export function isConnectionLoss(error: unknown): boolean {
+  if (isMillraceError(error) || meaningByWords(error) !== undefined) return false;
+  return lossCodes.test(codeOf(error)) || lossWords.test(wordsOf(error));
+}
+
+/** Two transactions were in each other's way: it can be done again. */
+export function isCollision(error: unknown): boolean {
+  const state = isMillraceError(error) ? error.place['sqlstate'] : undefined;
+  return state === '40001' || state === '40P01';
+}
+
+/** It concerns all who write, and not one of them. */
+export function isForAll(error: unknown): boolean {
+  return isMillraceError(error) && error.place['way'] !== undefined;
+}
+
+/** An error of ours for whatever was thrown. */
+export function storageError(error: unknown, target: Target): Error {
+  if (isMillraceError(error)) return error;
+  const code = codeOf(error);
+  const found = meanings.filter(([start]) => code.startsWith(start));
+  const [, why] = found.sort(([a], [b]) => b.length - a.length)[0] ?? [];
+  const said = withoutSecrets(wordsOf(error), target);
+  const isLost = isConnectionLoss(error);
+  const otherwise = isLost ? 'the connection is lost; try again' : 'it failed';
+  const meaning = meaningByWords(error) ?? why ?? otherwise;
+  const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meaning} (${said})`;
+  const place = {
+    host: target.name,
+    ...(isLost ? { way: 'lost' } : {}),
+    ...(code === '' ? {} : { sqlstate: code }),
+  };
+  // The cause says no more than its words, and it might carry the url with it.
+  return new LogError('storage', message, place, { cause: new Error(said) });
+}
+
+/** It may have been stored or not, and nobody can be asked. */
+export function unknownOutcome(error: unknown, target: Target, cause?: unknown): LogError {
+  const said = withoutSecrets(wordsOf(error), target);
+  const message = `Cannot tell whether it was stored in Postgres at ${target.name}: the connection was lost at the commit (${said}). Look at what is there before you write it again`;
+  return new LogError(
+    'storage',
+    message,
+    { host: target.name, way: 'lost', outcome: 'unknown' },
+    { cause },
+  );
+}
+
+function meaningByWords(error: unknown): string | undefined {
+  const words = wordsOf(error);
+  return meant.find(([form]) => form.test(words))?.[1];
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
+}
+
+function wordsOf(error: unknown): string {
+  // Several addresses were tried: the last one's reason says as much as any.
+  if (error instanceof AggregateError) return wordsOf(error.errors.at(-1));
+  return error instanceof Error ? error.message : String(error);
+}

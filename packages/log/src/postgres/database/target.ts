@@ -1,0 +1,55 @@
+import { LogError } from '../../contract/log-error.ts';
+import { decoded } from '../../engine/check-options.ts';
+
+/** Which database, and how it may be shown: without whoever's password. */
+export interface Target {
+  /** What is kept there, in the words of an error. */
+  readonly what: string;
+  readonly url: string;
+  /** Host, port and database. */
+  readonly name: string;
+  readonly schema: string;
+  /** What must not be shown. */
+  readonly secrets: readonly string[];
+}
+
+const schemaForm = /^[a-z_][a-z0-9_]{0,40}$/;
+
+export function targetOf(what: string, url: string, schema: string): Target {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null;
+  const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
+  if (parsed === null || !isPostgres) throw noUrl(what);
+  if (isTorn(parsed)) throw tornUrl(what);
+  if (typeof schema !== 'string' || !schemaForm.test(schema)) throw noSchema();
+  const { hostname, port, pathname, password, searchParams } = parsed;
+  const host = hostname || searchParams.get('host') || 'localhost';
+  const name = `${host}${port === '' ? '' : `:${port}`}${pathname}`;
+  const given = [password, decoded(password), searchParams.get('password') ?? ''];
+  return { what, url, name, schema, secrets: given.filter((secret) => secret !== '') };
+}
+
+/** A text of somebody else's, without what must not be shown. */
+export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'>): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+}
+
+/** A password with such letters in it ends too early, and the rest of it would be shown as a host. */
+function isTorn({ hash, pathname }: URL): boolean {
+  return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;
+}
+
+function tornUrl(what: string): LogError {
+  const message = `Cannot keep ${what} there: in the url's user, password and database, write @ / # ? as %40 %2F %23 %3F`;
+  return new LogError('bad_option', message);
+}
+
+function noUrl(what: string): LogError {
+  const message = `Cannot keep ${what} there: url is like postgres://user:password@host:5432/database`;
+  return new LogError('bad_option', message);
+}
+
+function noSchema(): LogError {
+  const message =
+    'Cannot use this schema: it has 1 to 41 lower case letters, digits and underscores, and does not begin with a digit';
+  return new LogError('bad_option', message);
+}

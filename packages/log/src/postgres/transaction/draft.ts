@@ -1,0 +1,131 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { ShelfWriter } from '../../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
+import { type Fetched, Missing } from './fetched-rows.ts';
+import { BlobChanges, SessionDraft } from './session-draft.ts';
+
+/**
+ * What work reads and writes while a transaction is thought out: what was fetched, and over it what is
+ * to be written. Whatever is asked for that was not fetched is `Missing`.
+ */
+export class Draft implements ShelfWriter {
+  readonly #fetched: Fetched;
+  readonly #sessions = new Map<SessionId, SessionDraft>();
+  readonly blobChanges: BlobChanges = new BlobChanges();
+  /** The numbers of those that are gone. */
+  readonly gone: Set<number> = new Set();
+  #epochs = 0;
+  #made = 0;
+
+  constructor(fetched: Fetched) {
+    this.#fetched = fetched;
+  }
+
+  get sessionDrafts(): Iterable<SessionDraft> {
+    return this.#sessions.values();
+  }
+
+  /** Is there anything to write? */
+  get hasChanged(): boolean {
+    const { puts, dropped } = this.blobChanges;
+    const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
+    return hasSessions || this.gone.size > 0 || puts.size > 0 || dropped.size > 0;
+  }
+
+  session(session: SessionId): SessionRow | undefined {
+    return this.#draft(session).row;
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    return this.#draft(session).producer(producer);
+  }
+
+  command(session: SessionId, key: string): CommandRow | undefined {
+    return this.#draft(session).command(key);
+  }
+
+  /** All of them at once: they are here. */
+  records(session: SessionId, after: number): readonly LogRecord[] {
+    return this.#draft(session).records(after);
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    return this.#draft(session).blobs();
+  }
+
+  nextEpoch(): number {
+    const number = this.#fetched.epochs[this.#epochs++];
+    if (number === undefined) throw new Missing({ what: 'epoch' });
+    return number;
+  }
+
+  nextSession(): number {
+    const number = this.#fetched.made[this.#made++];
+    if (number === undefined) throw new Missing({ what: 'made' });
+    return number;
+  }
+
+  putSession(row: SessionRow): void {
+    this.#draft(row.session).putRow(row);
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#change(row.session).producers.set(row.producer, row);
+  }
+
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#change(session).commands.set(key, row);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    this.#change(session).insert(records);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    this.#change(session).replace(first, last, records);
+  }
+
+  deleteSession(session: SessionId): void {
+    const stored = this.#fetched.sessions.get(session);
+    if (stored !== undefined) this.gone.add(stored.row.made);
+    const empty = new SessionDraft(session, undefined, this.blobChanges);
+    empty.hasChanged = true;
+    this.#sessions.set(session, empty);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array, now: number): void {
+    this.blobChanges.put(hash, bytes, now);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    for (const hash of hashes) this.blobChanges.dropped.add(hash);
+  }
+
+  // Work that is shared by all stores does not ask for these.
+  sessions(): never {
+    throw new TypeError('a transaction does not list sessions');
+  }
+
+  blob(): never {
+    throw new TypeError('a transaction does not read blobs');
+  }
+
+  blobSlice(): never {
+    throw new TypeError('a transaction does not read blobs');
+  }
+
+  #change(session: SessionId): SessionDraft {
+    const draft = this.#draft(session);
+    draft.hasChanged = true;
+    return draft;
+  }
+
+  #draft(session: SessionId): SessionDraft {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    if (!this.#fetched.sessions.has(session)) throw new Missing({ what: 'session', session });
+    const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
+    this.#sessions.set(session, draft);
+    return draft;
+  }
+}

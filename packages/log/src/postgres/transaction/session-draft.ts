@@ -1,0 +1,182 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import { usedBlobs } from '../../storage/blob-references.ts';
+import { firstAfter } from '../../storage/record-list.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
+import { type Chunk, chunksOf } from '../chunk-rows.ts';
+import { type FetchedSession, Missing } from './fetched-rows.ts';
+
+interface Stretch {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A session as a transaction is about to leave it. */
+export class SessionDraft {
+  readonly session: SessionId;
+  readonly #fetched: FetchedSession | undefined;
+  readonly #blobs: BlobChanges;
+  row: SessionRow | undefined;
+  hasChanged = false;
+  readonly producers: Map<string, ProducerRow> = new Map();
+  readonly commands: Map<string, CommandRow> = new Map();
+  /** How many more of its records name each blob. */
+  readonly uses: Map<string, number> = new Map();
+  readonly #added: LogRecord[] = [];
+  /** All that was fetched and added, once some of it was replaced. */
+  #whole: LogRecord[] | undefined;
+  /** What was replaced, from row to row. */
+  #replaced: Stretch | undefined;
+
+  constructor(session: SessionId, fetched: FetchedSession | undefined, blobs: BlobChanges) {
+    this.session = session;
+    this.#fetched = fetched;
+    this.#blobs = blobs;
+    this.row = fetched?.row;
+  }
+
+  putRow(row: SessionRow): void {
+    this.row = row;
+    this.hasChanged = true;
+  }
+
+  producer(name: string): ProducerRow | undefined {
+    return this.producers.get(name) ?? this.#known('producer', name);
+  }
+
+  command(name: string): CommandRow | undefined {
+    return this.commands.get(name) ?? this.#known('command', name);
+  }
+
+  #known<What extends 'producer' | 'command'>(what: What, name: string) {
+    const rows = what === 'producer' ? this.#fetched?.producers : this.#fetched?.commands;
+    if (rows === undefined) return undefined;
+    if (!rows.has(name)) throw new Missing({ what, session: this.session, name });
+    return rows.get(name) as (What extends 'producer' ? ProducerRow : CommandRow) | undefined;
+  }
+
+  records(after: number): readonly LogRecord[] {
+    if (this.#whole !== undefined) return this.#whole.slice(firstAfter(this.#whole, after));
+    const added = this.#added.slice(firstAfter(this.#added, after));
+    if (after >= this.#storedThrough) return added;
+    const { records } = this.#stored(after);
+    return [...records.slice(firstAfter(records, after)), ...added];
+  }
+
+  insert(records: readonly LogRecord[]): void {
+    // One by one: a function does not take as many arguments as there may be records.
+    for (const record of records) {
+      this.#added.push(record);
+      this.#whole?.push(record);
+    }
+    for (const hash of usedBlobs(records)) {
+      this.#use(hash, 1);
+      this.#blobs.letGo(hash);
+    }
+  }
+
+  replace(first: number, last: number, records: readonly LogRecord[]): void {
+    const stored = this.#storedThrough === 0 ? undefined : this.#stored(first - 1);
+    const whole = this.#whole ?? [...(stored?.records ?? []), ...this.#added];
+    const [start, end] = [firstAfter(whole, first - 1), firstAfter(whole, last)];
+    this.#name(whole.slice(start, end), records);
+    this.#whole = [...whole.slice(0, start), ...records, ...whole.slice(end)];
+    const places = stored?.places ?? [];
+    const touched = places.filter((place) => place.last >= first && place.first <= last);
+    this.#replaced = {
+      first: Math.min(first, touched[0]?.first ?? first, this.#replaced?.first ?? first),
+      last: Math.max(last, touched.at(-1)?.last ?? last, this.#replaced?.last ?? last),
+    };
+  }
+
+  blobs(): readonly string[] {
+    const fetched = this.#fetched;
+    if (fetched !== undefined && fetched.blobs === undefined)
+      throw new Missing({ what: 'blobs', session: this.session });
+    const counts = new Map(fetched?.blobs);
+    for (const [hash, more] of this.uses) counts.set(hash, (counts.get(hash) ?? 0) + more);
+    return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
+  }
+
+  /** The stretch of the stored rows that others take the place of. */
+  get replaced(): Stretch | undefined {
+    return this.#replaced;
+  }
+
+  /** The rows that are new. */
+  chunks(): readonly Chunk[] {
+    const through = this.row?.through ?? 0;
+    const [stretch, stored] = [this.#replaced, this.#storedThrough];
+    const rewritten = stretch === undefined ? [] : this.#rewritten(stretch, through);
+    // What was replaced up to the end has what was added in it.
+    if (this.#added.length === 0 || (stretch?.last ?? 0) > stored) return rewritten;
+    return [...rewritten, ...chunksOf(stored + 1, through, this.#added)];
+  }
+
+  #rewritten({ first, last }: Stretch, through: number): readonly Chunk[] {
+    const whole = this.#whole ?? [];
+    const end = last > this.#storedThrough ? through : last;
+    const within = whole.slice(firstAfter(whole, first - 1), firstAfter(whole, end));
+    return chunksOf(first, end, within);
+  }
+
+  get #storedThrough(): number {
+    return this.#fetched?.row.through ?? 0;
+  }
+
+  #stored(after: number) {
+    const found = this.#fetched?.records;
+    if (found !== undefined && found.after <= after) return found;
+    throw new Missing({ what: 'records', session: this.session, after });
+  }
+
+  /** Records took the place of others. */
+  #name(before: readonly LogRecord[], after: readonly LogRecord[]): void {
+    const known = new Set(usedBlobs(before));
+    for (const hash of usedBlobs(after)) {
+      this.#use(hash, 1);
+      // What was named before is not what anybody holds it for.
+      if (!known.has(hash)) this.#blobs.letGo(hash);
+    }
+    for (const hash of usedBlobs(before)) this.#use(hash, -1);
+  }
+
+  #use(hash: string, more: number): void {
+    this.uses.set(hash, (this.uses.get(hash) ?? 0) + more);
+  }
+}
+
+/** What becomes of a count of holds: `count → max(count + added, least)`. It never falls below 0. */
+interface HoldChange {
+  added: number;
+  least: number;
+  putAt: number;
+}
+
+/** What a transaction does to blobs, to be told at its end. */
+export class BlobChanges {
+  readonly puts: Map<string, Uint8Array> = new Map();
+  readonly holds: Map<string, HoldChange> = new Map();
+  /** Of those is looked whether anybody needs them. */
+  readonly dropped: Set<string> = new Set();
+
+  put(hash: string, bytes: Uint8Array, now: number): void {
+    this.puts.set(hash, bytes);
+    const hold = this.#hold(hash);
+    hold.added++;
+    hold.least++;
+    hold.putAt = now;
+  }
+
+  /** A record names it: whoever stored it has done what he held it for. */
+  letGo(hash: string): void {
+    const hold = this.#hold(hash);
+    hold.added--;
+    hold.least = Math.max(0, hold.least - 1);
+  }
+
+  #hold(hash: string): HoldChange {
+    const hold = this.holds.get(hash) ?? { added: 0, least: 0, putAt: 0 };
+    this.holds.set(hash, hold);
+    return hold;
+  }
+}

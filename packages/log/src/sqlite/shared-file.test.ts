@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionId } from '@millrace/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log } from '../contract/log.ts';
+import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import type { CommitPoint } from '../storage/record-store.ts';
+import { remark, remarks } from '../suite/drafts.ts';
+import { Follower, offsets } from '../suite/follower.ts';
+import { TestClock } from '../suite/test-clock.ts';
+import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
+
+const session = sessionId('s');
+const other = sessionId('t');
+/** More than fits into the file. */
+const oversized = remarks(10, 'x'.repeat(100_000));
+
+let folder: string;
+const open: Log[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'neighbours-'));
+});
+afterEach(async () => {
+  for (const log of open.splice(0)) await log.close();
+  rmSync(folder, { recursive: true });
+});
+
+function openLog(options: Partial<SqliteLogOptions> = {}): Log {
+  const log = sqliteLog({ path: join(folder, 'log.db'), maxBytes: 300_000, ...options });
+  open.push(log);
+  return log;
+}
+
+/** The points that were reached, and what happens when the next transaction of that number begins. */
+class Points {
+  readonly reached: CommitPoint[] = [];
+  readonly #atBegin = new Map<number, () => void>();
+
+  readonly note = (point: CommitPoint): void => {
+    this.reached.push(point);
+    if (point === 'before-begin') this.#atBegin.get(this.count('before-begin'))?.();
+  };
+
+  count(point: CommitPoint): number {
+    return this.reached.filter((one) => one === point).length;
+  }
+
+  /** When the transaction begins that comes after so many others. */
+  whenBegins(later: number, run: () => void): void {
+    this.#atBegin.set(this.count('before-begin') + later, run);
+  }
+}
+
+describe('a transaction of several, of which one is too large for the file', () => {
+  test('stores the others, each once, and tells each driver what came since its last batch', async () => {
+    const clock = new TestClock();
+    const points = new Points();
+    const log = openLog({ clock, commitIntervalMs: 2, onPoint: points.note });
+    const elsewhere = openLog({ clock, commitIntervalMs: 0 });
+    const [small, large] = [await log.open(session), await log.open(other)];
+    const first = await small.append([remark('first')]);
+    const follower = await new Follower(log, session).reach(1);
+    const told = points.count('after-tell');
+    // The first transaction is all of them. Then each has one of its own: the third is the last one's.
+    let submitted: Promise<unknown> | undefined;
+    points.whenBegins(4, () => {
+      submitted = elsewhere.submit(session, {}, 'between');
+    });
+    const appends = [
+      small.append([remark('second')]),
+      large.append(oversized),
+      small.append([remark('third')]),
+    ] as const;
+    await Promise.allSettled(appends);
+    const [second, refused, third] = appends;
+    await submitted;
+    await expect(refused).rejects.toMatchObject({ code: 'storage' });
+    expect(points.count('after-tell')).toBe(told + 2);
+    expect(first).toMatchObject({ after: 0, through: 1 });
+    expect(await second).toMatchObject({ after: 1, through: 2, records: [{ offset: 2 }] });
+    expect(await third).toMatchObject({
+      after: 2,
+      through: 4,
+      records: [{ fact: { type: 'command_queued' } }, { fact: { to: 'third' } }],
+    });
+    await follower.reach(4);
+    await follower.leave();
+    const heard = follower.batches.flatMap(({ records }) => records);
+    expect(heard.map(({ offset }) => offset)).toEqual([1, 2, 3, 4]);
+    expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
+    expect((await small.append([])).through).toBe(4);
+  });
+
+  test('loses the driver that gave it, with what that gave afterwards and without what it gave before', async () => {
+    const clock = new TestClock();
+    const log = openLog({ clock, commitIntervalMs: 2 });
+    const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
+    const bystander = await log.open(other);
+    const appends = [
+      driver.append([remark('before')]),
+      driver.append(oversized),
+      driver.append([remark('after')]),
+      driver.closeSession(),
+      bystander.append([remark('beside')]),
+    ] as const;
+    await Promise.allSettled(appends);
+    const [before, refused, after, closed, beside] = appends;
+    expect(await before).toMatchObject({ after: 0, through: 1 });
+    await expect(refused).rejects.toMatchObject({ code: 'storage' });
+    await expect(after).rejects.toMatchObject({ code: 'storage' });
+    await expect(closed).rejects.toMatchObject({ code: 'storage' });
+    expect(await driver.lost).toMatchObject({ code: 'storage' });
+    expect(await beside).toMatchObject({ through: 1 });
+    expect(await offsets(log, session)).toEqual([1]);
+    expect(await log.info(session)).toMatchObject({ isClosed: false });
+    await driver.release();
+    const next = await openLog({ clock }).open(session, { from: 1 });
+    expect(await next.append([remark('on')])).toMatchObject({ after: 1, through: 2 });
+  });
+});
+
+describe('whether a process runs', () => {
+  const here = thisProcess();
+
+  async function goneProcess(): Promise<number> {
+    const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(child, 'exit');
+    return child.pid ?? 0;
+  }
+
+  test('is seen of this one', () => {
+    expect(isAlive(here)).toBe(true);
+  });
+
+  test('cannot be seen on another host, nor where processes have other numbers', () => {
+    expect(isAlive({ ...here, host: 'elsewhere' })).toBeUndefined();
+    expect(isAlive({ ...here, space: 'pid:[1]' })).toBeUndefined();
+    expect(isAlive({ ...here, space: 'pid:[1]', pid: 2 ** 22 + 1 })).toBeUndefined();
+  });
+
+  test('is no question where the machine was started again since', () => {
+    expect(isAlive({ ...here, boot: 'an earlier one' })).toBe(false);
+    expect(isAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
+  });
+
+  test('is seen of one that is gone', async () => {
+    const pid = await goneProcess();
+    expect(isAlive({ ...here, pid })).toBe(false);
+  });
+
+  test.runIf(process.platform === 'linux')('is seen where another one has its number', () => {
+    expect(isAlive({ ...here, started: '1' })).toBe(false);
+  });
+});

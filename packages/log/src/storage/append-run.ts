@@ -1,0 +1,107 @@
+import {
+  type AppendText,
+  type DeltaRecord,
+  defaultLimits,
+  isPartId,
+  type PartId,
+  recordVersion,
+} from '@millrace/core';
+import { isCount } from '../engine/check-options.ts';
+
+/** What most records are: a few more characters of a text. */
+export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
+
+type Head = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
+
+/**
+ * Appends with adjacent offsets that share all but their content, as one JSON array: the version, the
+ * first one's offset, then what they share, then what grows:
+ *
+ * - a text is the next append, to the part that is growing, at its end;
+ * - a number turns to that part, at its end; parts count from 0 in the order in which they come;
+ * - [part, at] turns to a part at a place; one that was not named before has its id instead of a number.
+ *
+ * No objects are in it, so that JSON.parse can be trusted (core's json/escaped-keys.ts tells why not).
+ */
+export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
+  const { offset, time, turn, attempt, producer } = first;
+  const line: unknown[] = [recordVersion, offset, time, turn, attempt, producer];
+  /** The number of each part, and where it ended. */
+  const parts = new Map<PartId, { readonly number: number; end: number }>();
+  let growing: PartId | undefined;
+  for (const { delta } of run) {
+    const { partId: id, at, chunk } = delta;
+    const known = parts.get(id);
+    if (known === undefined || known.end !== at) line.push([known?.number ?? id, at]);
+    else if (id !== growing) line.push(known.number);
+    line.push(chunk);
+    const end = at + chunk.length;
+    if (known === undefined) parts.set(id, { number: parts.size, end });
+    else known.end = end;
+    growing = id;
+  }
+  return JSON.stringify(line);
+}
+
+/** Does the one follow the other in a run? */
+export function continues(before: Head, { offset, time, turn, attempt, producer }: Head): boolean {
+  return (
+    offset === before.offset + 1 &&
+    time === before.time &&
+    turn === before.turn &&
+    attempt === before.attempt &&
+    producer === before.producer
+  );
+}
+
+/** Takes nothing for granted: whatever is not as `encodeRun` writes it is undefined. */
+export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
+  const [version, offset, time, turn, attempt, producer, ...entries] = line;
+  const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
+  if (!isHead || typeof producer !== 'string') return undefined;
+  const head = { time, turn, attempt, producer } as Omit<Head, 'offset'>;
+  const reader = new EntryReader(head, offset as number);
+  return entries.every((entry) => reader.take(entry)) ? reader.records : undefined;
+}
+
+class EntryReader {
+  readonly records: AppendRecord[] = [];
+  readonly #head: Omit<Head, 'offset'>;
+  readonly #first: number;
+  readonly #parts: { readonly id: PartId; end: number }[] = [];
+  #growing: { readonly id: PartId; end: number } | undefined;
+
+  constructor(head: Omit<Head, 'offset'>, first: number) {
+    this.#head = head;
+    this.#first = first;
+  }
+
+  /** False where it does not fit. */
+  take(entry: unknown): boolean {
+    if (typeof entry === 'string') return this.#append(entry);
+    if (!Array.isArray(entry)) return this.#turnTo(entry);
+    const [part, at, ...more] = entry as readonly unknown[];
+    if (!isCount(at) || more.length > 0 || !this.#turnTo(part)) return false;
+    if (this.#growing !== undefined) this.#growing.end = at;
+    return true;
+  }
+
+  #append(chunk: string): boolean {
+    const part = this.#growing;
+    if (part === undefined || chunk.length > defaultLimits.maxTextLength) return false;
+    const { time, turn, attempt, producer } = this.#head;
+    const offset = this.#first + this.records.length;
+    const delta = { type: 'append_text', partId: part.id, at: part.end, chunk } as const;
+    this.records.push({ v: recordVersion, offset, time, turn, attempt, producer, delta });
+    part.end += chunk.length;
+    return true;
+  }
+
+  #turnTo(part: unknown): boolean {
+    if (typeof part === 'string' && isPartId(part)) {
+      this.#growing = { id: part as PartId, end: 0 };
+      this.#parts.push(this.#growing);
+    } else this.#growing = typeof part === 'number' ? this.#parts[part] : undefined;
+    return this.#growing !== undefined;
+  }
+}

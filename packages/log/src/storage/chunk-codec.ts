@@ -1,0 +1,157 @@
+import {
+  decodeRecord,
+  encodeRecord,
+  isMillraceError,
+  type LogRecord,
+  recordVersion,
+  type Snapshot,
+} from '@millrace/core';
+import { LogError } from '../contract/log-error.ts';
+import { type AppendRecord, continues, decodeRun, encodeRun } from './append-run.ts';
+import { settledIn } from './record-list.ts';
+
+interface EncodedChunk {
+  /** The offset of the last record in it. */
+  readonly last: number;
+  readonly body: string;
+}
+
+/** About where one chunk ends and another begins, so that reading some records need not mean reading all. */
+const chunkLength = 2 ** 16;
+/** What an append takes besides its text, or a little more. */
+const roomAround = 8;
+
+/** Records as lines: appends in runs, any other record as the line that it is everywhere else. */
+export function encodeChunks(records: readonly LogRecord[]): readonly EncodedChunk[] {
+  const encoder = new Encoder(settledIn(records));
+  for (const record of records) encoder.add(record);
+  return encoder.end();
+}
+
+class Encoder {
+  readonly #chunks: EncodedChunk[] = [];
+  #lines: string[] = [];
+  #length = 0;
+  #last = 0;
+  #run: AppendRecord[] = [];
+  /** A page is some chunks, and must not end among what a snapshot stands for. */
+  readonly #settled: readonly Snapshot['covers'][];
+
+  constructor(settled: readonly Snapshot['covers'][]) {
+    this.#settled = settled;
+  }
+
+  add(record: LogRecord): void {
+    if (this.#length >= chunkLength && !this.#isInside(this.#last)) this.#endChunk();
+    if (isAppend(record)) this.#append(record);
+    else {
+      this.#endRun();
+      const line = encodeRecord(record);
+      this.#lines.push(line);
+      this.#length += line.length;
+    }
+    this.#last = record.offset;
+  }
+
+  end(): readonly EncodedChunk[] {
+    this.#endChunk();
+    return this.#chunks;
+  }
+
+  #append(record: AppendRecord): void {
+    const before = this.#run.at(-1);
+    if (before !== undefined && !continues(before, record)) this.#endRun();
+    this.#run.push(record);
+    this.#length += record.delta.chunk.length + roomAround;
+  }
+
+  #isInside(offset: number): boolean {
+    return this.#settled.some(([first, last]) => first <= offset && offset < last);
+  }
+
+  #endRun(): void {
+    const [first] = this.#run;
+    if (first !== undefined) this.#lines.push(encodeRun(first, this.#run));
+    this.#run = [];
+  }
+
+  #endChunk(): void {
+    this.#endRun();
+    if (this.#lines.length === 0) return;
+    this.#chunks.push({ last: this.#last, body: this.#lines.join('\n') });
+    this.#lines = [];
+    this.#length = 0;
+  }
+}
+
+function isAppend(record: LogRecord): record is AppendRecord {
+  return record.delta?.type === 'append_text';
+}
+
+/** Where a chunk stands: it says all that there is from one offset to another. */
+export interface ChunkPlace {
+  readonly session: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Throws `corrupt` where any of it is not as `encodeChunks` writes it, `too_new` where a later version did. */
+export function decodeChunk(body: string, place: ChunkPlace): readonly LogRecord[] {
+  const records: LogRecord[] = [];
+  let next = place.first;
+  for (const line of body === '' ? [] : body.split('\n')) {
+    for (const record of decodeLine(line, { ...place, first: next })) {
+      if (record.offset < next || record.offset > place.last)
+        throw corruptChunk({ ...place, first: next }, 'its offset is out of place');
+      next = record.offset + 1;
+      records.push(record);
+    }
+  }
+  return records;
+}
+
+/** The place names where in the chunk the line is, as far as that is known. */
+function decodeLine(line: string, place: ChunkPlace): readonly LogRecord[] {
+  if (line.startsWith('{')) return [readRecord(line, place)];
+  const parsed = parseArray(line);
+  if (Number(parsed?.[0]) > recordVersion) throw tooNew(place);
+  const records = parsed && decodeRun(parsed);
+  if (records === undefined) throw corruptChunk(place, 'a line is none of ours');
+  return records;
+}
+
+function readRecord(line: string, place: ChunkPlace): LogRecord {
+  try {
+    return decodeRecord(line);
+  } catch (error) {
+    throw unreadable(error, place);
+  }
+}
+
+function parseArray(line: string): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(cause: unknown, place: ChunkPlace): LogError {
+  const isNewer = isMillraceError(cause) && cause.code === 'unsupported_version';
+  return isNewer ? tooNew(place, cause) : corruptChunk(place, 'a record is not readable', cause);
+}
+
+function tooNew({ session, first: offset }: ChunkPlace, cause?: unknown): LogError {
+  const message = `Cannot read session ${session} at offset ${offset}: a later version wrote it. Use that one`;
+  return new LogError('too_new', message, { session, offset }, { cause });
+}
+
+export function corruptChunk(
+  { session, first: offset }: ChunkPlace,
+  why: string,
+  cause?: unknown,
+): LogError {
+  const message = `Cannot read session ${session} at offset ${offset}: ${why}. What is stored is damaged; restore a backup`;
+  return new LogError('corrupt', message, { session, offset }, { cause });
+}

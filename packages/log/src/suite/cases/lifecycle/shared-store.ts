@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { ReadableStream } from 'node:stream/web';
+import { type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import type { Driver, Log } from '../../../contract/log.ts';
+import {
+  answer,
+  answerId,
+  fact,
+  remark,
+  remarks,
+  runFinished,
+  runStarted,
+  turnFinished,
+  turnStarted,
+} from '../../drafts.ts';
+import { atOnce, refuses } from '../../expectations.ts';
+import { Follower, offsets, readAll, stateAfter } from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+import { settled } from '../../test-clock.ts';
+
+const session = sessionId('s');
+const copy = sessionId('copy');
+const endless = Number.POSITIVE_INFINITY;
+const long = 'x'.repeat(2 ** 16);
+
+async function codeOfLoss({ lost }: Driver): Promise<unknown> {
+  return ((await atOnce(lost)) as { code?: string }).code;
+}
+
+/** A session of that name with three records, and the records that another one of that name will have. */
+async function someRecords(log: Log, id: SessionId): Promise<readonly LogRecord[]> {
+  await (await log.open(id)).append(remarks(3, 'its own'));
+  await (await log.open(copy)).append(remarks(6, "another one's"));
+  return readAll(log, copy);
+}
+
+async function waitingFor(log: Log, id: SessionId): Promise<Follower> {
+  const follower = await new Follower(log, id).reach(3);
+  follower.ask().catch(() => {});
+  await settled();
+  return follower;
+}
+
+async function isWaiting(log: Log): Promise<boolean> {
+  const { hasWork } = (await log.info(session)) ?? {};
+  const waiting = (await log.list({ isWaiting: true })).length === 1;
+  assert.equal(hasWork, waiting);
+  return waiting;
+}
+
+export const neighbourCases: readonly CaseSpec[] = [
+  {
+    name: 'neighbours: who is behind when another log deletes the session hears so, and skips nothing',
+    needsDurable: true,
+    async run({ log, another }) {
+      const elsewhere = await another();
+      for (const isMadeAgain of [false, true]) {
+        const driver = await log.open(session);
+        for (let count = 0; count < 3; count++) await driver.append(remarks(16, long));
+        const follower = new Follower(log, session);
+        await follower.step();
+        await elsewhere.delete(session);
+        if (isMadeAgain) await (await elsewhere.open(session)).append(remarks(60));
+        await refuses('no_session', follower.step());
+        await elsewhere.delete(session);
+      }
+    },
+  },
+  {
+    name: 'neighbours: who waits when the session is replaced by one that looks the same hears so',
+    async run({ log }) {
+      const records = await someRecords(log, session);
+      const { createdAt } = { ...(await log.info(session)) };
+      const follower = await waitingFor(log, session);
+      await Promise.all([log.delete(session), log.restore(session, records, { createdAt })]);
+      await refuses('no_session', follower.step());
+    },
+  },
+  {
+    name: 'neighbours: who waits when another log replaces the session by one that looks the same hears so',
+    needsDurable: true,
+    async run({ log, another }) {
+      const records = await someRecords(log, session);
+      const { createdAt } = { ...(await log.info(session)) };
+      const follower = await waitingFor(log, session);
+      const elsewhere = await another();
+      const restored = () => elsewhere.restore(session, records, { createdAt });
+      await Promise.all([elsewhere.delete(session), restored()]);
+      await refuses('no_session', follower.step());
+    },
+  },
+  {
+    name: 'neighbours: who leaves while it waits is let go at once',
+    async run({ log }) {
+      await (await log.open(session)).append(remarks(1));
+      const batches = log.follow(session, { from: 1 })[Symbol.asyncIterator]();
+      const next = batches.next();
+      await settled();
+      assert.equal((await atOnce(batches.return?.() ?? next)).done, true);
+      assert.equal((await atOnce(next)).done, true);
+      assert.equal((await atOnce(batches.next())).done, true);
+      const stream = ReadableStream.from(log.follow(session, { from: 1 })).getReader();
+      const read = stream.read();
+      await settled();
+      await atOnce(stream.cancel());
+      assert.equal((await atOnce(read)).done, true);
+    },
+  },
+  {
+    name: 'neighbours: who leaves while it waits leaves the others where they are',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const followers = [new Follower(log, session), new Follower(log, session)] as const;
+      for (const follower of followers) void follower.ask();
+      await settled();
+      await atOnce(followers[0].leave());
+      await driver.append(remarks(2));
+      await followers[1].reach(2);
+      await followers[1].leave();
+    },
+  },
+  {
+    name: 'neighbours: a log that is closed while it opens a session leaves no lease behind',
+    needsDurable: true,
+    async run({ log, another }) {
+      const elsewhere = await another();
+      const busy = await another();
+      await busy.submit(sessionId('t'), {}, 'k');
+      for (const [index, closing] of [log, busy].entries()) {
+        const id = sessionId(`s${index}`);
+        const opening = closing.open(id, { leaseMs: endless });
+        const closed = closing.close();
+        await Promise.allSettled([opening, closed]);
+        assert.equal((await elsewhere.info(id))?.lease, undefined);
+        await elsewhere.open(id);
+        const driver = await opening.catch(() => undefined);
+        if (driver !== undefined) assert.equal(await codeOfLoss(driver), 'closed');
+      }
+    },
+  },
+  {
+    name: 'neighbours: what another log redacted of a superseded attempt is given to nobody any more',
+    needsDurable: true,
+    async run({ log, another }) {
+      const driver = await log.open(session);
+      const start = await driver.append([turnStarted(1)]);
+      const old = await new Follower(log, session).reach(1);
+      const superseded = { type: 'attempt_superseded', reason: 'retry' } as const;
+      const { through } = await driver.append([
+        ...answer(1, ['xyzzy']).slice(0, 3),
+        { turn: 1, attempt: 1, fact: superseded },
+        ...answer(1, ['fine'], 2),
+        turnFinished(1),
+      ]);
+      await old.reach(through);
+      await (await another()).redact(session, answerId(1));
+      const late = await new Follower(log, stateAfter(session, [start])).reach(through);
+      assert.equal(JSON.stringify(late.batches).includes('xyzzy'), false);
+      assert.equal(JSON.stringify(late.batches).includes('fine'), true);
+      await Promise.all([old.leave(), late.leave()]);
+    },
+  },
+  {
+    name: 'neighbours: a driver whose session is taken over or deleted in its log is told at once',
+    async run({ log }) {
+      for (const leaseMs of [15_000, endless]) {
+        const ada = await log.open(session, { leaseMs });
+        const bob = await log.open(session, { leaseMs, takeOver: true });
+        assert.equal(await codeOfLoss(ada), 'fenced');
+        assert.equal((await bob.append([remark('mine')])).through, 1);
+        await log.delete(session);
+        assert.equal(await codeOfLoss(bob), 'no_session');
+      }
+    },
+  },
+  {
+    name: 'neighbours: a driver whose session is taken over or deleted elsewhere is told within seconds',
+    needsDurable: true,
+    async run({ log, another, clock }) {
+      const elsewhere = await another();
+      for (const leaseMs of [15_000, endless]) {
+        const ada = await log.open(session, { leaseMs });
+        await elsewhere.open(session, { leaseMs, takeOver: true });
+        await clock.advance(10_000);
+        assert.equal(await codeOfLoss(ada), 'fenced');
+        const bob = await log.open(session, { leaseMs, takeOver: true });
+        await elsewhere.delete(session);
+        await clock.advance(10_000);
+        assert.equal(await codeOfLoss(bob), 'no_session');
+      }
+    },
+  },
+  {
+    name: 'neighbours: a fork beside a delete is a whole copy, or none',
+    async run({ log }) {
+      const fork = () => log.fork(session, { into: copy, through: 3 });
+      await (await log.open(session)).append(remarks(3));
+      const [kept] = await Promise.all([fork(), log.delete(session)]);
+      assert.equal(kept.through, 3);
+      assert.deepEqual(await offsets(log, copy), [1, 2, 3]);
+      await log.delete(copy);
+      await (await log.open(session)).append(remarks(3));
+      const deleted = log.delete(session);
+      await refuses('no_session', fork());
+      await deleted;
+      assert.equal(await log.info(copy), undefined);
+    },
+  },
+  {
+    name: 'neighbours: a command that is consumed twice does not hide the next one',
+    async run({ log }) {
+      const consumed = fact({ type: 'command_consumed', key: 'k' });
+      const driver = await log.open(session);
+      await log.submit(session, {}, 'k');
+      await driver.append([consumed, consumed, fact({ type: 'command_consumed', key: 'none' })]);
+      await driver.append([consumed]);
+      await driver.release();
+      assert.equal(await isWaiting(log), false);
+      await log.submit(session, {}, 'next');
+      assert.equal(await isWaiting(log), true);
+    },
+  },
+  {
+    name: 'neighbours: a run or a turn that is begun twice and finished once is finished',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append([runStarted, turnStarted(1), runStarted]);
+      await driver.append([turnStarted(1), turnFinished(1), runFinished]);
+      await driver.release();
+      assert.equal(await isWaiting(log), false);
+    },
+  },
+  {
+    name: 'neighbours: who waits is not late, however much comes at once',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(remarks(1));
+      const follower = await new Follower(log, session, { maxLag: 3 }).reach(1);
+      for (const through of [11, 21]) {
+        void follower.ask();
+        await settled();
+        await driver.append(remarks(10));
+        assert.equal((await follower.step())?.through, through);
+      }
+      await follower.leave();
+    },
+  },
+  {
+    name: 'neighbours: who has much to catch up with lets others come to their turn meanwhile',
+    async run({ log }) {
+      const driver = await log.open(session);
+      for (let count = 0; count < 20; count++) await driver.append(remarks(16, long));
+      let hasCome = false;
+      setImmediate(() => {
+        hasCome = true;
+      });
+      for await (const { through } of log.follow(session)) if (through === 320) break;
+      assert.equal(hasCome, true);
+    },
+  },
+];

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { type LogRecord, sessionId } from '@millrace/core';
+import { answer, remark, remarks, wholeTurn } from '../../drafts.ts';
+import { refusesToFollow } from '../../expectations.ts';
+import { Follower, folded, readAll, readBatches, said, stateAfter } from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+import { settled } from '../../test-clock.ts';
+
+const session = sessionId('s');
+const letters = [...'abcdefghij'];
+
+export const followCases: readonly CaseSpec[] = [
+  {
+    name: 'follow: catches up from any offset and goes on live, without gap or overlap',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(wholeTurn(1, letters));
+      const { records } = await log.read(session);
+      const followers: Follower[] = [];
+      for (let from = 0; from <= records.length; from++) {
+        const had = { after: 0, through: from, records: records.slice(0, from) };
+        followers.push(new Follower(log, stateAfter(session, from === 0 ? [] : [had])));
+      }
+      // Some ask before there is more, some after: both are at the seam.
+      for (const [index, follower] of followers.entries()) if (index % 2 === 0) void follower.ask();
+      for (const draft of wholeTurn(2, letters)) await driver.append([draft]);
+      const whole = folded(session, await readBatches(log, session));
+      for (const follower of followers) {
+        await follower.reach(whole.through);
+        assert.deepEqual(said(follower.folder.state), whole);
+        await follower.leave();
+      }
+    },
+  },
+  {
+    name: 'follow: who waits hears each batch when it is stored, whole',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const follower = new Follower(log, session);
+      for (const count of [1, 4, 2]) {
+        void follower.ask();
+        await settled();
+        const stored = await driver.append(remarks(count));
+        const heard = await follower.step();
+        assert.equal(heard?.through, stored.through);
+        assert.deepEqual(heard?.records, stored.records);
+      }
+      await follower.leave();
+    },
+  },
+  {
+    name: 'follow: may begin before the first record, where there is a session',
+    async run({ log }) {
+      await refusesToFollow('no_session', log.follow(session));
+      const driver = await log.open(session);
+      const follower = new Follower(log, session);
+      void follower.ask();
+      await settled();
+      await driver.append([remark('first')]);
+      assert.deepEqual((await follower.step())?.records, await readAll(log, session));
+      await follower.leave();
+    },
+  },
+  {
+    name: 'follow: hears of commands and of what producers write',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const follower = new Follower(log, session);
+      void follower.ask();
+      await settled();
+      await log.submit(session, {}, 'k');
+      assert.equal((await follower.step())?.records[0]?.fact?.type, 'command_queued');
+      const producer = await log.produce(await driver.admit({ for: 'request', turn: 1 }));
+      void follower.ask();
+      await settled();
+      await producer.append(answer(1, ['a']).slice(0, 3), 1);
+      assert.equal((await follower.step())?.records.length, 3);
+      await follower.leave();
+    },
+  },
+  {
+    name: 'follow: who leaves can come back with its cursor',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(remarks(2));
+      let cursor = 0;
+      for await (const batch of log.follow(session)) {
+        cursor = batch.through;
+        break;
+      }
+      await driver.append(remarks(1));
+      for await (const { after, through, records } of log.follow(session, { from: cursor })) {
+        assert.deepEqual([after, through, records.length], [2, 3, 1]);
+        break;
+      }
+    },
+  },
+  {
+    name: 'follow: many hear the same, and one that leaves disturbs nobody',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const followers = Array.from({ length: 100 }, () => new Follower(log, session));
+      for (const follower of followers) void follower.ask();
+      await driver.append(wholeTurn(1, letters).slice(0, 5));
+      for (const follower of followers) await follower.step();
+      for (const follower of followers.splice(50)) await follower.leave();
+      await driver.append(wholeTurn(1, letters).slice(5));
+      const whole = folded(session, await readBatches(log, session));
+      for (const follower of followers) {
+        await follower.reach(whole.through);
+        assert.deepEqual(said(follower.folder.state), whole);
+        await follower.leave();
+      }
+    },
+  },
+  {
+    name: 'follow: the driver waits for nobody, and who stalled gets what it missed, merged',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const [start, begin, ...rest] = wholeTurn(
+        1,
+        Array.from({ length: 10_000 }, (_, index) => `${index} `),
+      );
+      assert.ok(start !== undefined && begin !== undefined);
+      await driver.append([start, begin]);
+      const stalled = Array.from({ length: 5 }, () => new Follower(log, session));
+      for (const follower of stalled) await follower.step();
+      for (let at = 0; at < rest.length; at += 100) await driver.append(rest.slice(at, at + 100));
+      const whole = folded(session, await readBatches(log, session));
+      for (const follower of stalled) {
+        await follower.reach(whole.through);
+        assert.deepEqual(said(follower.folder.state), whole);
+        const heard = follower.batches.flatMap(({ records }) => records).length;
+        assert.ok(heard < rest.length / 10, `${heard} records are not merged`);
+        await follower.leave();
+      }
+    },
+  },
+  {
+    name: 'follow: what is merged on the way says the same, and nothing is merged across a fact',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const turns = [wholeTurn(1, letters), wholeTurn(2, letters)];
+      const between = remark('between');
+      const crossed = turns[0]?.flatMap((draft, at) => [
+        draft,
+        ...(turns[1]?.slice(at, at + 1) ?? []),
+      ]);
+      const drafts = (crossed ?? []).flatMap((draft, at) => (at === 15 ? [draft, between] : draft));
+      await driver.append(drafts);
+      const follower = await new Follower(log, session).reach(drafts.length);
+      await follower.leave();
+      const merged = follower.batches.flatMap(({ records }) => records);
+      const all = await readAll(log, session);
+      const isAppend = (record: LogRecord) => record.delta?.type === 'append_text';
+      assert.deepEqual(
+        merged.filter((record) => !isAppend(record)),
+        all.filter((record) => !isAppend(record)),
+      );
+      assert.ok(merged.length < all.length);
+      // No merged append has what was said before the fact as well as what was said after it.
+      const fact = all.find((record) => record.fact?.type === 'handed_off')?.offset ?? 0;
+      const lengthOf = (records: readonly LogRecord[], isBefore: boolean) =>
+        records
+          .filter((record) => isAppend(record) && record.offset < fact === isBefore)
+          .map(({ delta }) => (delta?.type === 'append_text' ? delta.chunk : ''))
+          .join('').length;
+      for (const isBefore of [true, false])
+        assert.equal(lengthOf(merged, isBefore), lengthOf(all, isBefore));
+      assert.deepEqual(
+        said(follower.folder.state),
+        folded(session, [{ after: 0, through: all.length, records: all }]),
+      );
+    },
+  },
+  {
+    name: 'follow: hears what is written through another log on the store',
+    needsDurable: true,
+    async run({ log, another }) {
+      const driver = await log.open(session);
+      await driver.append(remarks(1));
+      const follower = new Follower(await another(), session);
+      await follower.step();
+      for (const draft of wholeTurn(1, letters)) {
+        void follower.ask();
+        const { through } = await driver.append([draft]);
+        await follower.reach(through);
+      }
+      const whole = folded(session, await readBatches(log, session));
+      assert.deepEqual(said(follower.folder.state), whole);
+      await follower.leave();
+    },
+  },
+];

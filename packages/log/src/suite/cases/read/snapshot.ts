@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { sessionId } from '@millrace/core';
+import { snapshot } from '../../../any-log/snapshot.ts';
+import { remark, wholeTurn } from '../../drafts.ts';
+import { Follower, folded, readAll, said } from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+
+const session = sessionId('folded');
+const turns = [...wholeTurn(1, ['a', 'b', 'c']), remark('between'), ...wholeTurn(2, ['d', 'e'])];
+
+export const snapshotCases: readonly CaseSpec[] = [
+  {
+    name: 'snapshot: is the fold of the log, as of any record',
+    async run({ log }) {
+      await (await log.open(session)).append(turns);
+      const records = await readAll(log, session);
+      for (let through = 0; through <= records.length; through++) {
+        const batch = { after: 0, through, records: records.slice(0, through) };
+        const state = await snapshot(log, session, { through });
+        assert.deepEqual(said(state), folded(session, through === 0 ? [] : [batch]));
+      }
+      assert.equal((await snapshot(log, session)).through, turns.length);
+    },
+  },
+  {
+    name: 'snapshot: whoever follows from it has what one has who followed from the start',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(turns);
+      const state = await snapshot(log, session, { through: 4 });
+      await driver.append(wholeTurn(3, ['f']));
+      await driver.closeSession();
+      const late = await new Follower(log, state, { until: 'closed' }).end();
+      const early = await new Follower(log, session, { until: 'closed' }).end();
+      assert.deepEqual(said(late.folder.state), said(early.folder.state));
+    },
+  },
+  {
+    name: 'snapshot: one within a settled turn is refused, and its end is the same as before',
+    async run({ log }) {
+      await (await log.open(session)).append(turns);
+      const before = said(await snapshot(log, session));
+      assert.equal(await log.settle(session, 1), true);
+      assert.deepEqual(said(await snapshot(log, session)), before);
+      await assert.rejects(snapshot(log, session, { through: 4 }), { code: 'bad_offset' });
+      assert.equal((await snapshot(log, session, { through: 9 })).through, 9);
+    },
+  },
+  {
+    name: 'snapshot: what never was is refused',
+    async run({ log }) {
+      await assert.rejects(snapshot(log, session), { code: 'no_session' });
+      await log.open(session);
+      for (const through of [-1, 1, 0.5, Number.NaN])
+        await assert.rejects(snapshot(log, session, { through }), { code: 'bad_offset' });
+    },
+  },
+];

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { sessionId } from '@millrace/core';
+import { fact, remark, remarks, runStarted, wholeItem, wholeTurn } from '../../drafts.ts';
+import { refuses } from '../../expectations.ts';
+import {
+  Follower,
+  foldOf,
+  offsets,
+  readAll,
+  readBatches,
+  said,
+  stateAfter,
+} from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+
+const session = sessionId('s');
+const into = sessionId('fork');
+const letters = [...'abcdefghij'];
+const told = [...wholeItem('i', { kind: 'text', text: 'hello' }), ...wholeTurn(1, letters)];
+
+export const forkCases: readonly CaseSpec[] = [
+  {
+    name: 'fork: at any record it is a copy of what was there up to then, and says of what',
+    async run({ log, clock }) {
+      await (await log.open(session)).append([...told, remark('after')]);
+      const all = await readAll(log, session);
+      clock.jump(1000);
+      for (let through = 0; through <= all.length; through++) {
+        const copy = sessionId(`fork ${through}`);
+        const info = await log.fork(session, { into: copy, through });
+        const { createdAt, origin, lease, isClosed } = info;
+        assert.deepEqual(info, await log.info(copy));
+        assert.deepEqual(
+          { session: info.session, through: info.through, createdAt, origin, lease, isClosed },
+          {
+            session: copy,
+            through,
+            createdAt: clock.now(),
+            origin: { session, through },
+            lease: undefined,
+            isClosed: false,
+          },
+        );
+        const records = all.slice(0, through);
+        assert.deepEqual(await readAll(log, copy), records);
+        const expected = stateAfter(copy, through === 0 ? [] : [{ after: 0, through, records }]);
+        assert.deepEqual(await foldOf(log, copy), said(expected));
+      }
+      assert.deepEqual(await readAll(log, session), all);
+    },
+  },
+  {
+    name: 'fork: it goes on by itself, and the original does not hear of it',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(told);
+      await log.fork(session, { into, through: 3 });
+      const follower = await new Follower(log, into).reach(3);
+      const other = await log.open(into, { from: 3 });
+      assert.deepEqual((await other.append([remark('here')])).through, 4);
+      await driver.append([remark('there')]);
+      assert.equal((await follower.step())?.through, 4);
+      await follower.leave();
+      assert.deepEqual(await offsets(log, into), [1, 2, 3, 4]);
+      assert.equal((await log.info(session))?.through, told.length + 1);
+    },
+  },
+  {
+    name: 'fork: one inside a turn opens as an interrupted session that waits for a driver',
+    async run({ log }) {
+      await (await log.open(session)).append([runStarted, ...told]);
+      const info = await log.fork(session, { into, through: 9 });
+      assert.equal(info.hasWork, true);
+      const { items, open, run } = await foldOf(log, into);
+      assert.equal(open.length, 1);
+      assert.equal(run, 'run1');
+      assert.deepEqual(items.at(-1)?.parts, [{ kind: 'text', text: 'ab', partial: true }]);
+      const waiting = await log.list({ isWaiting: true });
+      assert.deepEqual(
+        waiting.map((one) => one.session),
+        [into],
+      );
+    },
+  },
+  {
+    name: 'fork: commands that waited count as done in it, and their keys as used',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await log.submit(session, { n: 1 }, 'done');
+      await driver.append([fact({ type: 'command_consumed', key: 'done' })]);
+      await log.submit(session, { n: 2 }, 'waits');
+      const { through } = await driver.append([remark('last')]);
+      const info = await log.fork(session, { into, through });
+      assert.equal(info.hasWork, false);
+      assert.equal((await log.info(session))?.hasWork, true);
+      const records = await readAll(log, into);
+      assert.deepEqual(records.slice(0, through), await readAll(log, session));
+      const waiting = new Set<string>();
+      for (const { fact: what } of records) {
+        if (what?.type === 'command_queued') waiting.add(what.key);
+        if (what?.type === 'command_consumed') waiting.delete(what.key);
+      }
+      assert.deepEqual([...waiting], []);
+      assert.equal(info.through, records.length);
+      assert.deepEqual(await log.submit(into, { n: 2 }, 'waits'), { offset: 3, isRepeat: true });
+    },
+  },
+  {
+    name: 'fork: into a session that is there is refused',
+    async run({ log }) {
+      await (await log.open(session)).append(told);
+      await log.submit(into, {}, 'k');
+      const error = await refuses('session_exists', log.fork(session, { into, through: 1 }));
+      assert.equal(error.place['session'], into);
+      await refuses('session_exists', log.fork(session, { into: session, through: 1 }));
+      assert.equal((await log.info(into))?.through, 1);
+    },
+  },
+  {
+    name: 'fork: inside a settled turn nobody knows what was there; before it and at its end one does',
+    async run({ log }) {
+      await (await log.open(session)).append([...told, remark('after')]);
+      const [first, last] = [6, 17];
+      await log.settle(session, 1);
+      for (let through = 0; through <= told.length; through++) {
+        const copy = sessionId(`fork ${through}`);
+        const forked = log.fork(session, { into: copy, through });
+        if (through < first || through >= last) {
+          await forked;
+          const prefix = (await readAll(log, session)).filter(({ offset }) => offset <= through);
+          assert.deepEqual(await readAll(log, copy), prefix);
+        } else {
+          const error = await refuses('bad_offset', forked);
+          assert.equal(error.place['offset'], through);
+          assert.equal(await log.info(copy), undefined);
+        }
+      }
+    },
+  },
+  {
+    name: 'fork: a record that was taken out is no place to begin at',
+    async run({ log }) {
+      await (await log.open(session)).append(told);
+      const [item] = await readAll(log, session);
+      assert.ok(item?.fact?.type === 'item_started');
+      await log.redact(session, item.fact.itemId);
+      await refuses('bad_offset', log.fork(session, { into, through: 2 }));
+      await log.fork(session, { into, through: 3 });
+      assert.deepEqual(await offsets(log, into), [1, 3]);
+      assert.equal((await new Follower(log, into, { until: 'idle' }).end()).through, 3);
+    },
+  },
+  {
+    name: 'fork: of a closed session is open; of a fork is one more',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(remarks(3));
+      await driver.closeSession();
+      const info = await log.fork(session, { into, through: 2 });
+      assert.equal(info.isClosed, false);
+      await (await log.open(into)).append([remark('on')]);
+      const twice = await log.fork(into, { into: sessionId('twice'), through: 3 });
+      assert.deepEqual(twice.origin, { session: into, through: 3 });
+    },
+  },
+  {
+    name: 'fork: stays when its origin is deleted',
+    async run({ log }) {
+      await (await log.open(session)).append(told);
+      await log.fork(session, { into, through: told.length });
+      const before = await readBatches(log, into);
+      await log.delete(session);
+      assert.deepEqual(await readBatches(log, into), before);
+      assert.equal((await log.info(into))?.origin?.session, session);
+    },
+  },
+];

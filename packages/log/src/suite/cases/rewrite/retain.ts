@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { sessionId } from '@millrace/core';
+import { retain } from '../../../any-log/retain.ts';
+import type { Log } from '../../../contract/log.ts';
+import { remark, turnStarted, wholeTurn } from '../../drafts.ts';
+import { foldOf, readAll } from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+
+const [old, other] = [sessionId('old'), sessionId('other')];
+
+/** The turns whose deltas are there. */
+async function turnsWithDeltas(log: Log): Promise<readonly number[]> {
+  const records = await readAll(log, old);
+  return [...new Set(records.flatMap(({ turn, delta }) => (delta === undefined ? [] : turn)))];
+}
+
+export const retainCases: readonly CaseSpec[] = [
+  {
+    name: 'retain: keeps the deltas of the last turns, settles the finished ones before, and changes nothing that is said',
+    async run({ log }) {
+      const driver = await log.open(old);
+      for (const turn of [1, 2, 3]) await driver.append(wholeTurn(turn, ['a', 'b']));
+      const before = await foldOf(log, old);
+      const nothing = { settledTurns: 0, deletedSessions: 0 };
+      assert.deepEqual(await retain(log, {}), nothing);
+      assert.deepEqual(await retain(log, { turnsWithDeltas: 3 }), nothing);
+      assert.deepEqual(await retain(log, { turnsWithDeltas: 1 }), { ...nothing, settledTurns: 2 });
+      assert.deepEqual(await turnsWithDeltas(log), [3]);
+      assert.deepEqual(await retain(log, { turnsWithDeltas: 1 }), nothing);
+      await driver.append([turnStarted(4)]);
+      assert.deepEqual(await retain(log, { turnsWithDeltas: 0 }), { ...nothing, settledTurns: 1 });
+      assert.deepEqual((await foldOf(log, old)).items, before.items);
+    },
+  },
+  {
+    name: 'retain: deletes what nobody changed for long, open or closed',
+    async run({ log, clock }) {
+      await (await log.open(old)).release();
+      await (await log.open(other)).closeSession();
+      await clock.advance(1000);
+      const recent = sessionId('recent');
+      await (await log.open(recent)).release();
+      const { deletedSessions } = await retain(log, { changedBefore: clock.now() });
+      assert.equal(deletedSessions, 2);
+      assert.deepEqual(
+        (await log.list()).map(({ session }) => session),
+        [recent],
+      );
+    },
+  },
+  {
+    name: 'retain: leaves what somebody drives, and where work waits',
+    async run({ log, clock }) {
+      const driver = await log.open(old, { leaseMs: Number.POSITIVE_INFINITY });
+      await driver.append([remark('still here')]);
+      await log.submit(other, {}, 'waits');
+      await clock.advance(1000);
+      const kept = { settledTurns: 0, deletedSessions: 0 };
+      assert.deepEqual(await retain(log, { changedBefore: clock.now() }), kept);
+      await driver.append([remark('and still')]);
+      assert.equal((await log.list()).length, 2);
+    },
+  },
+  {
+    name: 'retain: leaves what somebody wrote to after it was looked at',
+    async run({ log, clock }) {
+      await (await log.open(old)).release();
+      await clock.advance(1000);
+      // Somebody is faster than the deletion, and after the look.
+      const delayed = new Proxy(log, {
+        get(target, name) {
+          if (name === 'list')
+            return async (...args: Parameters<Log['list']>) => {
+              const found = await target.list(...args);
+              await target.submit(old, {}, 'just now');
+              return found;
+            };
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const { deletedSessions } = await retain(delayed, { changedBefore: clock.now() });
+      assert.equal(deletedSessions, 0);
+      assert.equal((await log.info(old))?.through, 1);
+    },
+  },
+  {
+    name: 'retain: goes through however many sessions there are',
+    async run({ log, clock }) {
+      const ids = Array.from({ length: 250 }, (_, index) => sessionId(`session ${index}`));
+      for (const id of ids) await (await log.open(id)).release();
+      await clock.advance(1);
+      assert.equal((await retain(log, { changedBefore: clock.now() })).deletedSessions, 250);
+      assert.deepEqual(await log.list(), []);
+    },
+  },
+  {
+    name: 'retain: refuses what it cannot mean',
+    async run({ log }) {
+      for (const turnsWithDeltas of [-1, Number.NaN])
+        await assert.rejects(retain(log, { turnsWithDeltas }), { code: 'bad_option' });
+    },
+  },
+];

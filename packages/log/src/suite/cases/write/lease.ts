@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { sessionId } from '@millrace/core';
+import type { Driver, Log } from '../../../contract/log.ts';
+import { remark, remarks } from '../../drafts.ts';
+import { refuses } from '../../expectations.ts';
+import { offsets } from '../../follower.ts';
+import type { CaseSpec } from '../../log-subject.ts';
+
+const session = sessionId('s');
+const leaseMs = 30_000;
+const open = (log: Log, holder: string, takeOver = false): Promise<Driver> =>
+  log.open(session, { holder, leaseMs, takeOver });
+
+export const leaseCases: readonly CaseSpec[] = [
+  {
+    name: 'lease: one drives; who comes second hears who does, and the epoch',
+    async run({ log }) {
+      const ada = await open(log, 'ada');
+      const error = await refuses('held', open(log, 'bob'));
+      assert.equal(error.place['holder'], 'ada');
+      assert.equal(error.place['epoch'], ada.epoch);
+      assert.match(error.message, /ada/);
+      assert.match(error.message, new RegExp(`\\b${ada.epoch}\\b`));
+      assert.deepEqual((await ada.append([remark('on')])).through, 1);
+    },
+  },
+  {
+    name: 'lease: of those who come at once exactly one drives',
+    async run({ log }) {
+      const names = ['ada', 'bob', 'cyd', 'dan'];
+      const tries = await Promise.allSettled(names.map((name) => open(log, name)));
+      assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1);
+    },
+  },
+  {
+    name: 'lease: info tells who holds it and until when',
+    async run({ log, clock }) {
+      const { epoch } = await open(log, 'ada');
+      const expiresAt = clock.now() + leaseMs;
+      assert.deepEqual((await log.info(session))?.lease, { holder: 'ada', epoch, expiresAt });
+    },
+  },
+  {
+    name: 'lease: epochs rise with each driver',
+    async run({ log, clock }) {
+      const epochs: number[] = [];
+      for (const name of ['ada', 'bob']) {
+        const driver = await open(log, name);
+        epochs.push(driver.epoch);
+        await driver.release();
+      }
+      epochs.push((await open(log, 'cyd')).epoch);
+      epochs.push((await open(log, 'dan', true)).epoch);
+      clock.jump(leaseMs);
+      epochs.push((await open(log, 'eve')).epoch);
+      assert.deepEqual(
+        epochs,
+        [...new Set(epochs)].sort((a, b) => a - b),
+      );
+    },
+  },
+  {
+    name: 'lease: ends on the clock when its holder gives no sign of life',
+    async run({ log, clock }) {
+      await open(log, 'ada');
+      clock.jump(leaseMs - 1);
+      await refuses('held', open(log, 'bob'));
+      clock.jump(1);
+      await open(log, 'bob');
+      assert.equal((await log.info(session))?.lease?.holder, 'bob');
+    },
+  },
+  {
+    name: 'lease: an append is a sign of life',
+    async run({ log, clock }) {
+      const ada = await open(log, 'ada');
+      for (const draft of remarks(5)) {
+        clock.jump(leaseMs - 1);
+        await ada.append([draft]);
+      }
+      await refuses('held', open(log, 'bob'));
+    },
+  },
+  {
+    name: 'lease: a holder that lives keeps it without a word',
+    async run({ log, clock }) {
+      const ada = await open(log, 'ada');
+      await clock.advance(10 * leaseMs);
+      await refuses('held', open(log, 'bob'));
+      assert.equal((await ada.append([remark('on')])).through, 1);
+    },
+  },
+  {
+    name: 'lease: one that ended and that nobody took goes on with the next append',
+    async run({ log, clock }) {
+      const ada = await open(log, 'ada');
+      clock.jump(3 * leaseMs);
+      assert.equal((await ada.append([remark('late')])).through, 1);
+      await refuses('held', open(log, 'bob'));
+    },
+  },
+  {
+    name: 'lease: who takes over fences the holder, which stores nothing any more',
+    async run({ log }) {
+      const ada = await open(log, 'ada');
+      await ada.append([remark('before')]);
+      const bob = await open(log, 'bob', true);
+      const error = await refuses('fenced', ada.append(remarks(3)));
+      assert.equal(error.place['session'], session);
+      await refuses('fenced', ada.append([]));
+      await refuses('fenced', ada.closeSession());
+      await refuses('fenced', ada.admit({ for: 'request', turn: 1 }));
+      assert.deepEqual(await offsets(log, session), [1]);
+      assert.equal((await log.info(session))?.isClosed, false);
+      assert.equal((await bob.append([remark('after')])).through, 2);
+    },
+  },
+  {
+    name: 'lease: a holder that was paused beyond its end is fenced, and hears that it lost',
+    async run({ log, clock }) {
+      const ada = await open(log, 'ada');
+      clock.jump(2 * leaseMs);
+      const bob = await open(log, 'bob');
+      await clock.advance(leaseMs);
+      const lost = await ada.lost;
+      assert.equal((lost as { code?: string }).code, 'fenced');
+      await assert.rejects(ada.append([remark('late')]), lost);
+      assert.equal((await bob.append([remark('mine')])).through, 1);
+    },
+  },
+  {
+    name: 'lease: who finds out by an append hears the same from `lost` and from every later append',
+    async run({ log }) {
+      const ada = await open(log, 'ada');
+      await open(log, 'bob', true);
+      const error = await refuses('fenced', ada.append([remark('late')]));
+      assert.equal(await ada.lost, error);
+      await assert.rejects(ada.append([]), error);
+    },
+  },
+  {
+    name: 'lease: one that was given back is free at once, and its driver stores nothing more',
+    async run({ log }) {
+      const ada = await open(log, 'ada');
+      await ada.release();
+      await ada.release();
+      assert.equal((await log.info(session))?.lease, undefined);
+      await refuses('fenced', ada.append([remark('late')]));
+      await open(log, 'bob');
+      await refuses('fenced', ada.append([remark('later')]));
+      assert.equal((await log.info(session))?.through, 0);
+    },
+  },
+  {
+    name: 'lease: who was fenced cannot give back what another holds',
+    async run({ log }) {
+      const ada = await open(log, 'ada');
+      await open(log, 'bob', true);
+      await ada.release();
+      await refuses('held', open(log, 'cyd'));
+      assert.equal((await log.info(session))?.lease?.holder, 'bob');
+    },
+  },
+  {
+    name: 'lease: one without end lasts until it is given back or taken over',
+    async run({ log, clock }) {
+      const ada = await log.open(session, { holder: 'ada', leaseMs: Number.POSITIVE_INFINITY });
+      assert.equal((await log.info(session))?.lease?.expiresAt, Number.POSITIVE_INFINITY);
+      clock.jump(1000 * 24 * 3_600_000);
+      await refuses('held', open(log, 'bob'));
+      await ada.append([remark('awake')]);
+      assert.equal((await log.info(session))?.lease?.expiresAt, Number.POSITIVE_INFINITY);
+      const bob = await open(log, 'bob', true);
+      await refuses('fenced', ada.append([remark('late')]));
+      await bob.release();
+      await open(log, 'cyd');
+    },
+  },
+  {
+    name: 'lease: a clock that was set back takes it from nobody',
+    async run({ log, clock }) {
+      const ada = await open(log, 'ada');
+      clock.jump(-10 * leaseMs);
+      await refuses('held', open(log, 'bob'));
+      assert.equal((await ada.append([remark('earlier')])).through, 1);
+    },
+  },
+  {
+    name: 'lease: holds between logs on one store',
+    needsDurable: true,
+    async run({ log, another }) {
+      const other = await another();
+      const ada = await open(log, 'ada');
+      const error = await refuses('held', open(other, 'bob'));
+      assert.deepEqual([error.place['holder'], error.place['epoch']], ['ada', ada.epoch]);
+      const bob = await open(other, 'bob', true);
+      await refuses('fenced', ada.append(remarks(2)));
+      await bob.append([remark('mine')]);
+      assert.deepEqual(await offsets(log, session), [1]);
+    },
+  },
+  {
+    name: 'lease: who knows its epoch goes on with one that somebody left',
+    async run({ log }) {
+      const ada = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY, isDetached: true });
+      await ada.append([remark('one')]);
+      ada.leave();
+      await refuses('fenced', ada.append([remark('none')]));
+      await refuses('held', open(log, 'bob'));
+      const again = await log.open(session, { epoch: ada.epoch, from: 1 });
+      assert.equal(again.epoch, ada.epoch);
+      assert.equal((await again.append([remark('two')])).after, 1);
+      await again.release();
+      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+      await open(log, 'bob');
+    },
+  },
+  {
+    name: 'lease: an admission of one that was left stays good',
+    async run({ log }) {
+      const ada = await log.open(session, { isDetached: true });
+      const admission = await ada.admit({ for: 'request', turn: 1 });
+      ada.leave();
+      const producer = await log.produce(admission);
+      const said = { ...remark('said'), turn: 1, attempt: 1 };
+      assert.equal((await producer.append([said], 1)).through, 1);
+      await open(log, 'bob', true);
+      await refuses('fenced', producer.append([said], 2));
+      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+    },
+  },
+  {
+    name: 'lease: of a session that is not there, or closed, no epoch can go on',
+    async run({ log }) {
+      await refuses('no_session', log.open(session, { epoch: 1 }));
+      const ada = await open(log, 'ada');
+      await ada.closeSession();
+      await refuses('session_closed', log.open(session, { epoch: ada.epoch }));
+    },
+  },
+  {
+    name: 'lease: one that is detached outlives the log that took it',
+    needsDurable: true,
+    async run({ log, another }) {
+      const ada = await log.open(session, { isDetached: true, holder: 'a workflow' });
+      await ada.append([remark('one')]);
+      await log.close();
+      const next = await another();
+      await refuses('held', open(next, 'bob'));
+      const again = await next.open(session, { epoch: ada.epoch, from: 1 });
+      assert.equal((await again.append([remark('two')])).after, 1);
+    },
+  },
+];

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { isMillraceError, type MillraceError } from '@millrace/core';
+import type { LogErrorCode } from '../contract/log-error.ts';
+import { settled } from './test-clock.ts';
+
+/** The error that it was refused with, which has that code. */
+export async function refuses(
+  code: LogErrorCode,
+  attempt: Promise<unknown>,
+): Promise<MillraceError> {
+  const error = await attempt.then(
+    (value) => assert.fail(`expected ${code}, and it was done: ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (!isMillraceError(error)) throw error;
+  assert.equal(error.code, code, error.message);
+  return error;
+}
+
+/** What a follower's first step is refused with. */
+export function refusesToFollow(
+  code: LogErrorCode,
+  batches: AsyncIterable<unknown>,
+): Promise<MillraceError> {
+  return refuses(code, batches[Symbol.asyncIterator]().next());
+}
+
+/** What a promise gives, for which nothing more has to happen. */
+export async function atOnce<T>(coming: Promise<T>): Promise<T> {
+  const late = settled().then(() => assert.fail('it still waits'));
+  late.catch(() => {});
+  return Promise.race([coming, late]);
+}

@@ -1,0 +1,104 @@
+import { type DraftRecord, toolCallId } from '@millrace/core';
+import type { Acknowledged } from '../../contract/producer.ts';
+import { issueScript, sayBatch } from './driver-actions.ts';
+import {
+  type Act,
+  type ModelWorld,
+  type Pair,
+  pick,
+  sameOutcome,
+  type Written,
+} from './model-world.ts';
+import { nextOfAnswer, producedTurns } from './script.ts';
+
+export const admit: Act = async (world, { a, b }) => {
+  const driver = pick(world.drivers, a);
+  if (driver === undefined) return 'nothing';
+  const turn = producedTurns[b % producedTurns.length] ?? 0;
+  const isRequest = b % 5 > 0;
+  const options = isRequest
+    ? ({ for: 'request', turn } as const)
+    : ({ for: 'call', turn, attempt: 1, toolCallId: toolCallId('c') } as const);
+  const { real, reference } = driver;
+  const pair = { real: real.admit(options), reference: reference.admit(options) };
+  const { values, code } = await sameOutcome(pair, ({ session }) => session);
+  if (values !== undefined) world.admissions.push({ ...values, isRequest });
+  return code;
+};
+
+export const produce: Act = async (world, { a, b }) => {
+  const [admission, log] = [pick(world.admissions, a), pick(world.logs, b)];
+  if (admission === undefined || log === undefined) return 'nothing';
+  const { real, reference, isRequest } = admission;
+  const pair = { real: log.real.produce(real), reference: log.reference.produce(reference) };
+  const { values, code } = await sameOutcome(pair, ({ session, turn, attempt }) => ({
+    session,
+    turn,
+    attempt,
+  }));
+  if (values === undefined) return code;
+  world.producers.push({ ...values, log, isRequest, last: { drafts: [], sequence: 0 } });
+  return values.real.attempt > 1 ? 'again' : 'done';
+};
+
+export const write: Act = async (world, { a, b }) => {
+  const producer = pick(world.producers, a);
+  if (producer === undefined) return 'nothing';
+  const { values, code } = await sameOutcome(issueWrite(world, producer, b), (said) => said);
+  return values?.real.isRepeat ? 'repeat' : code;
+};
+
+/** Says what comes next, or the last thing again, or what is not its turn to say. */
+function issueWrite(
+  world: ModelWorld,
+  producer: Written,
+  number: number,
+): Pair<Promise<Acknowledged>> {
+  const { real, reference, last } = producer;
+  const isAgain = number % 4 === 0 && last.sequence > 0;
+  const isAhead = number % 11 === 0;
+  const foreign = number % 13 === 0 ? [{ ...remarkOf(producer), attempt: 99 }] : [];
+  const drafts = isAgain ? last.drafts : [...nextOf(world, producer, number), ...foreign];
+  const sequence = last.sequence + (isAgain ? 0 : isAhead ? 2 : 1);
+  if (!isAgain && !isAhead && foreign.length === 0) producer.last = { drafts, sequence };
+  return {
+    real: real.append(drafts, sequence),
+    reference: reference.append(drafts, sequence),
+  };
+}
+
+function nextOf(world: ModelWorld, producer: Written, number: number): readonly DraftRecord[] {
+  const { session: name, turn, attempt } = producer.real;
+  const session = world.session(name);
+  if (session === undefined || !producer.isRequest) return [remarkOf(producer)];
+  const numbers = Array.from({ length: 1 + (number % 5) }, (_, index) => (number >> index) + index);
+  return nextOfAnswer(session, turn, attempt, numbers);
+}
+
+function remarkOf({ real: { turn, attempt } }: Written): DraftRecord {
+  return { turn, attempt, fact: { type: 'aborted' } };
+}
+
+/** Several things asked for before the first is answered: they happen in the order of the asking. */
+export const burst: Act = async (world, { a, b }) => {
+  const driver = pick(world.drivers, a);
+  // Whether one that was deleted is missed or another found depends on who waits for what.
+  if (driver === undefined || world.session(driver.real.session) === undefined) return 'nothing';
+  const { log, real } = driver;
+  const isIts = (one: Written) => one.log === log && one.real.session === real.session;
+  const producer = pick(world.producers.filter(isIts), b);
+  const answers: Promise<{ readonly code: string }>[] = [];
+  for (let count = 2 + (b % 3), number = b; count > 0; count--, number >>= 2) {
+    if (number % 4 === 0) {
+      const [command, key] = [{ n: number }, `k${number % 5}`];
+      const submitted = {
+        real: log.real.submit(real.session, command, key),
+        reference: log.reference.submit(real.session, command, key),
+      };
+      answers.push(sameOutcome(submitted, (one) => one));
+    } else if (number % 4 === 1 && producer !== undefined)
+      answers.push(sameOutcome(issueWrite(world, producer, number), (one) => one));
+    else answers.push(sameOutcome(issueScript(world, driver, 1 + (number % 4)), sayBatch));
+  }
+  return [...new Set((await Promise.all(answers)).map(({ code }) => code))].sort().join(' and ');
+};

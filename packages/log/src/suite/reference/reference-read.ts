@@ -1,0 +1,68 @@
+import { type Batch, encodeRecord } from '@millrace/core';
+import { isInside } from './reference-rewrite.ts';
+import { refusal, type Session } from './reference-store.ts';
+
+/** What follows, as far as a page goes, which does not end inside of what was settled. */
+export function after(found: Session, from: number, maxBytes: number = Infinity): Batch {
+  assertOffset(found, from);
+  const records = found.records.filter(({ offset }) => offset > from);
+  let bytes = 0;
+  const end = records.find((record) => {
+    bytes += encodeRecord(record).length;
+    return bytes >= maxBytes && !isInside(found.records, record.offset);
+  });
+  const through = end?.offset ?? found.through;
+  return { after: from, through, records: records.filter(({ offset }) => offset <= through) };
+}
+
+type Extent = Pick<Session, 'session' | 'through'>;
+
+export function assertOffset({ session, through }: Extent, offset: number): void {
+  const isThere = Number.isInteger(offset) && offset >= 0 && offset <= through;
+  if (!isThere) throw refusal('bad_offset', { session, offset, through });
+}
+
+/**
+ * One iteration whose reader may leave at any time: `return()` and `throw()` end what `next()` waits
+ * for. A generator alone would wait for the next record, which may never come. Nothing starts before
+ * the first batch is asked for.
+ */
+export class Following implements AsyncIterableIterator<Batch, undefined, undefined> {
+  readonly #outer: AbortSignal | undefined;
+  readonly #left = new AbortController();
+  readonly #leave = () => this.#left.abort();
+  readonly #batches: AsyncGenerator<Batch>;
+
+  constructor(
+    outer: AbortSignal | undefined,
+    start: (signal: AbortSignal) => AsyncGenerator<Batch>,
+  ) {
+    this.#outer = outer;
+    this.#batches = start(this.#left.signal);
+  }
+
+  async next(): Promise<IteratorResult<Batch, undefined>> {
+    if (this.#outer?.aborted) this.#leave();
+    // While it waits, and not longer: signals outlive those who listen to them.
+    this.#outer?.addEventListener('abort', this.#leave, { once: true });
+    try {
+      return await this.#batches.next();
+    } finally {
+      this.#outer?.removeEventListener('abort', this.#leave);
+    }
+  }
+
+  async return(): Promise<IteratorResult<Batch, undefined>> {
+    this.#leave();
+    return this.#batches.return(undefined);
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<Batch, undefined>> {
+    this.#leave();
+    return this.#batches.throw(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

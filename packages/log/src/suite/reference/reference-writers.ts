@@ -1,0 +1,182 @@
+import type { Batch, DraftRecord, SessionId } from '@millrace/core';
+import type { Driver } from '../../contract/log.ts';
+import type { Acknowledged, Admission, AdmitOptions, Producer } from '../../contract/producer.ts';
+import { assertAdmitting } from '../../engine/check-options.ts';
+import { readableDrafts } from '../../engine/readable-draft.ts';
+import {
+  type ProducerState,
+  type ReferenceStore,
+  refusal,
+  type Session,
+} from './reference-store.ts';
+
+interface DriverTerms {
+  readonly epoch: number;
+  readonly leaseMs: number;
+  readonly from: number;
+  readonly isDetached: boolean;
+}
+
+interface Ending {
+  readonly isLoss?: boolean;
+  readonly isGivenBack?: boolean;
+}
+
+export class ReferenceDriver implements Driver {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly lost: Promise<Error>;
+  readonly #store: ReferenceStore;
+  readonly #leaseMs: number;
+  readonly #isDetached: boolean;
+  readonly #tellLost: (error: Error) => void;
+  #given: number;
+  /** Why it drives no more. */
+  #end: Error | undefined;
+
+  constructor(store: ReferenceStore, { session }: Session, terms: DriverTerms) {
+    const { epoch, leaseMs, from, isDetached } = terms;
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    this.#store = store;
+    this.#leaseMs = leaseMs;
+    this.#tellLost = resolve;
+    this.#given = from;
+    this.#isDetached = isDetached;
+    this.session = session;
+    this.epoch = epoch;
+    this.lost = promise;
+    this.#renewLater();
+  }
+
+  async append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    const driven = this.#driven();
+    this.#renew(driven);
+    try {
+      this.#store.add(driven, drafts, `driver ${this.epoch}`);
+    } catch (error) {
+      // Nobody knows what a later one would follow.
+      this.end(error as Error);
+      throw error;
+    }
+    const { through, records } = driven;
+    const after = this.#given;
+    this.#given = through;
+    return { after, through, records: records.filter(({ offset }) => offset > after) };
+  }
+
+  async admit(options: AdmitOptions): Promise<Admission> {
+    const { session, producers } = this.#driven();
+    assertAdmitting(options, session);
+    const { epoch: driverEpoch } = this;
+    const isRequest = options.for === 'request';
+    const call = isRequest ? { attempt: 0, toolCallId: '' } : options;
+    const producer = [options.for, options.turn, call.attempt, call.toolCallId].join(' ');
+    const known = producers.get(producer);
+    const counted = { attempt: call.attempt, epoch: 0, ...known };
+    const fresh = { ...counted, sequence: 0, through: 0, driverEpoch, isRequest };
+    // Asked for again by the same driver, it is what it was.
+    if (known?.driverEpoch !== driverEpoch)
+      producers.set(producer, { ...fresh, turn: options.turn });
+    return { session, driverEpoch, producer };
+  }
+
+  async closeSession(): Promise<Batch> {
+    const last = await this.append([]);
+    const driven = this.#driven();
+    Object.assign(driven, { isClosed: true, lease: undefined });
+    this.#end = refusal('session_closed', { session: this.session });
+    this.#store.tell();
+    return last;
+  }
+
+  async release(): Promise<void> {
+    this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: true });
+  }
+
+  leave(): void {
+    this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
+  }
+
+  /** Gives back what it still holds, where it is its own. */
+  end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: Ending = {}): void {
+    const driven = this.#store.sessions.get(this.session);
+    if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
+    if (this.#end === undefined && isLoss) this.#tellLost(why);
+    this.#end ??= why;
+  }
+
+  /** Finds out whether it still drives, and goes on driving if so. */
+  look(): Session | undefined {
+    try {
+      const driven = this.#driven();
+      this.#renew(driven);
+      return driven;
+    } catch {
+      // It was lost, and has told so.
+      return undefined;
+    }
+  }
+
+  #driven(): Session {
+    if (this.#end !== undefined) throw this.#end;
+    const found = this.#store.sessions.get(this.session);
+    if (found?.lease?.epoch === this.epoch) return found;
+    const code = found?.isClosed ? 'session_closed' : 'fenced';
+    const why = refusal(found === undefined ? 'no_session' : code, { session: this.session });
+    this.end(why);
+    throw why;
+  }
+
+  #renew({ lease }: Session): void {
+    const expiresAt = this.#store.clock.now() + this.#leaseMs;
+    if (lease !== undefined) Object.assign(lease, { expiresAt });
+  }
+
+  #renewLater(): void {
+    if (this.#end !== undefined) return;
+    const isEndless = this.#leaseMs === Number.POSITIVE_INFINITY;
+    this.#store.clock.after(isEndless ? 5000 : Math.min(this.#leaseMs / 3, 3_600_000), () => {
+      if (this.look() !== undefined) this.#renewLater();
+    });
+  }
+}
+
+/** Opens an admission: fences who opened it before and, for a request, supersedes that attempt. */
+export function produce(openStore: () => ReferenceStore, admission: Admission): Producer {
+  const store = openStore();
+  const [found, row] = admitted(store, admission);
+  const { turn, isRequest } = row;
+  const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
+  if (isRequest && row.epoch > 0) store.add(found, [{ turn, attempt: row.attempt, fact }], 'store');
+  if (isRequest) row.attempt++;
+  Object.assign(row, { epoch: row.epoch + 1, sequence: 0 });
+  const { epoch, attempt } = row;
+  const append = async (
+    drafts: readonly DraftRecord[],
+    sequence: number,
+  ): Promise<Acknowledged> => {
+    const isOwn = (draft: DraftRecord) => draft.turn === turn && draft.attempt === attempt;
+    if (!readableDrafts(drafts, admission.session).every(isOwn)) throw refusal('bad_records');
+    const [session, state] = admitted(openStore(), admission, epoch);
+    if (!Number.isInteger(sequence) || sequence < 1 || sequence > state.sequence + 1)
+      throw refusal('bad_sequence');
+    if (sequence <= state.sequence) return { through: state.through, isRepeat: true };
+    store.add(session, drafts, 'producer');
+    Object.assign(state, { sequence, through: session.through });
+    return { through: session.through, isRepeat: false };
+  };
+  return { session: admission.session, epoch, turn, attempt, append };
+}
+
+/** Throws unless the driver that gave it drives, and nobody opened it since. */
+function admitted(
+  { sessions }: ReferenceStore,
+  { session, driverEpoch, producer }: Admission,
+  epoch?: number,
+): readonly [Session, ProducerState] {
+  const found = sessions.get(session);
+  const row = found?.producers.get(producer);
+  const isDriven = found?.lease?.epoch === driverEpoch && row?.driverEpoch === driverEpoch;
+  if (!isDriven || (epoch ?? row.epoch) !== row.epoch) throw refusal('fenced');
+  return [found, row];
+}

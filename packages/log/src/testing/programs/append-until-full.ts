@@ -1,0 +1,41 @@
+import { rmSync } from 'node:fs';
+import { isMillraceError, sessionId } from '@millrace/core';
+import { sqliteLog } from '../../sqlite/sqlite-log.ts';
+import { remarks } from '../../suite/drafts.ts';
+import { tell } from '../start-process.ts';
+
+// Drives a session of a log as far as it gets, and tells how far: try-log.ts <file> <folder or file that takes room>.
+/** What became of it; where it went wrong, after how many records. */
+export type Tried =
+  | { readonly done: number }
+  | { readonly failed: string; readonly message: string; readonly after: number };
+
+const [path = '', ballast] = process.argv.slice(2);
+const session = sessionId('s');
+
+/** Appends until it may not, or until there is as much as is wanted. */
+async function attempt(rounds: number): Promise<Tried> {
+  let after = 0;
+  try {
+    const log = sqliteLog({ path, busyTimeoutMs: 0 });
+    try {
+      const driver = await log.open(session, { takeOver: true });
+      after = (await driver.append([])).through;
+      for (let round = 0; round < rounds; round++)
+        after = (await driver.append(remarks(20, 'x'.repeat(500)))).through;
+      return { done: (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).through };
+    } finally {
+      await log.close();
+    }
+  } catch (error) {
+    const failed = isMillraceError(error) ? error.code : String(error);
+    return { failed, message: error instanceof Error ? error.message : '', after };
+  }
+}
+
+if (ballast === undefined) tell(await attempt(1));
+else {
+  tell(await attempt(10_000));
+  rmSync(ballast);
+  tell(await attempt(1));
+}

@@ -1,0 +1,107 @@
+import { fromBase64, type SessionId, toBase64 } from '@millrace/core';
+import { storedSession } from '../any-log/read-session.ts';
+import type { BlobRef } from '../contract/blob-store.ts';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { blobHash, usedBlobs } from '../storage/blob-references.ts';
+import { BadLine, badLine, countIn, fieldsOf, type Lines, readLines, textIn } from './lines.ts';
+
+/** Of one line, so that no line is long however large a blob is. */
+const pieceBytes = 3 * 2 ** 18;
+
+/** The blobs that a session refers to, as lines of JSON: each blob one line or several, in base64. */
+export async function* exportBlobs(log: Log, session: SessionId): AsyncGenerator<string> {
+  const { records } = await storedSession(log, session);
+  for (const hash of new Set(usedBlobs(records))) {
+    const bytes = await log.blobs.get(hash);
+    if (bytes === undefined) throw missing(session, hash);
+    yield* pieces(hash, bytes);
+  }
+}
+
+function* pieces(hash: string, bytes: Uint8Array): Generator<string> {
+  const { length } = bytes;
+  for (let at = 0; at === 0 || at < length; at += pieceBytes) {
+    const piece = toBase64(bytes.subarray(at, at + pieceBytes));
+    yield JSON.stringify({ hash, length, at, bytes: piece });
+  }
+}
+
+function missing(session: SessionId, hash: string): LogError {
+  const message = `Cannot export blob ${hash} of session ${session}: the store does not have it. Restore a backup`;
+  return new LogError('corrupt', message, { session, hash });
+}
+
+/**
+ * Stores what `exportBlobs` gave, and says what that is. Each blob is held against its name before it
+ * is stored; after an error, those before it are there, and nobody refers to them.
+ */
+export async function importBlobs(log: Log, lines: Lines): Promise<readonly BlobRef[]> {
+  const stored: BlobRef[] = [];
+  let growing: GrowingBlob | undefined;
+  const last = await readLines(lines, 'blobs', async (line) => {
+    const piece = decodePiece(line);
+    growing ??= new GrowingBlob(piece);
+    growing.add(piece);
+    if (!growing.isWhole) return;
+    stored.push(await log.blobs.put(await growing.bytes()));
+    growing = undefined;
+  });
+  if (growing !== undefined)
+    throw badLine(new BadLine('the file ends within a blob'), last + 1, 'blobs');
+  return stored;
+}
+
+interface Piece {
+  readonly hash: string;
+  readonly length: number;
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+function decodePiece(line: string): Piece {
+  const fields = fieldsOf(line);
+  const hash = textIn(fields, 'hash');
+  if (!/^[0-9a-f]{64}$/.test(hash))
+    throw new BadLine('hash is not a SHA-256 in hexadecimal digits');
+  const bytes = fromBase64(textIn(fields, 'bytes'));
+  if (bytes === undefined) throw new BadLine('bytes is not base64');
+  return { hash, length: countIn(fields, 'length'), at: countIn(fields, 'at'), bytes };
+}
+
+class GrowingBlob {
+  readonly #hash: string;
+  readonly #length: number;
+  readonly #pieces: Uint8Array[] = [];
+  #end = 0;
+
+  constructor({ hash, length }: Piece) {
+    this.#hash = hash;
+    this.#length = length;
+  }
+
+  get isWhole(): boolean {
+    return this.#end === this.#length;
+  }
+
+  add({ hash, length, at, bytes }: Piece): void {
+    const isSame = hash === this.#hash && length === this.#length;
+    const fits = at === this.#end && at + bytes.length <= length;
+    const isSome = bytes.length > 0 || length === 0;
+    if (!isSame || !fits || !isSome) throw new BadLine('it does not go on where its blob ended');
+    this.#pieces.push(bytes);
+    this.#end += bytes.length;
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    const whole = new Uint8Array(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    const digest = await blobHash(whole);
+    if (digest === this.#hash) return whole;
+    throw new BadLine(`the blob that ends here is not ${this.#hash}`);
+  }
+}
