@@ -4,7 +4,7 @@ import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 
 /** What the session has up to where it ends now, page by page. */
-export async function* pages(
+export async function* readPages(
   log: Log,
   { session, through }: Pick<SessionInfo, 'session' | 'through'>,
 ): AsyncGenerator<Batch> {
@@ -18,7 +18,7 @@ export async function* pages(
 }
 
 /** Throws `no_session` where there is none. */
-export async function knownSession(log: Log, session: SessionId): Promise<SessionInfo> {
+export async function requireSessionInfo(log: Log, session: SessionId): Promise<SessionInfo> {
   const info = await log.info(session);
   if (info !== undefined) return info;
   throw new LogError('no_session', `Cannot read session ${session}: there is none`, { session });
@@ -30,8 +30,8 @@ interface StoredSession {
 }
 
 /** All that there is of a session now, or a little more. */
-export async function storedSession(log: Log, session: SessionId): Promise<StoredSession> {
-  const info = await knownSession(log, session);
+export async function readWholeSession(log: Log, session: SessionId): Promise<StoredSession> {
+  const info = await requireSessionInfo(log, session);
   const pages: (readonly LogRecord[])[] = [];
   let cursor = 0;
   while (cursor < info.through) {

@@ -2,7 +2,7 @@ import { isMillraceError, type SessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { pages } from './read-session.ts';
+import { readPages } from './read-session.ts';
 
 /** How long things are kept. What is not said here is kept for ever. */
 export interface Retention {
@@ -31,17 +31,17 @@ export async function retain(log: Log, policy: Retention): Promise<Retained> {
   const { changedBefore = Number.NEGATIVE_INFINITY } = policy;
   assertCount(turnsWithDeltas);
   let [settledTurns, deletedSessions] = [0, 0];
-  for await (const info of sessions(log)) {
+  for await (const info of allSessions(log)) {
     if (info.isDamaged) continue;
     const isOld = info.changedAt < changedBefore;
-    if (isOld && (await unlessBusy(() => deleteIdle(log, info), false))) deletedSessions++;
+    if (isOld && (await skipIfBusy(() => deleteIdle(log, info), false))) deletedSessions++;
     else if (turnsWithDeltas < Number.POSITIVE_INFINITY)
-      settledTurns += await unlessBusy(() => settleAllBut(log, info, turnsWithDeltas), 0);
+      settledTurns += await skipIfBusy(() => settleOldTurns(log, info, turnsWithDeltas), 0);
   }
   return { settledTurns, deletedSessions };
 }
 
-async function* sessions(log: Log): AsyncGenerator<SessionInfo> {
+async function* allSessions(log: Log): AsyncGenerator<SessionInfo> {
   let after: SessionId | undefined;
   for (;;) {
     const page = await log.list({ after, limit: pageLength });
@@ -61,9 +61,9 @@ async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   return isDeleted;
 }
 
-async function settleAllBut(log: Log, info: SessionInfo, count: number): Promise<number> {
+async function settleOldTurns(log: Log, info: SessionInfo, count: number): Promise<number> {
   const [withDeltas, turns] = [new Set<number>(), new Set<number>()];
-  for await (const { records } of pages(log, info))
+  for await (const { records } of readPages(log, info))
     for (const { turn, delta } of records) {
       if (turn > 0) turns.add(turn);
       if (delta !== undefined) withDeltas.add(turn);
@@ -76,7 +76,7 @@ async function settleAllBut(log: Log, info: SessionInfo, count: number): Promise
 }
 
 /** A session that somebody began to drive, or deleted, since it was listed is let be. */
-async function unlessBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await work();
   } catch (error) {

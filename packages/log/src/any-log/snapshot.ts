@@ -1,8 +1,8 @@
 import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { isInside } from '../storage/record-list.ts';
-import { knownSession, pages } from './read-session.ts';
+import { isInsideSettled } from '../storage/record-list.ts';
+import { readPages, requireSessionInfo } from './read-session.ts';
 
 export interface SnapshotOptions {
   /** The last record that it knows; the session's last unless told. */
@@ -21,21 +21,21 @@ export async function snapshot(
   session: SessionId,
   options: SnapshotOptions = {},
 ): Promise<FoldState> {
-  const info = await knownSession(log, session);
+  const info = await requireSessionInfo(log, session);
   const through = options.through ?? info.through;
   const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;
   if (!isThere) throw badOffset(session, through, `it has 0 to ${info.through}`);
   const folder = new Folder(session);
-  for await (const page of pages(log, { session, through })) {
-    if (isInside(page.records, through))
+  for await (const page of readPages(log, { session, through })) {
+    if (isInsideSettled(page.records, through))
       throw badOffset(session, through, 'the turn around it was settled. Ask for its end');
-    const { outcome } = folder.addBatch(upTo(page, through));
-    if (outcome === 'gap') throw unfoldable(session, folder.state.through);
+    const { outcome } = folder.addBatch(truncateAt(page, through));
+    if (outcome === 'gap') throw unfoldableError(session, folder.state.through);
   }
   return folder.state;
 }
 
-function upTo(page: Batch, through: number): Batch {
+function truncateAt(page: Batch, through: number): Batch {
   if (page.through <= through) return page;
   const { after, records } = page;
   return { after, through, records: records.filter(({ offset }) => offset <= through) };
@@ -46,7 +46,7 @@ function badOffset(session: SessionId, offset: number, why: string): LogError {
   return new LogError('bad_offset', message, { session, offset });
 }
 
-function unfoldable(session: SessionId, offset: number): LogError {
+function unfoldableError(session: SessionId, offset: number): LogError {
   const message = `Cannot fold session ${session} after offset ${offset}: the records do not fit. Restore a backup`;
   return new LogError('corrupt', message, { session, offset });
 }

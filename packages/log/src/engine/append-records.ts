@@ -7,40 +7,40 @@ import {
 } from '@millrace/core';
 import type { Submitted } from '../contract/log.ts';
 import { closedError } from '../contract/log-error.ts';
-import type { ShelfWriter } from '../storage/record-store.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import { newSession, withWork } from '../storage/session-row.ts';
-import type { Store } from './log-context.ts';
+import { newSession, withOpenWork } from '../storage/session-row.ts';
+import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 /** A session after records were added to it, and those records. */
-export interface Added {
+export interface AddedRecords {
   readonly row: SessionRow;
   readonly records: readonly LogRecord[];
 }
 
 /** Readable drafts become a session's next records. */
 export function addRecords(
-  shelf: ShelfWriter,
+  tx: StoreTransaction,
   row: SessionRow,
   drafts: readonly DraftRecord[],
   producer: string,
   now: number,
-): Added {
+): AddedRecords {
   const records = numberRecords(row, drafts, producer, now);
   // Who only asks what is new changes nothing.
   const changedAt = records.length > 0 ? now : row.changedAt;
   const grown = { ...row, through: row.through + records.length, changedAt };
-  shelf.putSession(grown);
-  shelf.insert(row.session, records);
-  const next = remember(shelf, grown, records);
-  if (next !== grown) shelf.putSession(next);
+  tx.putSession(grown);
+  tx.insert(row.session, records);
+  const next = indexRecords(tx, grown, records);
+  if (next !== grown) tx.putSession(next);
   return { row: next, records };
 }
 
 /** What has to be known of a session's new records without reading them: work, and commands by key. */
-export function remember(
-  shelf: ShelfWriter,
+export function indexRecords(
+  tx: StoreTransaction,
   row: SessionRow,
   records: readonly LogRecord[],
 ): SessionRow {
@@ -48,18 +48,18 @@ export function remember(
   let { queuedCommands } = row;
   for (const { offset, fact } of records) {
     if (fact?.type !== 'command_queued' && fact?.type !== 'command_consumed') continue;
-    const known = shelf.command(session, fact.key);
+    const known = tx.command(session, fact.key);
     const isQueued = fact.type === 'command_queued';
     if (isQueued && known === undefined) {
-      shelf.putCommand(session, fact.key, { offset, isConsumed: false });
+      tx.putCommand(session, fact.key, { offset, isConsumed: false });
       queuedCommands++;
     }
     if (!isQueued && known?.isConsumed === false) {
-      shelf.putCommand(session, fact.key, { ...known, isConsumed: true });
+      tx.putCommand(session, fact.key, { ...known, isConsumed: true });
       queuedCommands--;
     }
   }
-  const next = withWork(row, records);
+  const next = withOpenWork(row, records);
   return queuedCommands === row.queuedCommands ? next : { ...next, queuedCommands };
 }
 
@@ -84,7 +84,7 @@ export function numberRecords(
 
 /** Leaves a command in a session, once for each key. */
 export async function submit(
-  { clock, commits, feeds }: Store,
+  { clock, commits, feeds }: LogContext,
   session: SessionId,
   command: JsonObject,
   key: string,
@@ -92,16 +92,16 @@ export async function submit(
   const fact = { type: 'command_queued', key, command } as const;
   const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
   const { offset, added } = await commits.run(
-    (shelf) => {
-      const known = shelf.command(session, key);
+    (tx) => {
+      const known = tx.command(session, key);
       if (known !== undefined) return { offset: known.offset, added: undefined };
       const now = clock.now();
-      const row = shelf.session(session) ?? newSession(session, shelf.nextSession(), now);
+      const row = tx.session(session) ?? newSession(session, tx.nextSession(), now);
       if (row.isClosed) throw closedError(row);
-      const stored = addRecords(shelf, row, drafts, 'command', now);
+      const stored = addRecords(tx, row, drafts, 'command', now);
       return { offset: stored.row.through, added: stored };
     },
-    { tell: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
+    { onCommitted: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
   );
   return { offset, isRepeat: added === undefined };
 }

@@ -16,63 +16,67 @@ import type { SessionRow } from '../storage/rows.ts';
 // must not fail for it, and types do not hold where JSON comes in.
 
 /** A shorter lease would be renewed without end. */
-const shortestLeaseMs = 50;
-const longestKey = 1024;
+const minLeaseMs = 50;
+const maxKeyLength = 1024;
 
-export function assertSession(session: SessionId): void {
-  assert(isText(session) && isId(session), 'the session', 'it has 1 to 1024 printable characters');
+export function assertSessionId(session: SessionId): void {
+  assert(
+    isString(session) && isId(session),
+    'the session',
+    'it has 1 to 1024 printable characters',
+  );
 }
 
 /** Of a command. What is long belongs in the command itself. */
-export function assertKey(key: string, session: SessionId): void {
-  const isKey = isText(key) && key.length > 0 && key.length <= longestKey && key.isWellFormed();
-  const why = `it has 1 to ${longestKey} characters`;
+export function assertCommandKey(key: string, session: SessionId): void {
+  const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
+  const why = `it has 1 to ${maxKeyLength} characters`;
   assert(isKey, 'the key of a command', why, { session });
 }
 
-export function assertOpening(session: SessionId, options: OpenOptions): void {
+export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
   assertObject(options, 'the options');
-  assertSession(session);
-  const { holder = '', leaseMs = shortestLeaseMs, takeOver = false } = options;
+  assertSessionId(session);
+  const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
-  assert(isText(holder), 'holder', 'it is a text', { session });
-  const isLease = typeof leaseMs === 'number' && leaseMs >= shortestLeaseMs;
-  const why = `it is ${shortestLeaseMs} ms or more, or Infinity`;
+  assert(isString(holder), 'holder', 'it is a text', { session });
+  const isLease = typeof leaseMs === 'number' && leaseMs >= minLeaseMs;
+  const why = `it is ${minLeaseMs} ms or more, or Infinity`;
   assert(isLease, `leaseMs ${leaseMs}`, why, { session });
   assert(typeof takeOver === 'boolean', 'takeOver', 'it is true or false', { session });
   assert(typeof isDetached === 'boolean', 'isDetached', 'it is true or false', { session });
   assert(isCount(epoch), `epoch ${epoch}`, 'it is the number of a driver', { session });
 }
 
-export function assertFollowing(session: SessionId, options: FollowOptions): void {
+export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
   assertObject(options, 'the options');
-  assertSession(session);
+  assertSessionId(session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
   assert(isUntil, `until ${until}`, "it is 'idle', 'closed' or not there", { session });
   const isSignal = signal === undefined || typeof signal?.addEventListener === 'function';
   assert(isSignal, 'signal', 'it is an AbortSignal', { session });
-  assert(isAmount(maxLag), `maxLag ${maxLag}`, 'it is 0 or more', { session });
+  assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it is 0 or more', { session });
 }
 
-export function assertReading(options: ReadOptions, session: SessionId): void {
+export function assertReadOptions(options: ReadOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { maxBytes = 1 } = options;
-  const isMost = isAmount(maxBytes) && maxBytes > 0;
+  const isMost = isNonNegative(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it is more than 0', { session });
 }
 
-export function assertFilter(filter: SessionFilter): void {
+export function assertSessionFilter(filter: SessionFilter): void {
   assertObject(filter, 'the options');
   const { after, limit = 0, isWaiting, isClosed } = filter;
-  assert(after === undefined || isText(after), 'after', 'it is a session');
+  assert(after === undefined || isString(after), 'after', 'it is a session');
   const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
   assert(isLimit, `limit ${limit}`, 'it is a whole number from 0 on, or Infinity');
   for (const flag of [isWaiting, isClosed])
     assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it is true or false');
 }
 
-export function assertAdmitting(options: AdmitOptions, session: SessionId): void {
+export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { for: what, turn } = options;
   assert(what === 'request' || what === 'call', 'for', "it is 'request' or 'call'", { session });
@@ -80,23 +84,23 @@ export function assertAdmitting(options: AdmitOptions, session: SessionId): void
   if (options.for === 'request') return;
   const { attempt, toolCallId } = options;
   assert(isCount(attempt), `attempt ${attempt}`, 'it is a whole number from 0 on', { session });
-  assert(isText(toolCallId) && isId(toolCallId), 'toolCallId', 'it is an id', { session });
+  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it is an id', { session });
 }
 
 export function assertAdmission(admission: Admission): void {
   assertObject(admission, 'the fields of an admission');
   const { session, driverEpoch, producer } = admission;
-  assertSession(session);
-  const isWhole = isCount(driverEpoch) && isText(producer);
+  assertSessionId(session);
+  const isWhole = isCount(driverEpoch) && isString(producer);
   assert(isWhole, 'an admission', 'it is what `admit` gave', { session });
 }
 
-export function assertForking(options: ForkOptions): void {
+export function assertForkOptions(options: ForkOptions): void {
   assertObject(options, 'the options');
-  assertSession(options.into);
+  assertSessionId(options.into);
 }
 
-export function assertRestoring(options: RestoreOptions, session: SessionId): void {
+export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
   assert(isCount(through), `through ${through}`, 'it is an offset', { session });
@@ -105,23 +109,23 @@ export function assertRestoring(options: RestoreOptions, session: SessionId): vo
   assert(typeof isClosed === 'boolean', 'isClosed', 'it is true or false', { session });
   if (origin === undefined) return;
   assertObject(origin, 'origin');
-  assertSession(origin.session);
+  assertSessionId(origin.session);
   assert(isCount(origin.through), 'origin', 'it has an offset', { session });
 }
 
-export function assertDeleting(options: DeleteOptions, session: SessionId): void {
+export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { ifThrough = 0 } = options;
   assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it is an offset', { session });
 }
 
 export function assertHash(hash: string): void {
-  assert(isText(hash), 'the hash of a blob', 'it is a text');
+  assert(isString(hash), 'the hash of a blob', 'it is a text');
 }
 
 /** How far in a blob. */
 export function assertSlice(start: number, end: number): void {
-  const areOffsets = isCount(start) && isAmount(end);
+  const areOffsets = isCount(start) && isNonNegative(end);
   assert(areOffsets, `the slice ${start} to ${end}`, 'it counts bytes from 0 on');
 }
 
@@ -131,7 +135,7 @@ export function assertBytes(bytes: Uint8Array): void {
 }
 
 export function assertReason(reason: string | undefined, session: SessionId): void {
-  assert(reason === undefined || isText(reason), 'reason', 'it is a text', { session });
+  assert(reason === undefined || isString(reason), 'reason', 'it is a text', { session });
 }
 
 /** Undefined is none at all; null and the like were meant to be something. */
@@ -139,11 +143,11 @@ function assertObject(value: object | undefined, what: string): void {
   assert(typeof value === 'object' && value !== null, what, 'they are an object');
 }
 
-function isText(value: unknown): value is string {
+function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isAmount(value: unknown): boolean {
+function isNonNegative(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
@@ -168,7 +172,7 @@ export function isCount(value: unknown): value is number {
 }
 
 /** A piece of a URL as it was meant; as it is, where it was not encoded well. */
-export function decoded(text: string): string {
+export function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,17 +1,17 @@
 import { isMillraceError } from '@millrace/core';
 import type { Clock } from '../contract/clock.ts';
-import type { OnPoint, Shelf, ShelfWriter } from '../storage/record-store.ts';
+import type { OnPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
 /** Who hears what became of a piece of work, at once, before anybody who waits for it. */
-export interface Ears<T> {
+export interface CommitListener<T> {
   /** After the commit. It must not throw. */
-  readonly tell?: (value: T) => void;
+  readonly onCommitted?: (value: T) => void;
   /** It was refused or could not be stored. May be called twice. */
-  readonly fail?: (error: unknown) => void;
+  readonly onFailed?: (error: unknown) => void;
 }
 
 /** Puts what comes at once into one transaction. */
-export interface Commits {
+export interface CommitQueue {
   /** How many there were, for those who measure. */
   readonly transactions: number;
   /** Each time that work is done it has another number, whatever became of it the last time. */
@@ -20,7 +20,7 @@ export interface Commits {
    * Resolves when it is committed. Work that throws an error of ours must not have written anything
    * before; the others are committed all the same. It may be done again from the start.
    */
-  run<T>(work: (shelf: ShelfWriter) => T, ears?: Ears<T>): Promise<T>;
+  run<T>(work: (tx: StoreTransaction) => T, listener?: CommitListener<T>): Promise<T>;
   assertOpen(): void;
   /** Commits what waits, now; a promise where that takes a while. */
   flush(): void | Promise<void>;
@@ -28,27 +28,27 @@ export interface Commits {
   close(why: Error): void | Promise<void>;
 }
 
-export interface Job extends Ears<unknown> {
-  readonly work: (shelf: ShelfWriter) => unknown;
+export interface CommitJob extends CommitListener<unknown> {
+  readonly work: (tx: StoreTransaction) => unknown;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+export type JobOutcome = { readonly value: unknown } | { readonly error: unknown };
 
-export function refuse({ fail, reject }: Job, error: unknown): void {
-  fail?.(error);
+export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void {
+  onFailed?.(error);
   reject(error);
 }
 
 /** A refusal concerns its own job; anything else is the store's, and concerns all. */
-export function outcomeOf({ work, fail }: Job, shelf: ShelfWriter): Outcome {
+export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): JobOutcome {
   try {
-    return { value: work(shelf) };
+    return { value: work(tx) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
     // Now, so that work of the same writer that comes after it in the same transaction knows.
-    fail?.(error);
+    onFailed?.(error);
     return { error };
   }
 }
@@ -62,12 +62,12 @@ export function isRefusal(error: unknown): boolean {
  * Puts what comes at once into one transaction. The first is committed before `run` returns; under a
  * flood there is one transaction in each interval for the whole store.
  */
-export class GroupCommit implements Commits {
-  readonly #shelf: Shelf;
+export class GroupCommit implements CommitQueue {
+  readonly #store: RecordStore;
   readonly #clock: Clock;
   readonly #intervalMs: number;
   readonly #onPoint: OnPoint | undefined;
-  #jobs: Job[] = [];
+  #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #cancel: () => void = () => {};
@@ -76,8 +76,8 @@ export class GroupCommit implements Commits {
   /** How many were begun. Each has a number of its own, whatever became of it. */
   transactions = 0;
 
-  constructor(shelf: Shelf, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
-    this.#shelf = shelf;
+  constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
+    this.#store = store;
     this.#clock = clock;
     this.#intervalMs = intervalMs;
     this.#onPoint = onPoint;
@@ -87,10 +87,10 @@ export class GroupCommit implements Commits {
     return this.transactions;
   }
 
-  run<T>(work: (shelf: ShelfWriter) => T, ears: Ears<T> = {}): Promise<T> {
+  run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const job = { ...ears, work, resolve, reject } as Job;
+      const job = { ...listener, work, resolve, reject } as CommitJob;
       this.#jobs.push(job);
       this.#schedule();
     });
@@ -122,19 +122,19 @@ export class GroupCommit implements Commits {
     this.#cancel = this.#clock.after(Math.min(waitMs, this.#intervalMs), () => this.flush());
   }
 
-  #commit(jobs: readonly Job[]): void {
-    let outcomes: readonly Outcome[] = [];
+  #commit(jobs: readonly CommitJob[]): void {
+    let outcomes: readonly JobOutcome[] = [];
     let hasBegun = false;
     this.transactions++;
     try {
-      outcomes = this.#shelf.transact((shelf) => {
+      outcomes = this.#store.transact((tx) => {
         hasBegun = true;
-        return jobs.map((job) => outcomeOf(job, shelf));
+        return jobs.map((job) => runJob(job, tx));
       });
     } catch (error) {
       // What one does must not take the others with it. Where none could begin, none can alone.
       if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
-      else for (const job of jobs) refuse(job, error);
+      else for (const job of jobs) rejectJob(job, error);
       return;
     } finally {
       this.#lastAt = this.#clock.now();
@@ -142,10 +142,10 @@ export class GroupCommit implements Commits {
     for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
   }
 
-  #answer(job: Job, outcome: Outcome | undefined): void {
-    if (outcome === undefined || 'error' in outcome) return refuse(job, outcome?.error);
+  #answer(job: CommitJob, outcome: JobOutcome | undefined): void {
+    if (outcome === undefined || 'error' in outcome) return rejectJob(job, outcome?.error);
     this.#onPoint?.('before-tell');
-    job.tell?.(outcome.value);
+    job.onCommitted?.(outcome.value);
     this.#onPoint?.('after-tell');
     job.resolve(outcome.value);
   }

@@ -1,23 +1,23 @@
 import type { OpenOptions } from '../contract/log.ts';
 import { closedError, deletedError, LogError } from '../contract/log-error.ts';
-import type { ShelfWriter } from '../storage/record-store.ts';
-import type { LeaseRow, ProcessMark, SessionRow } from '../storage/rows.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
+import type { LeaseRow, ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { isRefusal } from './commit-queue.ts';
-import type { Store } from './log-context.ts';
+import type { LogContext } from './log-context.ts';
 
-interface LeaseAsk extends OpenOptions {
+interface LeaseRequest extends OpenOptions {
   readonly holder: string;
   readonly leaseMs: number;
-  readonly process: ProcessMark | undefined;
+  readonly process: ProcessIdentity | undefined;
   readonly now: number;
   /** One that no driver had before, of whichever session: names are used again. */
   readonly nextEpoch: () => number;
   /** Does the process that holds the lease still run? Undefined where nobody here can tell. */
-  readonly isAlive: (process: ProcessMark) => boolean | undefined;
+  readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
 }
 
 /** The row with a new driver. Throws `held` where there is one that may be alive. */
-export function takeLease(row: SessionRow, ask: LeaseAsk): SessionRow {
+export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
   const { lease } = row;
   if (lease !== undefined && !ask.takeOver && isHeld(lease, ask))
@@ -30,13 +30,13 @@ export function takeLease(row: SessionRow, ask: LeaseAsk): SessionRow {
 /** The row with the lease that the epoch has already, for longer. */
 export function renewLease(
   row: SessionRow | undefined,
-  { session, epoch, leaseMs, now }: Pick<LeaseAsk, 'leaseMs' | 'now'> & HeldEpoch,
+  { session, epoch, leaseMs, now }: Pick<LeaseRequest, 'leaseMs' | 'now'> & DriverEpoch,
 ): SessionRow {
-  assertDrives(row, epoch, session);
+  assertIsDriver(row, epoch, session);
   return { ...row, lease: row.lease && { ...row.lease, expiresAt: now + leaseMs } };
 }
 
-interface HeldEpoch {
+interface DriverEpoch {
   readonly session: string;
   readonly epoch: number;
 }
@@ -44,14 +44,14 @@ interface HeldEpoch {
 /** Is there a holder who might still write? */
 export function isHeld(
   lease: LeaseRow,
-  { now, isAlive }: Pick<LeaseAsk, 'now' | 'isAlive'>,
+  { now, isAlive }: Pick<LeaseRequest, 'now' | 'isAlive'>,
 ): boolean {
   const runs = lease.process === undefined ? undefined : isAlive(lease.process);
   return lease.expiresAt > now && runs !== false;
 }
 
 /** Throws `fenced` unless this is the epoch that drives. */
-export function assertDrives(
+export function assertIsDriver(
   row: SessionRow | undefined,
   epoch: number,
   session: string,
@@ -76,67 +76,69 @@ export function fencedError({ session, epoch, lease }: SessionRow, own: number):
   return new LogError('fenced', message, { session, epoch, own });
 }
 
-interface KeptLease {
+interface RenewableLease {
   readonly leaseMs: number;
   /** Throws where it is not to be had any more. */
-  readonly renew: (shelf: ShelfWriter) => void;
+  readonly renew: (tx: StoreTransaction) => void;
   /** The same without writing, for a lease that does not end. */
-  readonly look: () => void | Promise<void>;
+  readonly check: () => void | Promise<void>;
   readonly onLost: (error: unknown) => void;
 }
 
 /** How often is looked whether a lease without end was taken over; and the longest that a timer waits. */
-const lookMs = 5000;
-const longestMs = 3_600_000;
+const checkIntervalMs = 5000;
+const maxRenewalMs = 3_600_000;
 
 /** Renews a lease for as long as its holder lives, and finds out when somebody else has it. */
 export class LeaseKeeper {
-  readonly #store: Store;
-  readonly #lease: KeptLease;
+  readonly #context: LogContext;
+  readonly #lease: RenewableLease;
   readonly #isEndless: boolean;
   #cancel: () => void = () => {};
-  #isOver = false;
+  #isStopped = false;
   #expiresAt: number;
 
-  constructor(store: Store, lease: KeptLease) {
-    this.#store = store;
+  constructor(context: LogContext, lease: RenewableLease) {
+    this.#context = context;
     this.#lease = lease;
     this.#isEndless = lease.leaseMs === Number.POSITIVE_INFINITY;
-    this.#expiresAt = store.clock.now() + lease.leaseMs;
-    this.#waitMore();
+    this.#expiresAt = context.clock.now() + lease.leaseMs;
+    this.#scheduleRenewal();
   }
 
   stop(): void {
-    this.#isOver = true;
+    this.#isStopped = true;
     this.#cancel();
   }
 
-  #waitMore(): void {
-    if (this.#isOver) return;
-    const { clock } = this.#store;
-    const waitMs = this.#isEndless ? lookMs : Math.min(this.#lease.leaseMs / 3, longestMs);
-    this.#cancel = clock.after(waitMs, () => this.#keep(), { isIdle: true });
+  #scheduleRenewal(): void {
+    if (this.#isStopped) return;
+    const { clock } = this.#context;
+    const waitMs = this.#isEndless
+      ? checkIntervalMs
+      : Math.min(this.#lease.leaseMs / 3, maxRenewalMs);
+    this.#cancel = clock.after(waitMs, () => this.#renew(), { isIdle: true });
   }
 
-  #keep(): void {
+  #renew(): void {
     const { renew, onLost, leaseMs } = this.#lease;
-    const { clock, commits } = this.#store;
+    const { clock, commits } = this.#context;
     const expiresAt = clock.now() + leaseMs;
-    const kept = this.#isEndless ? this.#look() : commits.run(renew);
+    const kept = this.#isEndless ? this.#check() : commits.run(renew);
     kept.then(
       () => {
         this.#expiresAt = expiresAt;
-        this.#waitMore();
+        this.#scheduleRenewal();
       },
       (error: unknown) => {
         // A file that is locked for a moment may not be so the next time.
-        if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#waitMore();
-        else if (!this.#isOver) onLost(error);
+        if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#scheduleRenewal();
+        else if (!this.#isStopped) onLost(error);
       },
     );
   }
 
-  async #look(): Promise<void> {
-    await this.#lease.look();
+  async #check(): Promise<void> {
+    await this.#lease.check();
   }
 }

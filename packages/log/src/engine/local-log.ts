@@ -1,9 +1,9 @@
 import type { Bus } from '../contract/bus.ts';
 import { type Clock, systemClock } from '../contract/clock.ts';
-import { Feeds } from '../follow/feeds.ts';
-import type { OnPoint, Shelf } from '../storage/record-store.ts';
+import { FeedRegistry } from '../follow/feeds.ts';
+import type { OnPoint, RecordStore } from '../storage/record-store.ts';
 import { GroupCommit } from './commit-queue.ts';
-import { Store } from './log-context.ts';
+import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
 
 export interface LocalLogOptions extends StoreLogOptions {
@@ -18,11 +18,11 @@ export interface LocalLogOptions extends StoreLogOptions {
 
 const defaultCommitIntervalMs = 2;
 
-/** A log on a shelf of this machine: memory or SQLite. */
+/** A log on a store of this machine: memory or SQLite. */
 export class LocalLog extends StoreLog {
-  constructor(shelf: Shelf, options: LocalLogOptions = {}) {
+  constructor(store: RecordStore, options: LocalLogOptions = {}) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;
-    const commits = new GroupCommit(shelf, clock, commitIntervalMs, options.onPoint);
-    super(new Store(shelf, commits, new Feeds(shelf, options.bus), clock), options);
+    const commits = new GroupCommit(store, clock, commitIntervalMs, options.onPoint);
+    super(new LogContext(store, commits, new FeedRegistry(store, options.bus), clock), options);
   }
 }

@@ -1,45 +1,45 @@
 import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import type { Acknowledged, Admission, AdmitOptions, Producer } from '../contract/producer.ts';
-import type { ShelfWriter } from '../storage/record-store.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
 import type { ProducerRow, SessionRow } from '../storage/rows.ts';
 import { addRecords } from './append-records.ts';
-import type { Store } from './log-context.ts';
+import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 /** Opens an admission: fences whoever opened it before, whose try at a request leaves the stage. */
-export async function openProducer(store: Store, admission: Admission): Promise<Producer> {
-  const { producer } = await store.commits.run((shelf) => reopen(store, shelf, admission), {
-    tell: ({ added }) => added && store.feeds.push(added.row, added.records),
+export async function openProducer(context: LogContext, admission: Admission): Promise<Producer> {
+  const { producer } = await context.commits.run((tx) => openAdmission(context, tx, admission), {
+    onCommitted: ({ added }) => added && context.feeds.push(added.row, added.records),
   });
-  return new LocalProducer(store, admission, producer);
+  return new StoreProducer(context, admission, producer);
 }
 
-function reopen({ clock }: Store, shelf: ShelfWriter, admission: Admission) {
+function openAdmission({ clock }: LogContext, tx: StoreTransaction, admission: Admission) {
   const { session, producer: name } = admission;
-  const row = shelf.session(session);
-  const known = shelf.producer(session, name);
+  const row = tx.session(session);
+  const known = tx.producer(session, name);
   assertAdmitted(row, known, admission);
-  const producer = opened(known);
-  shelf.putProducer(producer);
+  const producer = reopenedProducer(known);
+  tx.putProducer(producer);
   const { turn, attempt } = known;
   if (row === undefined || !known.isRequest || known.epoch === 0)
     return { producer, added: undefined };
   const fact = { type: 'attempt_superseded', reason: 'opened again' } as const;
-  const added = addRecords(shelf, row, [{ turn, attempt, fact }], 'store', clock.now());
+  const added = addRecords(tx, row, [{ turn, attempt, fact }], 'store', clock.now());
   return { producer, added };
 }
 
-class LocalProducer implements Producer {
+class StoreProducer implements Producer {
   readonly session: SessionId;
   readonly epoch: number;
   readonly turn: number;
   readonly attempt: number;
-  readonly #store: Store;
+  readonly #context: LogContext;
   readonly #admission: Admission;
 
-  constructor(store: Store, admission: Admission, { epoch, turn, attempt }: ProducerRow) {
-    this.#store = store;
+  constructor(context: LogContext, admission: Admission, { epoch, turn, attempt }: ProducerRow) {
+    this.#context = context;
     this.#admission = admission;
     this.session = admission.session;
     this.epoch = epoch;
@@ -51,28 +51,31 @@ class LocalProducer implements Producer {
     const isOwn = ({ turn, attempt }: DraftRecord) =>
       turn === this.turn && attempt === this.attempt;
     const ready = readableDrafts(drafts, this.session);
-    if (!ready.every(isOwn)) throw this.#foreign();
-    const { through, added } = await this.#store.commits.run(
-      (shelf) => this.#insert(shelf, ready, sequence),
-      { tell: ({ added: stored }) => stored && this.#store.feeds.push(stored.row, stored.records) },
+    if (!ready.every(isOwn)) throw this.#foreignAttemptError();
+    const { through, added } = await this.#context.commits.run(
+      (tx) => this.#insert(tx, ready, sequence),
+      {
+        onCommitted: ({ added: stored }) =>
+          stored && this.#context.feeds.push(stored.row, stored.records),
+      },
     );
     return { through, isRepeat: added === undefined };
   }
 
-  #insert(shelf: ShelfWriter, drafts: readonly DraftRecord[], sequence: number) {
+  #insert(tx: StoreTransaction, drafts: readonly DraftRecord[], sequence: number) {
     const { session } = this;
-    const row = shelf.session(session);
-    const producer = shelf.producer(session, this.#admission.producer);
+    const row = tx.session(session);
+    const producer = tx.producer(session, this.#admission.producer);
     assertAdmitted(row, producer, this.#admission, this.epoch);
-    if (row === undefined || !isNext(producer, sequence))
+    if (row === undefined || !isNextSequence(producer, sequence))
       return { through: producer.through, added: undefined };
-    const added = addRecords(shelf, row, drafts, producer.producer, this.#store.clock.now());
+    const added = addRecords(tx, row, drafts, producer.producer, this.#context.clock.now());
     const { through } = added.row;
-    shelf.putProducer({ ...producer, sequence, through });
+    tx.putProducer({ ...producer, sequence, through });
     return { through, added };
   }
 
-  #foreign(): LogError {
+  #foreignAttemptError(): LogError {
     const { turn, attempt, session } = this;
     const message = `Cannot write for another attempt than ${turn}.${attempt} of session ${session}`;
     return new LogError('bad_records', message, { session, turn, attempt });
@@ -80,7 +83,10 @@ class LocalProducer implements Producer {
 }
 
 /** The producer that a driver lets in; its name says for what. */
-export function admitted({ session, epoch }: SessionRow, options: AdmitOptions): ProducerRow {
+export function admittedProducer(
+  { session, epoch }: SessionRow,
+  options: AdmitOptions,
+): ProducerRow {
   const isRequest = options.for === 'request';
   const producer = isRequest
     ? `request ${options.turn}`
@@ -91,7 +97,7 @@ export function admitted({ session, epoch }: SessionRow, options: AdmitOptions):
 }
 
 /** The producer opened once more: a new epoch and, for a request, the next attempt. */
-function opened(row: ProducerRow): ProducerRow {
+function reopenedProducer(row: ProducerRow): ProducerRow {
   const attempt = row.isRequest ? row.attempt + 1 : row.attempt;
   return { ...row, epoch: row.epoch + 1, attempt, sequence: 0 };
 }
@@ -117,7 +123,7 @@ function assertAdmitted(
 }
 
 /** Is this sequence the next one? False where it is the last one again. Throws for any other. */
-function isNext(row: ProducerRow, sequence: number): boolean {
+function isNextSequence(row: ProducerRow, sequence: number): boolean {
   if (sequence === row.sequence + 1) return true;
   if (Number.isInteger(sequence) && sequence >= 1 && sequence <= row.sequence) return false;
   const message = `Cannot append sequence ${sequence} as ${row.producer}: the next one is ${row.sequence + 1}`;
@@ -132,7 +138,7 @@ function isNext(row: ProducerRow, sequence: number): boolean {
  * The requests that a copied log has tried and not finished, as producers: whoever asks again goes on
  * counting, because an attempt and the ids of its parts are never used twice.
  */
-export function triedRequests(
+export function unfinishedRequests(
   row: SessionRow,
   records: readonly LogRecord[],
 ): readonly ProducerRow[] {
@@ -149,7 +155,7 @@ export function triedRequests(
     }
   }
   return [...tried].map(([turn, { attempt, isSuperseded }]) => ({
-    ...admitted({ ...row, epoch: 0 }, { for: 'request', turn }),
+    ...admittedProducer({ ...row, epoch: 0 }, { for: 'request', turn }),
     attempt,
     // One that was opened is superseded when it is opened again.
     epoch: isSuperseded ? 0 : 1,

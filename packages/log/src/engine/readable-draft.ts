@@ -21,7 +21,7 @@ export function readableDrafts(
   try {
     return drafts.map((draft) => plainAppend(draft) ?? decodeDraft(encodeDraft(draft)));
   } catch (error) {
-    throw unreadable(error, session);
+    throw unreadableDraft(error, session);
   }
 }
 
@@ -41,16 +41,16 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
 }
 
 /** The last one that was found to be an id: appends come many to a part. */
-let known: PartId | undefined;
+let lastKnownPart: PartId | undefined;
 
 function isKnownPart(id: PartId): boolean {
-  if (id === known) return true;
+  if (id === lastKnownPart) return true;
   if (typeof id !== 'string' || !isPartId(id)) return false;
-  known = id;
+  lastKnownPart = id;
   return true;
 }
 
-function unreadable(cause: unknown, session: string): LogError {
+function unreadableDraft(cause: unknown, session: string): LogError {
   const { path } = isMillraceError(cause) ? cause.place : {};
   const why = cause instanceof Error ? cause.message : String(cause);
   const message = `Cannot append to session ${session}: no reader could read it (${why}). Nothing was stored`;

@@ -19,99 +19,99 @@ import { FeedIterator } from '../follow/feed-iterator.ts';
 import { fork, restore } from '../rewrite/copy-session.ts';
 import { redact } from '../rewrite/redact.ts';
 import { settle } from '../rewrite/settle.ts';
-import { type Awaitable, andThen, type ShelfWriter } from '../storage/record-store.ts';
-import type { ProcessMark, SessionRow } from '../storage/rows.ts';
+import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
+import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
-import { LocalBlobs } from './blobs.ts';
+import { StoreBlobs } from './blobs.ts';
 import {
   assertAdmission,
-  assertDeleting,
-  assertFilter,
-  assertFollowing,
-  assertForking,
-  assertKey,
+  assertCommandKey,
+  assertDeleteOptions,
+  assertFollowOptions,
+  assertForkOptions,
   assertOffset,
-  assertOpening,
-  assertReading,
+  assertOpenOptions,
+  assertReadOptions,
   assertReason,
-  assertRestoring,
-  assertSession,
+  assertRestoreOptions,
+  assertSessionFilter,
+  assertSessionId,
 } from './check-options.ts';
-import { LocalDriver } from './driver.ts';
+import { StoreDriver } from './driver.ts';
 import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
-import type { Store } from './log-context.ts';
+import type { LogContext } from './log-context.ts';
 import { openProducer } from './producer.ts';
 
 /** Who asks for leases here, and how it is seen whether others still do. */
 export interface StoreLogOptions {
   /** This process, as other processes of the machine can look for it. */
-  readonly process?: ProcessMark | undefined;
-  readonly isAlive?: ((process: ProcessMark) => boolean | undefined) | undefined;
+  readonly process?: ProcessIdentity | undefined;
+  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 
 const defaultLeaseMs = 15_000;
 
-/** A log on a store, wherever that is: what is written is the same work for all of them. */
+/** A log on a context, wherever that is: what is written is the same work for all of them. */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
-  readonly #store: Store;
+  readonly #context: LogContext;
   readonly #options: StoreLogOptions;
   #closing: Promise<void> | undefined;
 
-  constructor(store: Store, options: StoreLogOptions = {}) {
+  constructor(context: LogContext, options: StoreLogOptions = {}) {
     this.#options = options;
-    this.#store = store;
-    this.blobs = new LocalBlobs(store);
+    this.#context = context;
+    this.blobs = new StoreBlobs(context);
   }
 
   /** How many there were, for those who measure. */
   get transactions(): number {
-    return this.#store.commits.transactions;
+    return this.#context.commits.transactions;
   }
 
   /** What is held for followers, however many there are, for those who measure. */
   get bufferedBytes(): number {
-    return this.#store.feeds.bytes;
+    return this.#context.feeds.bytes;
   }
 
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
-    assertOpening(session, options);
+    assertOpenOptions(session, options);
     const { leaseMs = defaultLeaseMs, from = 0 } = options;
     const isDetached = options.isDetached === true || options.epoch !== undefined;
-    const { commits } = this.#store;
-    let driver: LocalDriver | undefined;
+    const { commits } = this.#context;
+    let driver: StoreDriver | undefined;
     const row = await commits.run(
-      (shelf) => {
-        const held = this.#lease(shelf, session, options);
-        shelf.putSession(held);
+      (tx) => {
+        const held = this.#takeLease(tx, session, options);
+        tx.putSession(held);
         return held;
       },
       {
         // At once, so that a log that is closed right after it knows of whom to take it back.
-        tell: (held) => {
+        onCommitted: (held) => {
           const { epoch } = held;
-          driver = new LocalDriver(this.#store, { session, epoch, leaseMs, from, isDetached });
-          this.#store.fence(session, (own) => fencedError(held, own), epoch);
+          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
+          this.#context.fence(session, (own) => fencedError(held, own), epoch);
         },
       },
     );
     const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
-    return driver ?? new LocalDriver(this.#store, terms);
+    return driver ?? new StoreDriver(this.#context, terms);
   }
 
   /** The session with the lease that is asked for. */
-  #lease(shelf: ShelfWriter, session: SessionId, options: OpenOptions): SessionRow {
+  #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
     const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
     const { isAlive = () => undefined } = this.#options;
-    const { clock, lostEpochs } = this.#store;
+    const { clock, lostEpochs } = this.#context;
     const now = clock.now();
-    const found = shelf.session(session);
+    const found = tx.session(session);
     assertOffset(found ?? { session, through: 0 }, from);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
-    const known = found ?? newSession(session, shelf.nextSession(), now);
-    const nextEpoch = () => shelf.nextEpoch();
+    const known = found ?? newSession(session, tx.nextSession(), now);
+    const nextEpoch = () => tx.nextEpoch();
     const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
     const process = options.isDetached ? undefined : this.#options.process;
     return takeLease(known, { takeOver, leaseMs, holder, process, now, isAlive, nextEpoch });
@@ -120,37 +120,37 @@ export class StoreLog implements Log {
   async produce(admission: Admission): Promise<Producer> {
     this.#assertOpen();
     assertAdmission(admission);
-    return openProducer(this.#store, { ...admission });
+    return openProducer(this.#context, { ...admission });
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
     this.#assertOpen();
-    assertSession(session);
-    assertKey(key, session);
-    return submit(this.#store, session, command, key);
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    return submit(this.#context, session, command, key);
   }
 
   async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
     this.#assertOpen();
-    assertReading(options, session);
+    assertReadOptions(options, session);
     const { from = 0, maxBytes = batchBytes } = options;
-    const row = await this.#known(session);
+    const row = await this.#requireSession(session);
     assertOffset(row, from);
-    const records = await this.#store.reader.records(session, from, maxBytes);
+    const records = await this.#context.reader.records(session, from, maxBytes);
     // Another process may have deleted it in between: then this is no answer.
-    if ((await this.#known(session)).made !== row.made) throw unknownSession(session);
+    if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
     // What came last may have been taken out: then there is nothing after it, and that was all.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
 
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
-    assertFollowing(session, options);
-    const { feeds, clock } = this.#store;
+    assertFollowOptions(session, options);
+    const { feeds, clock } = this.#context;
     const from = options.from ?? 0;
     return new FeedIterator(options, {
       join: (wake) => {
         this.#assertOpen();
-        return andThen(this.#known(session), (row) => {
+        return andThen(this.#requireSession(session), (row) => {
           assertOffset(row, from);
           return feeds.join(row, wake);
         });
@@ -163,19 +163,19 @@ export class StoreLog implements Log {
 
   async info(session: SessionId): Promise<SessionInfo | undefined> {
     this.#assertOpen();
-    assertSession(session);
-    const row = await this.#store.reader.session(session);
+    assertSessionId(session);
+    const row = await this.#context.reader.session(session);
     return row && sessionInfo(row);
   }
 
   async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
     this.#assertOpen();
-    assertFilter(filter);
+    assertSessionFilter(filter);
     const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
     // Which of them are driven, and so how many are left of them, only the clock can tell.
     const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
-    for (const row of await this.#store.reader.sessions(rows)) {
+    for (const row of await this.#context.reader.sessions(rows)) {
       if (found.length >= limit) break;
       if (isWaiting === undefined || this.#isWaiting(row) === isWaiting)
         found.push(sessionInfo(row));
@@ -185,15 +185,15 @@ export class StoreLog implements Log {
 
   async settle(session: SessionId, turn: number): Promise<boolean> {
     this.#assertOpen();
-    assertSession(session);
-    return settle(this.#store, session, turn);
+    assertSessionId(session);
+    return settle(this.#context, session, turn);
   }
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
     this.#assertOpen();
-    assertForking(options);
-    assertSession(session);
-    return sessionInfo(await fork(this.#store, session, { ...options }));
+    assertForkOptions(options);
+    assertSessionId(session);
+    return sessionInfo(await fork(this.#context, session, { ...options }));
   }
 
   async restore(
@@ -202,37 +202,37 @@ export class StoreLog implements Log {
     options: RestoreOptions = {},
   ): Promise<SessionInfo> {
     this.#assertOpen();
-    assertSession(session);
-    assertRestoring(options, session);
-    return sessionInfo(await restore(this.#store, session, records, options));
+    assertSessionId(session);
+    assertRestoreOptions(options, session);
+    return sessionInfo(await restore(this.#context, session, records, options));
   }
 
   async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
     this.#assertOpen();
     assertReason(reason, session);
-    assertSession(session);
-    await redact(this.#store, session, item, reason);
+    assertSessionId(session);
+    await redact(this.#context, session, item, reason);
   }
 
   async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
     this.#assertOpen();
-    assertSession(session);
-    assertDeleting(options, session);
+    assertSessionId(session);
+    assertDeleteOptions(options, session);
     const { ifThrough } = options;
-    return this.#store.commits.run(
-      (shelf) => {
-        const row = shelf.session(session);
+    return this.#context.commits.run(
+      (tx) => {
+        const row = tx.session(session);
         if (row === undefined || (ifThrough ?? row.through) !== row.through) return false;
-        const blobs = shelf.blobsOf(session);
-        shelf.deleteSession(session);
-        shelf.deleteUnusedBlobs(blobs);
+        const blobs = tx.blobsOf(session);
+        tx.deleteSession(session);
+        tx.deleteUnusedBlobs(blobs);
         return true;
       },
       {
-        tell: (isDeleted) => {
+        onCommitted: (isDeleted) => {
           if (!isDeleted) return;
-          this.#store.feeds.deleted(session);
-          this.#store.fence(session, () => deletedError(session));
+          this.#context.feeds.deleted(session);
+          this.#context.fence(session, () => deletedError(session));
         },
       },
     );
@@ -245,11 +245,11 @@ export class StoreLog implements Log {
 
   async #close(): Promise<void> {
     const why = closedLog();
-    const { commits, drivers, feeds, reader } = this.#store;
+    const { commits, drivers, feeds, reader } = this.#context;
     const flushed = commits.flush();
     // Only what takes a while is waited for: a log on this machine is closed when `close` returns.
     if (flushed !== undefined) await flushed;
-    const given = [...drivers].map((driver) => driver.end(why));
+    const given = [...drivers].map((driver) => driver.close(why));
     const committed = commits.close(why);
     feeds.close();
     if (committed !== undefined) await committed;
@@ -262,13 +262,13 @@ export class StoreLog implements Log {
   #isWaiting(row: SessionRow): boolean {
     const { isAlive = () => undefined } = this.#options;
     const isDriven =
-      row.lease !== undefined && isHeld(row.lease, { now: this.#store.clock.now(), isAlive });
+      row.lease !== undefined && isHeld(row.lease, { now: this.#context.clock.now(), isAlive });
     return hasWork(row) && !isDriven;
   }
 
-  #known(session: SessionId): Awaitable<SessionRow> {
-    assertSession(session);
-    return andThen(this.#store.reader.session(session), (row) => {
+  #requireSession(session: SessionId): Awaitable<SessionRow> {
+    assertSessionId(session);
+    return andThen(this.#context.reader.session(session), (row) => {
       if (row === undefined) throw unknownSession(session);
       return row;
     });
@@ -276,7 +276,7 @@ export class StoreLog implements Log {
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw closedLog();
-    this.#store.commits.assertOpen();
+    this.#context.commits.assertOpen();
   }
 }
 

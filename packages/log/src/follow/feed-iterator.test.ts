@@ -3,9 +3,9 @@ import { type Batch, sessionId } from '@millrace/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Driver, FollowOptions } from '../contract/log.ts';
 import { LocalLog } from '../engine/local-log.ts';
-import { MemoryShelf } from '../memory/memory-log.ts';
-import { remarks } from '../suite/drafts.ts';
-import { settled } from '../suite/test-clock.ts';
+import { MemoryStore } from '../memory/memory-log.ts';
+import { markers } from '../suite/drafts.ts';
+import { eventLoopSettled } from '../suite/test-clock.ts';
 
 const session = sessionId('s');
 const done = { done: true, value: undefined };
@@ -24,7 +24,7 @@ beforeEach(async () => {
       return () => {};
     },
   };
-  log = new LocalLog(new MemoryShelf(), { clock, commitIntervalMs: 0 });
+  log = new LocalLog(new MemoryStore(), { clock, commitIntervalMs: 0 });
   driver = await log.open(session);
 });
 afterEach(() => log.close());
@@ -40,8 +40,8 @@ test('batches that are asked for before they are there come in order, each once'
   const batches = follow();
   const asked = [batches.next(), batches.next(), batches.next()];
   for (const count of [1, 2, 3]) {
-    await driver.append(remarks(count));
-    await settled();
+    await driver.append(markers(count));
+    await eventLoopSettled();
   }
   const through = (await Promise.all(asked)).map(({ value }) => value?.through);
   expect(through).toEqual([1, 3, 6]);
@@ -49,13 +49,13 @@ test('batches that are asked for before they are there come in order, each once'
 
 test('a reader that leaves ends all that it waits for, and the feed is given back', async () => {
   const batches = follow();
-  await driver.append(remarks(1));
+  await driver.append(markers(1));
   await batches.next();
-  await driver.append(remarks(1));
+  await driver.append(markers(1));
   expect(log.bufferedBytes).toBeGreaterThan(0);
   await batches.next();
   const asked = [batches.next(), batches.next()];
-  await settled();
+  await eventLoopSettled();
   expect(await batches.return?.()).toEqual(done);
   expect(await Promise.all(asked)).toEqual([done, done]);
   expect(await batches.next()).toEqual(done);
@@ -71,7 +71,7 @@ test('one that leaves before it began never begins, though there is nothing to f
 test('what is thrown into it comes back, and it is over', async () => {
   const batches = follow();
   const asked = batches.next();
-  await settled();
+  await eventLoopSettled();
   const reason = new RangeError('enough');
   await expect(batches.throw?.(reason)).rejects.toBe(reason);
   expect(await asked).toEqual(done);
@@ -90,8 +90,8 @@ test('a signal gives the feed back at once, also while nobody reads; who ends le
   const [ended, aborted] = [follow({ signal }), follow({ signal })];
   for (const batches of [ended, aborted]) {
     const first = batches.next();
-    await settled();
-    await driver.append(remarks(1));
+    await eventLoopSettled();
+    await driver.append(markers(1));
     await first;
   }
   expect(getEventListeners(signal, 'abort')).toHaveLength(2);
@@ -107,15 +107,15 @@ test('a signal gives the feed back at once, also while nobody reads; who ends le
 test('after eight batches that were there, others have their turn, however much comes meanwhile', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
-    await driver.append(remarks(1));
+    await driver.append(markers(1));
     await batches.next();
   }
   let hasCome = false;
   const ninth = batches.next().finally(() => {
     hasCome = true;
   });
-  await driver.append(remarks(3));
-  await settled();
+  await driver.append(markers(3));
+  await eventLoopSettled();
   expect(hasCome).toBe(false);
   expect(pauses).toHaveLength(1);
   pauses.pop()?.();
@@ -125,11 +125,11 @@ test('after eight batches that were there, others have their turn, however much 
 test('one that pauses may be left', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
-    await driver.append(remarks(1));
+    await driver.append(markers(1));
     await batches.next();
   }
   const ninth = batches.next();
-  await settled();
+  await eventLoopSettled();
   await batches.return?.();
   expect(await ninth).toEqual(done);
 });

@@ -5,21 +5,21 @@ import { LogError } from '../contract/log-error.ts';
 import type { Awaitable } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { isIdle } from '../storage/session-row.ts';
-import { Feed } from './feed.ts';
+import { SessionFeed } from './feed.ts';
 
 /** Where a feed comes from, for a reader who gives it back. */
 interface FeedSource {
   /** Calls `wake` at each change. Throws where there is nothing to follow. */
-  readonly join: (wake: () => void) => Awaitable<Feed>;
-  readonly leave: (feed: Feed, wake: () => void) => void;
+  readonly join: (wake: () => void) => Awaitable<SessionFeed>;
+  readonly leave: (feed: SessionFeed, wake: () => void) => void;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
 }
 
 /** After so many batches that were there already, others in the process come to their turn. */
-const batchesAtOnce = 8;
+const maxBatchesWithoutPause = 8;
 
-const over = { done: true, value: undefined } as const;
+const finished = { done: true, value: undefined } as const;
 
 /**
  * Catches up from the cursor, then goes on with what comes, until it is told to end or its reader
@@ -29,15 +29,15 @@ const over = { done: true, value: undefined } as const;
 export class FeedIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #options: FollowOptions;
   readonly #source: FeedSource;
-  #feed: Feed | undefined;
+  #feed: SessionFeed | undefined;
   #cursor: number;
   #hadCaughtUp = false;
   /** Nobody who waits is late, however much comes at once. */
   #wasWaiting = false;
-  #atOnce = 0;
-  #isOver = false;
+  #batchesSincePause = 0;
+  #isFinished = false;
   /** How many batches were asked for and not given: each waits for the one before. */
-  #asked = 0;
+  #pendingCalls = 0;
   #last: Promise<unknown> = Promise.resolve();
   /** Ends what is waited for; a pause, or what a store is asked for, is not ended by a change. */
   #resume: (() => void) | undefined;
@@ -50,15 +50,15 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   }
 
   next(): Promise<IteratorResult<Batch, undefined>> {
-    const isAlone = this.#asked++ === 0;
-    const next = isAlone ? this.#advance() : this.#last.then(this.#goOn, this.#goOn);
+    const isAlone = this.#pendingCalls++ === 0;
+    const next = isAlone ? this.#advance() : this.#last.then(this.#continue, this.#continue);
     this.#last = next;
     return next;
   }
 
   async return(): Promise<IteratorResult<Batch, undefined>> {
     this.#finish();
-    return over;
+    return finished;
   }
 
   async throw(error: unknown): Promise<IteratorResult<Batch, undefined>> {
@@ -72,31 +72,31 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
 
   async #advance(): Promise<IteratorResult<Batch, undefined>> {
     try {
-      if (this.#atOnce === batchesAtOnce) await this.#pause();
-      while (!this.#isOver) {
+      if (this.#batchesSincePause === maxBatchesWithoutPause) await this.#pause();
+      while (!this.#isFinished) {
         const feed = this.#feed ?? this.#join();
         // Of a store on this machine both are there at once, and nothing is waited for.
-        const found = feed instanceof Promise ? this.#unlessLeft(feed) : this.#find(feed);
+        const found = feed instanceof Promise ? this.#unlessEnded(feed) : this.#nextBatch(feed);
         const batch = found instanceof Promise ? await found : found;
-        if (batch instanceof Feed) continue;
+        if (batch instanceof SessionFeed) continue;
         if (batch !== undefined) return { done: false, value: batch };
-        if (this.#isOver) break;
-        await new Promise<void>(this.#hold);
+        if (this.#isFinished) break;
+        await new Promise<void>(this.#waitForResume);
         this.#wasWaiting = true;
-        this.#atOnce = 0;
+        this.#batchesSincePause = 0;
       }
-      return over;
+      return finished;
     } catch (error) {
       this.#finish();
       throw error;
     } finally {
-      this.#asked--;
+      this.#pendingCalls--;
     }
   }
 
   // Made once for all batches.
-  readonly #goOn = () => this.#advance();
-  readonly #hold = (resume: () => void): void => {
+  readonly #continue = () => this.#advance();
+  readonly #waitForResume = (resume: () => void): void => {
     this.#resume = resume;
   };
   readonly #wake = (): void => {
@@ -104,47 +104,47 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   };
   readonly #finish = (): undefined => {
     const feed = this.#feed;
-    this.#isOver = true;
+    this.#isFinished = true;
     this.#feed = undefined;
     this.#options.signal?.removeEventListener('abort', this.#finish);
     if (feed !== undefined) this.#source.leave(feed, this.#wake);
     this.#resume?.();
   };
 
-  #join(): Awaitable<Feed> {
+  #join(): Awaitable<SessionFeed> {
     const feed = this.#source.join(this.#wake);
     this.#options.signal?.addEventListener('abort', this.#finish);
     if (feed instanceof Promise) return feed.then((joined) => this.#keep(joined));
     return this.#keep(feed);
   }
 
-  #keep(feed: Feed): Feed {
-    if (this.#isOver) this.#source.leave(feed, this.#wake);
+  #keep(feed: SessionFeed): SessionFeed {
+    if (this.#isFinished) this.#source.leave(feed, this.#wake);
     else this.#feed = feed;
     return feed;
   }
 
   /** What comes next, if it is there. */
-  #find(feed: Feed): Awaitable<Batch | undefined> {
+  #nextBatch(feed: SessionFeed): Awaitable<Batch | undefined> {
     const { signal, maxLag = Number.POSITIVE_INFINITY } = this.#options;
     if (signal?.aborted || this.#source.isClosed()) return this.#finish();
     const cursor = this.#cursor;
-    const batch = feed.after(cursor);
+    const batch = feed.batchAfter(cursor);
     const { row } = feed;
     const isLate = this.#hadCaughtUp && !this.#wasWaiting && row.through - cursor > maxLag;
     if (isLate) {
       if (batch instanceof Promise) batch.catch(() => {});
-      throw lagged(row.session, cursor, row.through - cursor);
+      throw laggedError(row.session, cursor, row.through - cursor);
     }
     this.#wasWaiting = false;
     if (batch instanceof Promise)
-      return this.#unlessLeft(batch).then((loaded) => loaded && this.#take(loaded));
-    return batch === undefined ? this.#atEnd(row) : this.#take(batch);
+      return this.#unlessEnded(batch).then((loaded) => loaded && this.#deliver(loaded));
+    return batch === undefined ? this.#atEnd(row) : this.#deliver(batch);
   }
 
-  #take(batch: Batch): Batch {
+  #deliver(batch: Batch): Batch {
     this.#cursor = batch.through;
-    this.#atOnce++;
+    this.#batchesSincePause++;
     return batch;
   }
 
@@ -156,11 +156,11 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   }
 
   /** What a store elsewhere answers; undefined where the reader leaves before it does. */
-  async #unlessLeft<T>(coming: Promise<T>): Promise<T | undefined> {
+  async #unlessEnded<T>(coming: Promise<T>): Promise<T | undefined> {
     this.#isPausing = true;
     try {
-      const answer = await Promise.race([coming, new Promise<void>(this.#hold)]);
-      return answer === undefined || this.#isOver ? undefined : answer;
+      const answer = await Promise.race([coming, new Promise<void>(this.#waitForResume)]);
+      return answer === undefined || this.#isFinished ? undefined : answer;
     } catch (error) {
       // A store that is closed meanwhile has no answer: that is an end, and no failure.
       if (this.#source.isClosed()) return this.#finish();
@@ -174,14 +174,14 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   async #pause(): Promise<void> {
     this.#isPausing = true;
     const cancel = this.#source.clock.after(0, () => this.#resume?.());
-    await new Promise<void>(this.#hold);
+    await new Promise<void>(this.#waitForResume);
     cancel();
     this.#isPausing = false;
-    this.#atOnce = 0;
+    this.#batchesSincePause = 0;
   }
 }
 
-function lagged(session: string, cursor: number, lag: number): LogError {
+function laggedError(session: string, cursor: number, lag: number): LogError {
   const message = `Cannot follow session ${session} any longer: its reader is ${lag} records behind offset ${cursor}. Follow again from there`;
   return new LogError('lagged', message, { session, cursor, lag });
 }

@@ -1,8 +1,13 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
 import type { BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import { firstAfter, weightOf } from '../storage/record-list.ts';
-import { type Awaitable, andThen, type LogReader, type Page } from '../storage/record-store.ts';
+import { approximateBytes, indexAfter } from '../storage/record-list.ts';
+import {
+  type Awaitable,
+  andThen,
+  type LogReader,
+  type RecordPage,
+} from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
 /** How much of the live end is kept for followers; who is further behind reads the store. */
@@ -11,12 +16,12 @@ const windowBytes: number = 2 ** 20;
 /** Of one batch. */
 export const batchBytes: number = 2 ** 20;
 
-interface Seen {
+interface FoundSession {
   readonly row: SessionRow | undefined;
 }
 
 /** What the store has after an offset, and how often all was thrown away when it was asked. */
-interface Found {
+interface FoundRecords {
   readonly offset: number;
   readonly through: number;
   readonly records: readonly LogRecord[];
@@ -27,12 +32,12 @@ interface Found {
  * The live end of one session in this process, however many follow it. Followers hold a cursor and
  * nothing else: what they have not read yet is here for all of them, or in the store.
  */
-export class Feed {
+export class SessionFeed {
   readonly #session: SessionId;
   readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
   /** The session was deleted; one of the same name is another. */
-  #isGone = false;
+  #isDeleted = false;
   /** The store could not say what there is: followers hear of it, and nobody else. */
   #failure: unknown;
   /** The newest records, in order; they follow the offset `#windowAfter`. */
@@ -48,8 +53,8 @@ export class Feed {
   /** How often what is kept here was thrown away: what was asked for before is not kept after it. */
   #resets = 0;
   /** A look at a store elsewhere that goes on, and whether another is due after it. */
-  #looking: Promise<void> | undefined;
-  #isLookDue = false;
+  #refreshing: Promise<void> | undefined;
+  #isRefreshDue = false;
 
   constructor(row: SessionRow, reader: Pick<LogReader, 'session' | 'records' | 'page'>) {
     this.#session = row.session;
@@ -82,7 +87,7 @@ export class Feed {
 
   /** It is of no use to those who come now. */
   get isOver(): boolean {
-    return this.#isGone || this.#failure !== undefined;
+    return this.#isDeleted || this.#failure !== undefined;
   }
 
   /** What was committed here. */
@@ -96,9 +101,9 @@ export class Feed {
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) {
       this.#window.push(record);
-      this.#bytes += weightOf(record);
+      this.#bytes += approximateBytes(record);
     }
-    if (this.#window.length > windowLength || this.#bytes > windowBytes) this.#shorten();
+    if (this.#window.length > windowLength || this.#bytes > windowBytes) this.#trimWindow();
     this.#wake();
   }
 
@@ -106,9 +111,9 @@ export class Feed {
   notice(notice: BusNotice): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
-    if (isKnown(notice, this.#row)) return;
+    if (isStale(notice, this.#row)) return;
     const isSame = notice.made === made && notice.rewrites === rewrites;
-    const fresh = notice.records.slice(firstAfter(notice.records, through));
+    const fresh = notice.records.slice(indexAfter(notice.records, through));
     const fits = fresh.length === notice.through - through && isDense(fresh, through + 1);
     if (!isSame || !fits) return void this.refresh();
     const { changedAt, openWork, queuedCommands } = notice;
@@ -120,20 +125,20 @@ export class Feed {
   refresh(): Awaitable<void> {
     if (this.isOver) return;
     // What is read already may have been read too early.
-    if (this.#looking !== undefined) {
-      this.#isLookDue = true;
-      return this.#looking;
+    if (this.#refreshing !== undefined) {
+      this.#isRefreshDue = true;
+      return this.#refreshing;
     }
-    const row = this.#look();
-    if (!(row instanceof Promise)) return row === undefined ? undefined : this.#see(row.row);
-    this.#looking = this.#seeLater(row).finally(() => {
-      this.#looking = undefined;
+    const row = this.#readSession();
+    if (!(row instanceof Promise)) return row === undefined ? undefined : this.#applyRow(row.row);
+    this.#refreshing = this.#applyRowLater(row).finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#looking;
+    return this.#refreshing;
   }
 
   /** Undefined where it failed. */
-  #look(): Awaitable<Seen | undefined> {
+  #readSession(): Awaitable<FoundSession | undefined> {
     try {
       const row = this.#reader.session(this.#session);
       if (!(row instanceof Promise)) return { row };
@@ -147,14 +152,14 @@ export class Feed {
     }
   }
 
-  async #seeLater(first: Promise<Seen | undefined>): Promise<void> {
-    let coming: Awaitable<Seen | undefined> = first;
+  async #applyRowLater(first: Promise<FoundSession | undefined>): Promise<void> {
+    let coming: Awaitable<FoundSession | undefined> = first;
     do {
-      this.#isLookDue = false;
+      this.#isRefreshDue = false;
       const seen = await coming;
-      if (seen !== undefined && !this.isOver) this.#see(seen.row);
-      if (this.#isLookDue && !this.isOver) coming = this.#look();
-    } while (this.#isLookDue && !this.isOver);
+      if (seen !== undefined && !this.isOver) this.#applyRow(seen.row);
+      if (this.#isRefreshDue && !this.isOver) coming = this.#readSession();
+    } while (this.#isRefreshDue && !this.isOver);
   }
 
   #fail(error: unknown): undefined {
@@ -162,9 +167,9 @@ export class Feed {
     this.#wake();
   }
 
-  #see(row: SessionRow | undefined): void {
+  #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
-    if (row?.made !== before.made) return this.forget();
+    if (row?.made !== before.made) return this.markDeleted();
     // It was read before something that was told here was committed.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
@@ -184,27 +189,27 @@ export class Feed {
   }
 
   /** The session is gone. */
-  forget(): void {
-    this.#isGone = true;
+  markDeleted(): void {
+    this.#isDeleted = true;
     this.reset();
     this.#wake();
   }
 
   /** What comes after an offset, or undefined where nothing does yet. */
-  after(offset: number): Awaitable<Batch | undefined> {
-    this.#assertThere(offset);
+  batchAfter(offset: number): Awaitable<Batch | undefined> {
+    this.#assertReadable(offset);
     if (offset >= this.#row.through) return undefined;
     if (this.#shared?.after === offset) return this.#shared;
-    if (offset >= this.#windowAfter) return this.#share(this.#live(offset));
+    if (offset >= this.#windowAfter) return this.#share(this.#fromWindow(offset));
     const loading = this.#loading.get(offset);
     if (loading !== undefined) return loading;
-    const batch = this.#stored(offset);
-    if (batch instanceof Promise) this.#load(offset, batch);
+    const batch = this.#fromStore(offset);
+    if (batch instanceof Promise) this.#trackLoading(offset, batch);
     return batch;
   }
 
-  #assertThere(offset: number): void {
-    if (this.#isGone) throw deleted(this.#session, offset);
+  #assertReadable(offset: number): void {
+    if (this.#isDeleted) throw deletedError(this.#session, offset);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -214,16 +219,16 @@ export class Feed {
     return this.#shared;
   }
 
-  #live(offset: number): Batch {
-    const start = firstAfter(this.#window, offset);
+  #fromWindow(offset: number): Batch {
+    const start = indexAfter(this.#window, offset);
     return { after: offset, through: this.#row.through, records: this.#window.slice(start) };
   }
 
-  #stored(offset: number): Awaitable<Batch> {
+  #fromStore(offset: number): Awaitable<Batch> {
     const { through } = this.#row;
     const resets = this.#resets;
     const page = this.#reader.page?.(this.#session, offset, batchBytes);
-    if (page !== undefined) return page.then((found) => this.#turn(offset, found, resets));
+    if (page !== undefined) return page.then((found) => this.#fromPage(offset, found, resets));
     return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
       // Another process may have deleted it before that, or in between: then this says nothing.
       andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
@@ -231,23 +236,23 @@ export class Feed {
   }
 
   /** A page is of one moment: what it says of the session is as new as its records. */
-  #turn(offset: number, { row, records }: Page, resets: number): Batch {
+  #fromPage(offset: number, { row, records }: RecordPage, resets: number): Batch {
     // What was thrown away since may be in it; what is thrown away because of it is not.
     const isLate = resets !== this.#resets;
-    if (!this.isOver) this.#see(row);
+    if (!this.isOver) this.#applyRow(row);
     const through = row?.through ?? offset;
     return this.#batch({ offset, through, records, resets: isLate ? resets : this.#resets });
   }
 
-  #batch({ offset, through, records, resets }: Found): Batch {
-    this.#assertThere(offset);
+  #batch({ offset, through, records, resets }: FoundRecords): Batch {
+    this.#assertReadable(offset);
     // What came last may have been taken out: then there is nothing after it, and that was all.
     const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
     if (resets === this.#resets) return this.#share(batch);
     return records.length < 2 ? batch : mergeBatch(batch);
   }
 
-  #load(offset: number, batch: Promise<Batch>): void {
+  #trackLoading(offset: number, batch: Promise<Batch>): void {
     this.#loading.set(offset, batch);
     const forget = () => {
       if (this.#loading.get(offset) === batch) this.#loading.delete(offset);
@@ -255,14 +260,14 @@ export class Feed {
     batch.then(forget, forget);
   }
 
-  #shorten(): void {
+  #trimWindow(): void {
     let dropped = 0;
     let left = this.#window.length;
     while (left > windowLength / 2 || this.#bytes > windowBytes / 2) {
       const record = this.#window[dropped++];
       if (record === undefined) break;
       this.#windowAfter = record.offset;
-      this.#bytes -= weightOf(record);
+      this.#bytes -= approximateBytes(record);
       left--;
     }
     this.#window = this.#window.slice(dropped);
@@ -275,7 +280,7 @@ export class Feed {
 }
 
 /** Does it say nothing new? */
-function isKnown(notice: BusNotice, row: SessionRow): boolean {
+function isStale(notice: BusNotice, row: SessionRow): boolean {
   if (notice.made !== row.made) return notice.made < row.made;
   if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;
   if (notice.through !== row.through) return notice.through < row.through;
@@ -287,7 +292,7 @@ function isDense(records: readonly LogRecord[], first: number): boolean {
   return records.every(({ offset }, index) => offset === first + index);
 }
 
-function deleted(session: SessionId, offset: number): LogError {
+function deletedError(session: SessionId, offset: number): LogError {
   const message = `Cannot follow session ${session} after offset ${offset}: it was deleted`;
   return new LogError('no_session', message, { session, offset });
 }

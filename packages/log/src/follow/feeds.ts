@@ -2,15 +2,15 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { Bus, BusNotice } from '../contract/bus.ts';
 import { type Awaitable, andThen, type LogReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import { Feed } from './feed.ts';
+import { SessionFeed } from './feed.ts';
 
 /** The feeds of the sessions that somebody follows; one that nobody does costs nothing. */
-export class Feeds {
+export class FeedRegistry {
   readonly #reader: LogReader;
   readonly #bus: Bus | undefined;
-  readonly #feeds = new Map<SessionId, Feed>();
+  readonly #feeds = new Map<SessionId, SessionFeed>();
   /** How each feed stops hearing from the bus. */
-  readonly #unsubscribe = new Map<Feed, () => void>();
+  readonly #unsubscribe = new Map<SessionFeed, () => void>();
   #stopWatching: (() => void) | undefined;
 
   constructor(reader: LogReader, bus?: Bus) {
@@ -19,30 +19,30 @@ export class Feeds {
   }
 
   /** For one more follower, who has to give it back. */
-  join(row: SessionRow, wake: () => void): Awaitable<Feed> {
+  join(row: SessionRow, wake: () => void): Awaitable<SessionFeed> {
     this.#stopWatching ??= this.#reader.watch((sessions) => this.refresh(sessions));
     const feed = this.#feeds.get(row.session);
-    if (feed === undefined || feed.isOver) return this.#begin(row, wake);
+    if (feed === undefined || feed.isOver) return this.#joinNew(row, wake);
     // Before anything is waited for, or it might be let go of meanwhile.
     feed.join(wake);
     return andThen(feed.refresh(), () => {
       if (!feed.isOver) return feed;
       feed.leave(wake);
-      return this.#begin(row, wake);
+      return this.#joinNew(row, wake);
     });
   }
 
-  #begin(row: SessionRow, wake: () => void): Awaitable<Feed> {
+  #joinNew(row: SessionRow, wake: () => void): Awaitable<SessionFeed> {
     const known = this.#feeds.get(row.session);
-    const feed = known === undefined || known.isOver ? this.#make(row) : known;
+    const feed = known === undefined || known.isOver ? this.#createFeed(row) : known;
     feed.join(wake);
     // Of what was committed before the watch began, nobody tells.
     return andThen(feed.refresh(), () => feed);
   }
 
-  #make(row: SessionRow): Feed {
+  #createFeed(row: SessionRow): SessionFeed {
     const { session } = row;
-    const feed = new Feed(row, this.#reader);
+    const feed = new SessionFeed(row, this.#reader);
     this.#feeds.set(session, feed);
     const listener = {
       notice: (notice: BusNotice) => feed.notice(notice),
@@ -53,7 +53,7 @@ export class Feeds {
     return feed;
   }
 
-  leave(feed: Feed, wake: () => void): void {
+  leave(feed: SessionFeed, wake: () => void): void {
     feed.leave(wake);
     if (feed.hasFollowers) return;
     const { session } = feed.row;
@@ -94,7 +94,7 @@ export class Feeds {
 
   close(): void {
     this.#unwatch();
-    for (const feed of this.#feeds.values()) feed.forget();
+    for (const feed of this.#feeds.values()) feed.markDeleted();
     for (const stop of this.#unsubscribe.values()) stop();
     this.#unsubscribe.clear();
   }

@@ -2,7 +2,7 @@ import { type Batch, countingIds, DeltaWriter, itemId, sessionId } from '@millra
 import { expect, test } from 'vitest';
 import type { Driver } from '../contract/log.ts';
 import { LocalLog } from '../engine/local-log.ts';
-import { MemoryShelf } from '../memory/memory-log.ts';
+import { MemoryStore } from '../memory/memory-log.ts';
 
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };
@@ -28,7 +28,7 @@ const chunk = 'x'.repeat(8192);
 const chunks = 6400;
 
 test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times the cap, and the writer never waits', async () => {
-  const log = new LocalLog(new MemoryShelf(), { commitIntervalMs: 0 });
+  const log = new LocalLog(new MemoryStore(), { commitIntervalMs: 0 });
   const say = await speaker(await log.open(session));
   /** What each was given last: it is the reader's own to let go of. */
   const given: number[] = [];
@@ -59,7 +59,7 @@ test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times 
 });
 
 test('a reader that falls further behind than it may is cut off with its cursor', async () => {
-  const log = new LocalLog(new MemoryShelf(), { commitIntervalMs: 0 });
+  const log = new LocalLog(new MemoryStore(), { commitIntervalMs: 0 });
   const say = await speaker(await log.open(session));
   const reader = log.follow(session, { maxLag: 10 })[Symbol.asyncIterator]();
   const { value } = (await reader.next()) as { value: Batch };

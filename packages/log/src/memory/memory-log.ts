@@ -1,9 +1,9 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
-import { usedBlobs } from '../storage/blob-references.ts';
-import { firstAfter, settledIn, weightOf } from '../storage/record-list.ts';
-import type { RowFilter, Shelf, ShelfWriter } from '../storage/record-store.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { approximateBytes, indexAfter, settledRanges } from '../storage/record-list.ts';
+import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { hasWork } from '../storage/session-row.ts';
 
@@ -12,10 +12,10 @@ export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 /** A log that ends with its process: for tests, for scripts, and for sessions nobody comes back to. */
 export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
   // There is nothing to be won by waiting.
-  return new LocalLog(new MemoryShelf(), { clock, bus, commitIntervalMs: 0 });
+  return new LocalLog(new MemoryStore(), { clock, bus, commitIntervalMs: 0 });
 }
 
-interface Entry {
+interface SessionEntry {
   row: SessionRow;
   records: LogRecord[];
   /** What snapshots stand for. */
@@ -28,15 +28,15 @@ interface Entry {
  * Everything in memory, gone with the process. What a transaction throws away was never written,
  * because work that throws does so before it writes: the group commit sees to that.
  */
-export class MemoryShelf implements Shelf, ShelfWriter {
-  readonly #entries = new Map<SessionId, Entry>();
+export class MemoryStore implements RecordStore, StoreTransaction {
+  readonly #entries = new Map<SessionId, SessionEntry>();
   readonly #blobs = new Map<string, Uint8Array>();
   /** How often each was stored and not named since. */
   readonly #heldBlobs = new Map<string, number>();
   #epochs = 0;
   #made = 0;
 
-  transact<T>(work: (shelf: ShelfWriter) => T): T {
+  transact<T>(work: (tx: StoreTransaction) => T): T {
     return work(this);
   }
 
@@ -51,14 +51,14 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     return this.#entries.get(session)?.row;
   }
 
-  *sessions(filter: RowFilter): Generator<SessionRow> {
+  *sessions(filter: SessionRowFilter): Generator<SessionRow> {
     const { after, isClosed, hasWork: isAtWork, limit = Number.POSITIVE_INFINITY } = filter;
     let left = limit;
-    for (const session of [...this.#entries.keys()].sort(byCodePoints)) {
+    for (const session of [...this.#entries.keys()].sort(compareCodePoints)) {
       const row = this.#entries.get(session)?.row;
       if (row === undefined) continue;
       const isMeant = (isClosed ?? row.isClosed) === row.isClosed && (!isAtWork || hasWork(row));
-      const isBefore = after !== undefined && byCodePoints(session, after) <= 0;
+      const isBefore = after !== undefined && compareCodePoints(session, after) <= 0;
       if (!isMeant || isBefore) continue;
       if (left-- <= 0) return;
       yield row;
@@ -75,12 +75,12 @@ export class MemoryShelf implements Shelf, ShelfWriter {
 
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
     const records = this.#entries.get(session)?.records ?? [];
-    const start = firstAfter(records, after);
+    const start = indexAfter(records, after);
     let end = start;
     for (let bytes = 0; bytes < maxBytes; end++) {
       const record = records[end];
       if (record === undefined) break;
-      bytes += weightOf(record);
+      bytes += approximateBytes(record);
     }
     return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
   }
@@ -90,7 +90,7 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     const { records = [], settled = [] } = this.#entries.get(session) ?? {};
     const last = records[end - 1]?.offset ?? 0;
     const around = settled.find(([first, until]) => first <= last && last < until);
-    return around === undefined ? end : this.#pageEnd(session, firstAfter(records, around[1]));
+    return around === undefined ? end : this.#pageEnd(session, indexAfter(records, around[1]));
   }
 
   blob(hash: string): Uint8Array | undefined {
@@ -102,7 +102,7 @@ export class MemoryShelf implements Shelf, ShelfWriter {
   }
 
   blobsOf(session: SessionId): readonly string[] {
-    return [...usedBlobs(this.#entries.get(session)?.records ?? [])];
+    return [...referencedBlobs(this.#entries.get(session)?.records ?? [])];
   }
 
   nextEpoch(): number {
@@ -134,18 +134,18 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     const entry = this.#entries.get(session);
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) entry?.records.push(record);
-    for (const hash of usedBlobs(records)) this.#letGo(hash);
+    for (const hash of referencedBlobs(records)) this.#releaseHold(hash);
   }
 
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
     if (entry === undefined) return;
     const before = new Set(this.blobsOf(session));
-    const start = firstAfter(entry.records, first - 1);
-    const end = firstAfter(entry.records, last);
+    const start = indexAfter(entry.records, first - 1);
+    const end = indexAfter(entry.records, last);
     entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
-    entry.settled = settledIn(entry.records);
-    for (const hash of usedBlobs(records)) if (!before.has(hash)) this.#letGo(hash);
+    entry.settled = settledRanges(entry.records);
+    for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
   }
 
   deleteSession(session: SessionId): void {
@@ -157,7 +157,7 @@ export class MemoryShelf implements Shelf, ShelfWriter {
     this.#heldBlobs.set(hash, (this.#heldBlobs.get(hash) ?? 0) + 1);
   }
 
-  #letGo(hash: string): void {
+  #releaseHold(hash: string): void {
     const holds = (this.#heldBlobs.get(hash) ?? 0) - 1;
     if (holds > 0) this.#heldBlobs.set(hash, holds);
     else this.#heldBlobs.delete(hash);
@@ -172,17 +172,17 @@ export class MemoryShelf implements Shelf, ShelfWriter {
 }
 
 /** As the bytes of UTF-8 have it, and with them other stores. JavaScript itself orders halves of pairs. */
-function byCodePoints(a: string, b: string): number {
+function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
-    if (one !== other) return rankOf(one) - rankOf(other);
+    if (one !== other) return codePointRank(one) - codePointRank(other);
   }
   return a.length - b.length;
 }
 
 /** Halves of pairs come after all else. */
-function rankOf(unit: number): number {
+function codePointRank(unit: number): number {
   if (unit >= 0xe000) return unit - 0x800;
   return unit >= 0xd800 ? unit + 0x2000 : unit;
 }

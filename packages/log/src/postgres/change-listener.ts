@@ -1,35 +1,35 @@
 import { parseJson, type SessionId } from '@millrace/core';
 import type { Client } from 'pg';
-import { type Database, soon } from './database/database.ts';
+import { type Database, waitBriefly } from './database/database.ts';
 
-type Heard = (sessions?: readonly SessionId[]) => void;
+type OnChange = (sessions?: readonly SessionId[]) => void;
 
-const pausesMs = { first: 50, longest: 5000 };
+const reconnectPausesMs = { first: 50, longest: 5000 };
 
 /**
  * Hears from Postgres when other processes have committed. Notices are hints: what is lost with a
  * connection is made up for by looking, each time that one is made and now and then.
  */
-export class Listener {
+export class ChangeListener {
   readonly #database: Database;
   /** Whose notices say nothing new here. */
-  readonly #own: string;
+  readonly #ownWriter: string;
   readonly #pollMs: number;
-  readonly #heard = new Set<Heard>();
+  readonly #listeners = new Set<OnChange>();
   #stop: (() => Promise<void>) | undefined;
 
   constructor(database: Database, own: string, pollMs: number) {
     this.#database = database;
-    this.#own = own;
+    this.#ownWriter = own;
     this.#pollMs = pollMs;
   }
 
-  watch(heard: Heard): () => void {
-    this.#heard.add(heard);
+  watch(listener: OnChange): () => void {
+    this.#listeners.add(listener);
     this.#stop ??= this.#start();
     return () => {
-      this.#heard.delete(heard);
-      if (this.#heard.size === 0) void this.close();
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) void this.close();
     };
   }
 
@@ -42,7 +42,7 @@ export class Listener {
   #start(): () => Promise<void> {
     const ended = Promise.withResolvers<void>();
     let isOver = false;
-    const poll = setInterval(() => this.#tell(), this.#pollMs);
+    const poll = setInterval(() => this.#notify(), this.#pollMs);
     const listening = this.#listen(() => isOver, ended.promise);
     return async () => {
       isOver = true;
@@ -54,39 +54,39 @@ export class Listener {
 
   /** One connection after another, until it is over. */
   async #listen(isOver: () => boolean, over: Promise<void>): Promise<void> {
-    let pauseMs = pausesMs.first;
+    let pauseMs = reconnectPausesMs.first;
     while (!isOver() && !this.#database.isClosed) {
       let client: Client | undefined;
       try {
         client = await this.#database.connect();
         const lost = new Promise<void>((resolve) => client?.once('end', () => resolve()));
-        client.on('notification', ({ payload }) => this.#take(payload ?? ''));
+        client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
         await client.query(`LISTEN ${channelOf(this.#database.target.schema)}`);
-        pauseMs = pausesMs.first;
+        pauseMs = reconnectPausesMs.first;
         // Of what was committed before, nobody told.
-        this.#tell();
+        this.#notify();
         await Promise.race([lost, over]);
       } catch {
         // It is tried again, and until then there is the look now and then.
       }
-      if (client !== undefined) await soon(client.end());
+      if (client !== undefined) await waitBriefly(client.end());
       if (!isOver()) await Promise.race([this.#database.pause(pauseMs), over]);
-      pauseMs = Math.min(2 * pauseMs, pausesMs.longest);
+      pauseMs = Math.min(2 * pauseMs, reconnectPausesMs.longest);
     }
   }
 
-  #take(text: string): void {
-    const { from, sessions } = readNotice(text);
-    if (from !== this.#own) this.#tell(sessions);
+  #receive(text: string): void {
+    const { from, sessions } = parseNotice(text);
+    if (from !== this.#ownWriter) this.#notify(sessions);
   }
 
-  #tell(sessions?: readonly SessionId[]): void {
-    for (const heard of this.#heard) heard(sessions);
+  #notify(sessions?: readonly SessionId[]): void {
+    for (const listener of this.#listeners) listener(sessions);
   }
 }
 
 /** What is said to other processes when a transaction is committed. A hint: it may be lost. */
-interface Notice {
+interface ChangeNotice {
   readonly from: string;
   /** Undefined where they were too many to name. */
   readonly sessions: readonly SessionId[] | undefined;
@@ -99,13 +99,13 @@ export function channelOf(schema: string): string {
   return `millrace_${schema}`;
 }
 
-export function noticeText(from: string, sessions: readonly SessionId[]): string {
+export function encodeNotice(from: string, sessions: readonly SessionId[]): string {
   const text = JSON.stringify({ from, sessions });
   return Buffer.byteLength(text) <= maxBytes ? text : JSON.stringify({ from });
 }
 
 /** Whatever cannot be read was meant for all. */
-function readNotice(text: string): Notice {
+function parseNotice(text: string): ChangeNotice {
   const parsed = parseJson(text);
   const value = parsed.ok ? parsed.value : undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -2,20 +2,20 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import { corruptChunk, decodeChunk, encodeChunks } from '../storage/chunk-codec.ts';
 
 /** A row that holds records: all that there is from its first offset to its last, holes included. */
-export interface Chunk {
+export interface ChunkRow {
   readonly first: number;
   readonly last: number;
   readonly body: string;
 }
 
 /** What a record takes besides its content once it is read, roughly. */
-const bytesAround = 100;
+const recordOverheadBytes = 100;
 
-export function chunksOf(
+export function toChunkRows(
   first: number,
   last: number,
   records: readonly LogRecord[],
-): readonly Chunk[] {
+): readonly ChunkRow[] {
   let next = first;
   const encoded = encodeChunks(records);
   const chunks = encoded.slice(0, -1).map(({ last: end, body }) => {
@@ -41,14 +41,14 @@ export class ChunkReader {
     this.end = after;
   }
 
-  add({ first, last, body }: Chunk, isWhole = false): void {
+  add({ first, last, body }: ChunkRow, isWhole = false): void {
     const follows = this.end === this.#after ? first <= this.end + 1 : first === this.end + 1;
     if (!follows) throw this.missing();
     const records = decodeChunk(body, { session: this.#session, first, last });
     for (const record of records)
       if (isWhole || record.offset > this.#after) this.records.push(record);
     this.end = last;
-    this.bytes += body.length + records.length * bytesAround;
+    this.bytes += body.length + records.length * recordOverheadBytes;
   }
 
   missing(): Error {

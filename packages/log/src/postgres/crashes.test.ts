@@ -25,10 +25,10 @@ describe('law 8: a process that is killed at any point of a commit', () => {
     'loses nothing that it told and doubles nothing, at %s',
     async (point) => {
       const schema = `kill_${point.replaceAll('-', '_')}`;
-      const told: string[] = [];
+      const acknowledged: string[] = [];
       const onTold = (value: unknown) => {
         const { to } = value as { readonly to?: string };
-        if (to !== undefined) told.push(to);
+        if (to !== undefined) acknowledged.push(to);
       };
       const log = postgresLog({ url: server().url, schema });
       for (let kills = 1; kills <= killsOfEach; kills++) {
@@ -41,9 +41,9 @@ describe('law 8: a process that is killed at any point of a commit', () => {
         );
         expect(notes).toEqual(notes.map((_, index) => String(index)));
         // What was told, and at most what was being told when it died.
-        expect(notes.length - told.length).toBeGreaterThanOrEqual(0);
-        expect(notes.slice(0, told.length).length).toBe(told.length);
-        expect(notes).toEqual(expect.arrayContaining(told));
+        expect(notes.length - acknowledged.length).toBeGreaterThanOrEqual(0);
+        expect(notes.slice(0, acknowledged.length).length).toBe(acknowledged.length);
+        expect(notes).toEqual(expect.arrayContaining(acknowledged));
       }
       await log.close();
     },

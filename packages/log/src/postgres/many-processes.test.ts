@@ -32,15 +32,20 @@ async function orFenced<T>(attempt: Promise<T>): Promise<T | undefined> {
 }
 
 /** Takes the session from whoever has it and says something, again and again. */
-async function push(log: Log, session: SessionId, name: string, told: Set<string>): Promise<void> {
+async function push(
+  log: Log,
+  session: SessionId,
+  name: string,
+  acknowledged: Set<string>,
+): Promise<void> {
   let driver: Driver | undefined;
   for (let count = 0; count < 25; count++) {
     if (driver === undefined || count % 5 === 0)
       driver = await log.open(session, { takeOver: true });
-    const words = `${name} ${count}`;
-    const batch = await orFenced(driver.append([note(words), note(`${words} more`)]));
+    const text = `${name} ${count}`;
+    const batch = await orFenced(driver.append([note(text), note(`${text} more`)]));
     if (batch === undefined) driver = undefined;
-    else for (const one of [words, `${words} more`]) told.add(one);
+    else for (const one of [text, `${text} more`]) acknowledged.add(one);
     const key = `${name} ${count % 7}`;
     await log.submit(session, {}, key);
   }
@@ -49,10 +54,10 @@ async function push(log: Log, session: SessionId, name: string, told: Set<string
 describe('several logs that write the same sessions at once', () => {
   test('law 9: what was told is stored once and in order, and what was fenced is not stored', async () => {
     const logs = [open('crowd'), open('crowd'), open('crowd')] as const;
-    const told = new Map(ids.map((id) => [id, new Set<string>()]));
+    const acknowledged = new Map(ids.map((id) => [id, new Set<string>()]));
     await Promise.all(
       logs.flatMap((log, index) =>
-        ids.map((id) => push(log, id, `${index} ${id}`, told.get(id) ?? new Set())),
+        ids.map((id) => push(log, id, `${index} ${id}`, acknowledged.get(id) ?? new Set())),
       ),
     );
     for (const id of ids) {
@@ -60,7 +65,7 @@ describe('several logs that write the same sessions at once', () => {
       expect(records.map(({ offset }) => offset)).toEqual(records.map((_, index) => index + 1));
       const notes = records.flatMap(({ fact }) => (fact?.type === 'handed_off' ? [fact.to] : []));
       expect(new Set(notes).size).toBe(notes.length);
-      expect(new Set(notes)).toEqual(told.get(id));
+      expect(new Set(notes)).toEqual(acknowledged.get(id));
       const keys = records.flatMap(({ fact }) =>
         fact?.type === 'command_queued' ? [fact.key] : [],
       );
@@ -115,7 +120,7 @@ describe('notices', () => {
     const long = Array.from({ length: 20 }, (_, n) => sessionId(`${n} ${'x'.repeat(1000)}`));
     const drivers = await Promise.all(long.map((id) => log.open(id)));
     const followers = long.map((id) => new Follower(elsewhere, id));
-    for (const follower of followers) void follower.ask();
+    for (const follower of followers) void follower.request();
     await Promise.all(drivers.map((driver) => driver.append([note('one')])));
     for (const follower of followers) await follower.reach(1);
     await Promise.all(drivers.map((driver) => driver.append([note('two')])));

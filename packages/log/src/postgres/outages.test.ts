@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
-import { remark, remarks } from '../suite/drafts.ts';
+import { marker, markers } from '../suite/drafts.ts';
 import { Follower, offsets } from '../suite/follower.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
 import { describeOnPostgres, hasPostgres, usePostgres } from '../testing/start-postgres.ts';
@@ -36,12 +36,12 @@ describe('a way to Postgres that breaks', () => {
     const schema = newSchema();
     const log = throughProxy(schema);
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
+    await driver.append([marker('first')]);
     const cuts = proxy.cuts;
     proxy.cutAt('COMMIT', when);
-    expect(await driver.append(remarks(3))).toMatchObject({ after: 1, through: 4 });
+    expect(await driver.append(markers(3))).toMatchObject({ after: 1, through: 4 });
     expect(proxy.cuts).toBe(cuts + 1);
-    expect(await driver.append([remark('last')])).toMatchObject({ after: 4, through: 5 });
+    expect(await driver.append([marker('last')])).toMatchObject({ after: 4, through: 5 });
     expect(await offsets(log, session)).toEqual([1, 2, 3, 4, 5]);
     await log.close();
   });
@@ -50,9 +50,9 @@ describe('a way to Postgres that breaks', () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
     proxy.cutAt('put_sessions', 'after');
-    expect(await driver.append(remarks(2))).toMatchObject({ after: 0, through: 2 });
+    expect(await driver.append(markers(2))).toMatchObject({ after: 0, through: 2 });
     proxy.cutAt('pg_advisory_xact_lock', 'after');
-    expect(await driver.append(remarks(2))).toMatchObject({ after: 2, through: 4 });
+    expect(await driver.append(markers(2))).toMatchObject({ after: 2, through: 4 });
     expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
     await log.close();
   });
@@ -60,7 +60,7 @@ describe('a way to Postgres that breaks', () => {
   test('for readers is found again by them', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
-    await driver.append(remarks(2));
+    await driver.append(markers(2));
     proxy.cutAt('LEFT JOIN LATERAL', 'after');
     expect((await log.read(session)).through).toBe(2);
     await log.close();
@@ -72,16 +72,16 @@ describe('a way to Postgres that breaks', () => {
     const driver = await log.open(session);
     proxy.breakForGood();
     proxy.cutAt('COMMIT', 'after');
-    await expect(driver.append([remark('maybe')])).rejects.toMatchObject({
+    await expect(driver.append([marker('maybe')])).rejects.toMatchObject({
       code: 'storage',
       message: expect.stringContaining('Look at what is there before you write it again'),
     });
     expect(await driver.lost).toMatchObject({ code: 'storage' });
-    await expect(driver.append([remark('later')])).rejects.toMatchObject({ code: 'storage' });
+    await expect(driver.append([marker('later')])).rejects.toMatchObject({ code: 'storage' });
     proxy.mend();
     // Whoever comes next sees what became of it, and the lease that could not be given back is free here.
     const next = await log.open(session);
-    expect(await next.append([remark('on')])).toMatchObject({ after: 0, through: 2 });
+    expect(await next.append([marker('on')])).toMatchObject({ after: 0, through: 2 });
     await log.close();
   });
 });
@@ -97,17 +97,17 @@ describe('a Postgres that is started again', () => {
       const options = { url: server().url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
       const [log, elsewhere] = [postgresLog(options), postgresLog(options)];
       const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append(remarks(3));
+      await driver.append(markers(3));
       const follower = await new Follower(elsewhere, session).reach(3);
-      const waiting = follower.ask();
+      const waiting = follower.request();
       await server()[how]();
-      const append = driver.append(remarks(2));
+      const append = driver.append(markers(2));
       await server().start();
       expect(await append).toMatchObject({ after: 3, through: 5 });
       await waiting;
       await follower.reach(5);
       for (let through = 6; through < 10; through++) {
-        expect(await driver.append(remarks(1))).toMatchObject({ through });
+        expect(await driver.append(markers(1))).toMatchObject({ through });
         await follower.reach(through);
       }
       expect(await offsets(elsewhere, session)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -140,9 +140,9 @@ describe('an error', () => {
   test('is not waited for by who closes the log', async () => {
     const log = throughProxy(newSchema(), { retryMs: 3_600_000 });
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
+    await driver.append([marker('first')]);
     await server().stop();
-    const last = driver.append([remark('second')]).catch((error: unknown) => error);
+    const last = driver.append([marker('second')]).catch((error: unknown) => error);
     await log.close();
     expect(await last).toMatchObject({ code: expect.stringMatching(/storage|closed/) });
     await server().start();

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { holderProcess as here, isHolderAlive } from './postgres-log.ts';
+import { ownProcess as here, isHolderAlive } from './postgres-log.ts';
 
 describe.runIf(process.platform === 'linux')('whether the holder of a lease still runs', () => {
   test('is seen of this process, and of one that is gone', async () => {

@@ -1,20 +1,20 @@
 import type { Bus } from '../contract/bus.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
-import { Store } from '../engine/log-context.ts';
+import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
-import { Feeds } from '../follow/feeds.ts';
-import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import { FeedRegistry } from '../follow/feeds.ts';
+import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import type { OnPoint } from '../storage/record-store.ts';
-import type { ProcessMark } from '../storage/rows.ts';
-import { Listener } from './change-listener.ts';
+import type { ProcessIdentity } from '../storage/rows.ts';
+import { ChangeListener } from './change-listener.ts';
 import { blobLocks } from './database/advisory-locks.ts';
 import { LogDatabase } from './database/log-database.ts';
 import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { PostgresCommits } from './transaction/postgres-commits.ts';
-import { Writer } from './transaction/writer.ts';
+import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
+import { PostgresWriter } from './transaction/writer.ts';
 
 export interface PostgresLogOptions {
   /** Like `postgres://user:password@host:5432/database`. Its password is never shown. */
@@ -50,17 +50,17 @@ export interface PostgresLog extends Log {
 }
 
 /** Whoever stored a blob so long ago and named it nowhere is gone. */
-const forgottenMs = 24 * 3_600_000;
+const unreferencedBlobMs = 24 * 3_600_000;
 
 /** A log in Postgres, for any number of processes on any number of machines. */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
-  return new ServerLog(options);
+  return new PostgresStoreLog(options);
 }
 
 /** What `postgresLog` makes. */
-export class ServerLog extends StoreLog implements PostgresLog {
+export class PostgresStoreLog extends StoreLog implements PostgresLog {
   readonly #database: LogDatabase;
-  readonly #commits: PostgresCommits;
+  readonly #commits: PostgresCommitQueue;
   readonly #clock: Clock;
 
   constructor(options: PostgresLogOptions) {
@@ -70,12 +70,12 @@ export class ServerLog extends StoreLog implements PostgresLog {
     const database = new LogDatabase({ target, retryMs, maxReaders });
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
-    const writer = new Writer(database, { onPoint, clock: serverClock });
-    const commits = new PostgresCommits({ writer, clock, intervalMs, onPoint });
-    const listener = new Listener(database, writer.id, pollIntervalMs);
+    const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
+    const commits = new PostgresCommitQueue({ writer, clock, intervalMs, onPoint });
+    const listener = new ChangeListener(database, writer.id, pollIntervalMs);
     const reader = new PostgresReader(database, listener);
-    super(new Store(reader, commits, new Feeds(reader, bus), clock), {
-      process: holderProcess,
+    super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {
+      process: ownProcess,
       isAlive: isHolderAlive,
     });
     this.#database = database;
@@ -85,7 +85,7 @@ export class ServerLog extends StoreLog implements PostgresLog {
 
   async vacuum(): Promise<number> {
     this.#commits.assertOpen();
-    return dropForgottenBlobs(this.#database, this.#clock.now() - forgottenMs);
+    return deleteForgottenBlobs(this.#database, this.#clock.now() - unreferencedBlobMs);
   }
 
   override async close(): Promise<void> {
@@ -108,15 +108,15 @@ export class ServerLog extends StoreLog implements PostgresLog {
 }
 
 /** In one transaction; in between, others come to their turn. */
-const blobsAtOnce = 100;
+const blobsPerTransaction = 100;
 
 /** Deletes blobs that were stored before a time and that no record named, and gives their number. */
-export async function dropForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
+export async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
   const { statements, target } = database;
   let dropped = 0;
   for (;;) {
     const gone = await database.transact(async (ask) => {
-      const asked = [before, blobsAtOnce];
+      const asked = [before, blobsPerTransaction];
       const found = await ask<{ hash: string }>(statements.forgottenBlobs, asked);
       const hashes = found.map(({ hash }) => hash);
       if (hashes.length === 0) return { looked: 0, deleted: 0 };
@@ -126,18 +126,18 @@ export async function dropForgottenBlobs(database: LogDatabase, before: number):
       return { looked: hashes.length, deleted };
     });
     dropped += gone.deleted;
-    if (gone.looked < blobsAtOnce) return dropped;
+    if (gone.looked < blobsPerTransaction) return dropped;
   }
 }
 
 /** This process, as others on its machine can look for it. */
-export const holderProcess: ProcessMark = thisProcess();
+export const ownProcess: ProcessIdentity = currentProcess();
 
 /**
  * Does the holder of a lease still run? Undefined where that cannot be seen from here. Machines may share
  * a name, and with it a log in Postgres: only where both were started by the same boot is it the same one.
  */
-export function isHolderAlive(mark: ProcessMark): boolean | undefined {
-  const { boot } = holderProcess;
-  return boot === '' || mark.boot !== boot ? undefined : isAlive(mark);
+export function isHolderAlive(mark: ProcessIdentity): boolean | undefined {
+  const { boot } = ownProcess;
+  return boot === '' || mark.boot !== boot ? undefined : isProcessAlive(mark);
 }

@@ -1,20 +1,20 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import type { LogReader, Page, RowFilter } from '../storage/record-store.ts';
+import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import { type SessionFields, sessionOf } from '../storage/session-row.ts';
-import type { Listener } from './change-listener.ts';
-import { type Chunk, ChunkReader } from './chunk-rows.ts';
+import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
+import type { ChangeListener } from './change-listener.ts';
+import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
 import type { LogDatabase } from './database/log-database.ts';
 
 /** Rows that are asked for at once: of records, and of sessions. */
-const chunksAtOnce = 500;
-const sessionsAtOnce = 1000;
+const chunksPerQuery = 500;
+const sessionsPerQuery = 1000;
 /** A rewrite in the middle of a page is rare; many in a row are not to be expected. */
-const triesAtMost = 20;
+const maxTries = 20;
 
-interface PageRow extends Omit<Chunk, 'last'>, SessionFields {
+interface PageRow extends Omit<ChunkRow, 'last'>, SessionColumns {
   /** Null where there is none after the offset. */
   readonly last: number | null;
 }
@@ -22,17 +22,17 @@ interface PageRow extends Omit<Chunk, 'last'>, SessionFields {
 /** The reading half of a log in Postgres. */
 export class PostgresReader implements LogReader {
   readonly #database: LogDatabase;
-  readonly #listener: Listener;
+  readonly #listener: ChangeListener;
   readonly #loader: SessionLoader;
 
-  constructor(database: LogDatabase, listener: Listener) {
+  constructor(database: LogDatabase, listener: ChangeListener) {
     this.#database = database;
     this.#listener = listener;
     this.#loader = new SessionLoader(async (sessions) => {
       const { sessionsById } = database.statements;
       const name = 'millrace sessions';
-      const found = await database.read<SessionFields>(sessionsById, [sessions], name);
-      return new Map(found.map((fields) => [fields.id as SessionId, sessionOf(fields)]));
+      const found = await database.read<SessionColumns>(sessionsById, [sessions], name);
+      return new Map(found.map((fields) => [fields.id as SessionId, fromColumns(fields)]));
     });
   }
 
@@ -40,17 +40,17 @@ export class PostgresReader implements LogReader {
     return this.#loader.get(session);
   }
 
-  async sessions(filter: RowFilter): Promise<readonly SessionRow[]> {
+  async sessions(filter: SessionRowFilter): Promise<readonly SessionRow[]> {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
     const { list, listWithWork } = this.#database.statements;
     const found: SessionRow[] = [];
     // No id has a character that Postgres has not: what comes after that one comes after what is before it.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
-      const count = Math.min(sessionsAtOnce, limit - found.length);
+      const count = Math.min(sessionsPerQuery, limit - found.length);
       const sql = hasWork ? listWithWork : list;
-      const page = await this.#database.read<SessionFields>(sql, [after, isClosed, count]);
-      for (const fields of page) found.push(sessionOf(fields));
+      const page = await this.#database.read<SessionColumns>(sql, [after, isClosed, count]);
+      for (const fields of page) found.push(fromColumns(fields));
       if (page.length < count) break;
       after = page.at(-1)?.id ?? after;
     }
@@ -65,8 +65,8 @@ export class PostgresReader implements LogReader {
     return (await this.page(session, after, maxBytes)).records;
   }
 
-  async page(session: SessionId, after: number, maxBytes: number): Promise<Page> {
-    for (let tries = 0; tries < triesAtMost; tries++) {
+  async page(session: SessionId, after: number, maxBytes: number): Promise<RecordPage> {
+    for (let tries = 0; tries < maxTries; tries++) {
       const page = await this.#page(session, after, maxBytes);
       if (page !== undefined) return page;
     }
@@ -75,20 +75,24 @@ export class PostgresReader implements LogReader {
   }
 
   /** Undefined where it was rewritten or made anew between two questions. */
-  async #page(session: SessionId, after: number, maxBytes: number): Promise<Page | undefined> {
+  async #page(
+    session: SessionId,
+    after: number,
+    maxBytes: number,
+  ): Promise<RecordPage | undefined> {
     const reader = new ChunkReader(session, after);
     let version: string | undefined;
     for (;;) {
       const rows = await this.#rows(session, reader.end);
       const [first] = rows;
-      const row = first && sessionOf(first);
+      const row = first && fromColumns(first);
       if (row === undefined) return { row, records: reader.records };
       const now = `${row.made} ${row.rewrites}`;
       version ??= now;
       if (version !== now) return undefined;
       const isEnough = addChunks(reader, rows, maxBytes);
       if (isEnough) return { row, records: reader.records };
-      if (rows.length < chunksAtOnce) {
+      if (rows.length < chunksPerQuery) {
         if (reader.end < row.through) throw reader.missing();
         return { row, records: reader.records };
       }
@@ -96,7 +100,7 @@ export class PostgresReader implements LogReader {
   }
 
   #rows(session: SessionId, after: number): Promise<readonly PageRow[]> {
-    const values = [session, after, chunksAtOnce];
+    const values = [session, after, chunksPerQuery];
     return this.#database.read<PageRow>(this.#database.statements.page, values, 'millrace page');
   }
 

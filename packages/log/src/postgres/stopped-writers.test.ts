@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { remark, remarks } from '../suite/drafts.ts';
+import { marker, markers } from '../suite/drafts.ts';
 import { offsets } from '../suite/follower.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
 import { describeOnPostgres, hasPostgres, usePostgres } from '../testing/start-postgres.ts';
@@ -88,7 +88,7 @@ describe('one that was idle for so long that it was taken for dead', () => {
       expect(await log.submit(session, {}, 'second')).toEqual({ offset: 2, isRepeat: false });
       expect(proxy.cuts).toBe(cuts + 1);
       const driver = await log.open(session);
-      expect(await driver.append(remarks(2))).toMatchObject({ through: 4 });
+      expect(await driver.append(markers(2))).toMatchObject({ through: 4 });
       expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
       await log.close();
     },
@@ -110,13 +110,13 @@ describe('a process that slept for a day at its commit', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     isAsleep = true;
     proxy.cutAt('COMMIT', when);
-    const told = await driver.append([remark('maybe')]).then(
+    const outcome = await driver.append([marker('maybe')]).then(
       () => undefined,
       ({ message }: Error) => message,
     );
     vi.useRealTimers();
-    if (refusal === undefined) expect(told).toBeUndefined();
-    else expect(told).toContain(refusal);
+    if (refusal === undefined) expect(outcome).toBeUndefined();
+    else expect(outcome).toContain(refusal);
     isAsleep = false;
     await log.close();
   });

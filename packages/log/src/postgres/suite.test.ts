@@ -5,7 +5,7 @@ import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
 import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
-import { ServerLog } from './postgres-log.ts';
+import { PostgresStoreLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 
@@ -17,10 +17,10 @@ const subject = (bus?: () => Bus): LogSubject => ({
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
     // Shorter than what the suite's clock calls time, so that nobody has to move it for a commit.
     const options = { url: server().url, schema, clock, commitIntervalMs: 2, bus: bus?.() };
-    const logs: ServerLog[] = [];
+    const logs: PostgresStoreLog[] = [];
     return {
       async open() {
-        const log = new ServerLog(options);
+        const log = new PostgresStoreLog(options);
         logs.push(log);
         return log;
       },
@@ -38,7 +38,7 @@ const fates = ['arrives', 'is lost', 'comes twice', 'comes late', 'comes without
 function unreliableBus(): Bus {
   const bus = new LossyBus();
   let notices = 0;
-  bus.fate(() => fates[notices++ % fates.length] ?? 'arrives');
+  bus.deliverAs(() => fates[notices++ % fates.length] ?? 'arrives');
   return bus;
 }
 

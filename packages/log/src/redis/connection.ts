@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
 import { LogError } from '../contract/log-error.ts';
-import { decoded } from '../engine/check-options.ts';
+import { decodeUrlPart } from '../engine/check-options.ts';
 
 /** What a URL says, and what it cannot. */
 export interface RedisConnection {
@@ -23,12 +23,12 @@ export interface RedisTarget {
 
 /** Of `redis://user:password@host:6379/0`, `rediss://…` or the path of a socket, and of what is given besides. */
 export function redisTarget(url: string | undefined, given: RedisConnection = {}): RedisTarget {
-  const connection = { ...(url === undefined ? {} : ofUrl(url)), ...given };
+  const connection = { ...(url === undefined ? {} : parseUrl(url)), ...given };
   const { host = '127.0.0.1', port = 6379, path, db = 0 } = connection;
   return { connection, name: path ?? `${host}:${port}/${db}` };
 }
 
-function ofUrl(text: string): RedisConnection {
+function parseUrl(text: string): RedisConnection {
   if (text.startsWith('/')) return { path: text };
   // What is wrong with it is not said: it may be the password.
   if (!URL.canParse(text)) throw badUrl('it is no URL');
@@ -40,8 +40,8 @@ function ofUrl(text: string): RedisConnection {
   return {
     host: url.hostname === '' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, ''),
     ...(url.port === '' ? {} : { port: Number(url.port) }),
-    ...(url.username === '' ? {} : { username: decoded(url.username) }),
-    ...(url.password === '' ? {} : { password: decoded(url.password) }),
+    ...(url.username === '' ? {} : { username: decodeUrlPart(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeUrlPart(url.password) }),
     ...(db === '' ? {} : { db: Number(db) }),
     ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
@@ -52,10 +52,10 @@ function badUrl(why: string): LogError {
   return new LogError('bad_option', message);
 }
 
-const shortestPauseMs = 50;
-const longestPauseMs = 2_000;
+const minPauseMs = 50;
+const maxPauseMs = 2_000;
 /** One that lived so long was a good one: the next pause is the shortest again. */
-const steadyMs = 2_000;
+const stableMs = 2_000;
 
 export interface ConnectionEvents {
   /** It answers; until it is cut. */
@@ -67,13 +67,13 @@ export interface ConnectionEvents {
  * One connection, made again whenever it is cut, each time by a client of its own: what one client had
  * asked and was not told dies with it. Those of ioredis wait for a stopped server to say goodbye.
  */
-export class Connection {
+export class ReconnectingClient {
   readonly #target: RedisTarget;
   readonly #timeoutMs: number;
   readonly #events: ConnectionEvents;
   #client: Redis | undefined;
   /** Why the one that is there was dropped. */
-  #why: unknown;
+  #dropReason: unknown;
   #isClosed = false;
   #wake: (() => void) | undefined;
 
@@ -81,7 +81,7 @@ export class Connection {
     this.#target = target;
     this.#timeoutMs = timeoutMs;
     this.#events = events;
-    void this.#keep();
+    void this.#keepConnected();
   }
 
   /** Where it is up. */
@@ -91,7 +91,7 @@ export class Connection {
 
   /** It is of no use: the next one, please. With the reason, where there is one to be told. */
   drop(client: Redis, why?: unknown): void {
-    this.#why ??= why;
+    this.#dropReason ??= why;
     client.disconnect();
     // Without waiting for the other side, which may never say anything again.
     client.stream?.destroy();
@@ -103,20 +103,20 @@ export class Connection {
     this.#wake?.();
   }
 
-  async #keep(): Promise<void> {
+  async #keepConnected(): Promise<void> {
     let failures = 0;
     while (!this.#isClosed) {
       const began = performance.now();
-      const reason = await this.#live();
+      const reason = await this.#connectOnce();
       if (this.#isClosed) return;
       this.#events.down(reason);
-      failures = performance.now() - began > steadyMs + this.#timeoutMs ? 0 : failures + 1;
-      await this.#pause(Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures, 10)));
+      failures = performance.now() - began > stableMs + this.#timeoutMs ? 0 : failures + 1;
+      await this.#pause(Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(failures, 10)));
     }
   }
 
   /** From a new client to its end. */
-  async #live(): Promise<string> {
+  async #connectOnce(): Promise<string> {
     const { port = 6379, path, ...others } = this.#target.connection;
     const where = path === undefined ? { port } : { path };
     const client = new Redis({ ...others, ...where, ...fixedClientOptions });
@@ -126,19 +126,19 @@ export class Connection {
     });
     const ended = new Promise<void>((resolve) => client.once('end', () => resolve()));
     try {
-      await within(this.#timeoutMs, client.connect());
+      await withTimeout(this.#timeoutMs, client.connect());
       if (this.#isClosed) throw new Error('closed');
     } catch (error) {
       this.drop(client);
-      return reasonOf(why ?? error);
+      return safeReason(why ?? error);
     }
     this.#client = client;
     this.#events.up(client);
     await ended;
     this.#client = undefined;
-    const dropped = this.#why;
-    this.#why = undefined;
-    return reasonOf(why ?? dropped ?? new Error('cut'));
+    const dropped = this.#dropReason;
+    this.#dropReason = undefined;
+    return safeReason(why ?? dropped ?? new Error('cut'));
   }
 
   async #pause(ms: number): Promise<void> {
@@ -166,10 +166,10 @@ const fixedClientOptions = {
 } as const;
 
 /** What a promise gives, unless it takes too long. */
-export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(timeoutMs)), timeoutMs);
+    timer = setTimeout(() => reject(new NoAnswerError(timeoutMs)), timeoutMs);
   });
   try {
     return await Promise.race([promise, late]);
@@ -179,16 +179,16 @@ export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise
 }
 
 /** What may be said of an error of Redis: ioredis puts the command into it, and with it the password. */
-export function reasonOf(error: unknown): string {
+export function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;
   // Replies of Redis begin with a word for programs: WRONGPASS, NOAUTH, OOM, LOADING …
   const [word] = /^[A-Z]{2,}\b/.exec(error.message) ?? [];
-  return word ?? (error instanceof NoAnswer ? error.message : 'the connection was cut');
+  return word ?? (error instanceof NoAnswerError ? error.message : 'the connection was cut');
 }
 
 /** Redis said nothing for too long. */
-export class NoAnswer extends Error {
+export class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer in ${timeoutMs} ms`);
   }

@@ -10,7 +10,13 @@ import {
   defaultBusLimits,
   type OnBusDiagnostic,
 } from './bus-options.ts';
-import { Connection, type RedisConnection, reasonOf, redisTarget, within } from './connection.ts';
+import {
+  ReconnectingClient,
+  type RedisConnection,
+  redisTarget,
+  safeReason,
+  withTimeout,
+} from './connection.ts';
 import { Listeners, StreamReader } from './stream-reader.ts';
 import { StreamWriter } from './stream-writer.ts';
 
@@ -25,9 +31,9 @@ export interface RedisBusOptions extends Partial<BusLimits> {
 }
 
 /** Where Redis is gone, readers are sent to the store this often. */
-const gonePollMs = 1_000;
+const outagePollMs = 1_000;
 /** One that lets us in and refuses what we ask is not there again: that is told only of one that stays. */
-const steadyMs = 1_000;
+const stableMs = 1_000;
 
 /**
  * Carries copies of what was committed through Redis Streams: one for each session, bounded and
@@ -42,15 +48,15 @@ export class RedisBus implements Bus {
   readonly #keys: BusKeys;
   readonly #listeners = new Listeners();
   readonly #onDiagnostic: OnBusDiagnostic;
-  readonly #writing: Connection;
-  readonly #reading: Connection;
+  readonly #writing: ReconnectingClient;
+  readonly #reading: ReconnectingClient;
   readonly #writer: StreamWriter;
   readonly #reader: StreamReader;
   /** Sends readers to the store while nobody listens for them. */
   #poll: NodeJS.Timeout | undefined;
-  #steady: NodeJS.Timeout | undefined;
+  #stableTimer: NodeJS.Timeout | undefined;
   #lastReason = 'not connected yet';
-  #isTold = false;
+  #isOutageReported = false;
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
@@ -62,20 +68,20 @@ export class RedisBus implements Bus {
     this.#keys = busKeys(this.#prefix);
     this.#onDiagnostic = (diagnostic) => onDiagnostic?.(diagnostic);
     const { timeoutMs } = this.#limits;
-    this.#writing = new Connection(target, timeoutMs, {
-      up: () => this.#up(() => this.#writer.resume()),
-      down: (reason) => this.#down(reason),
+    this.#writing = new ReconnectingClient(target, timeoutMs, {
+      up: () => this.#handleUp(() => this.#writer.resume()),
+      down: (reason) => this.#handleDown(reason),
     });
-    this.#reading = new Connection(target, timeoutMs, {
-      up: (client) => this.#up(() => void this.#read(client)),
+    this.#reading = new ReconnectingClient(target, timeoutMs, {
+      up: (client) => this.#handleUp(() => void this.#read(client)),
       down: (reason) => {
         this.#startPoll();
-        this.#down(reason);
+        this.#handleDown(reason);
       },
     });
-    const tell = this.#onDiagnostic;
-    this.#writer = new StreamWriter(this.#writing, this.#keys, this.#limits, tell);
-    this.#reader = new StreamReader(this.#listeners, this.#keys, this.#limits, tell);
+    const report = this.#onDiagnostic;
+    this.#writer = new StreamWriter(this.#writing, this.#keys, this.#limits, report);
+    this.#reader = new StreamReader(this.#listeners, this.#keys, this.#limits, report);
     this.#startPoll();
   }
 
@@ -86,18 +92,18 @@ export class RedisBus implements Bus {
 
   /** Resolves once Redis answers; rejects where it does not within the time. */
   async connected(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
-    if (this.#isUp) return;
+    if (this.#isConnected) return;
     let done: () => void = () => {};
     const up = new Promise<void>((resolve) => {
       done = resolve;
       this.#waiting.add(done);
     });
-    const isUp = await within(timeoutMs, up).then(
+    const isUp = await withTimeout(timeoutMs, up).then(
       () => true,
       () => false,
     );
     this.#waiting.delete(done);
-    if (!isUp) throw this.#unreachable();
+    if (!isUp) throw this.#unreachableError();
   }
 
   /**
@@ -107,22 +113,22 @@ export class RedisBus implements Bus {
   async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     await this.connected(timeoutMs);
     const { client } = this.#writing;
-    if (client === undefined) throw this.#unreachable();
+    if (client === undefined) throw this.#unreachableError();
     // Other keys than those that are in use.
-    const asked = refusedCommand(client, busKeys(this.#prefix));
-    const refused = await within(timeoutMs, asked).catch((error: unknown) => {
-      this.#lastReason = reasonOf(error);
-      throw this.#unreachable();
+    const asked = findRefusedCommand(client, busKeys(this.#prefix));
+    const refused = await withTimeout(timeoutMs, asked).catch((error: unknown) => {
+      this.#lastReason = safeReason(error);
+      throw this.#unreachableError();
     });
-    if (refused !== undefined) throw this.#unusable(refused);
+    if (refused !== undefined) throw this.#unusableError(refused);
   }
 
   publish(notice: BusNotice): void {
-    if (!this.#isClosed) this.#writer.say(notice.session, notice);
+    if (!this.#isClosed) this.#writer.send(notice.session, notice);
   }
 
   forget(session: SessionId): void {
-    if (!this.#isClosed) this.#writer.say(session, 'gone');
+    if (!this.#isClosed) this.#writer.send(session, 'gone');
   }
 
   subscribe(session: SessionId, listener: BusListener): () => void {
@@ -139,37 +145,38 @@ export class RedisBus implements Bus {
     this.#isClosed = true;
     this.#listeners.clear();
     clearInterval(this.#poll);
-    clearTimeout(this.#steady);
+    clearTimeout(this.#stableTimer);
     const { timeoutMs } = this.#limits;
     // What is on its way gets there, if it does so soon.
-    await within(Math.min(timeoutMs, 1_000), this.#writer.settled()).catch(() => {});
+    await withTimeout(Math.min(timeoutMs, 1_000), this.#writer.drained()).catch(() => {});
     this.#writer.close();
     this.#writing.close();
     this.#reading.close();
   }
 
-  get #isUp(): boolean {
+  get #isConnected(): boolean {
     return this.#writing.client !== undefined && this.#reading.client !== undefined;
   }
 
-  #up(then: () => void): void {
+  #handleUp(then: () => void): void {
     then();
-    if (!this.#isUp) return;
+    if (!this.#isConnected) return;
     for (const done of this.#waiting) done();
-    if (this.#isTold) this.#steady = setTimeout(() => this.#tellReachable(), steadyMs).unref();
+    if (this.#isOutageReported)
+      this.#stableTimer = setTimeout(() => this.#reportReachable(), stableMs).unref();
   }
 
-  #tellReachable(): void {
-    this.#isTold = false;
+  #reportReachable(): void {
+    this.#isOutageReported = false;
     this.#onDiagnostic({ code: 'reachable', message: `Redis at ${this.name} answers again` });
   }
 
-  #down(reason: string): void {
+  #handleDown(reason: string): void {
     this.#lastReason = reason;
-    clearTimeout(this.#steady);
-    if (this.#isTold || this.#isClosed) return;
-    this.#isTold = true;
-    this.#onDiagnostic({ code: 'unreachable', message: this.#unreachable().message });
+    clearTimeout(this.#stableTimer);
+    if (this.#isOutageReported || this.#isClosed) return;
+    this.#isOutageReported = true;
+    this.#onDiagnostic({ code: 'unreachable', message: this.#unreachableError().message });
   }
 
   async #read(client: Redis): Promise<void> {
@@ -185,15 +192,15 @@ export class RedisBus implements Bus {
     if (this.#isClosed) return;
     clearInterval(this.#poll);
     this.#listeners.missedAll();
-    this.#poll = setInterval(() => this.#listeners.missedAll(), gonePollMs).unref();
+    this.#poll = setInterval(() => this.#listeners.missedAll(), outagePollMs).unref();
   }
 
-  #unreachable(): LogError {
+  #unreachableError(): LogError {
     const message = `Redis at ${this.name} does not answer (${this.#lastReason}): readers look at the store until it does`;
     return new LogError('storage', message);
   }
 
-  #unusable({ command, reason }: RefusedCommand): LogError {
+  #unusableError({ command, reason }: RefusedCommand): LogError {
     const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Name one that takes writes and a user who may do ${busCommands} on the keys ${this.#prefix}*`;
     return new LogError('storage', message, { bus: this.name, command, reason });
   }
@@ -217,7 +224,7 @@ export interface RefusedCommand {
  * Asks Redis for all that a bus does there, so that nothing comes of it: of keys that nobody has, and
  * only if somebody had. What it refuses first, if anything.
  */
-export async function refusedCommand(
+export async function findRefusedCommand(
   client: Redis,
   keys: BusKeys,
 ): Promise<RefusedCommand | undefined> {
@@ -238,7 +245,7 @@ export async function refusedCommand(
     if (error === null) continue;
     // It was not asked: the connection is gone.
     if (error.name !== 'ReplyError') throw error;
-    if (isRefusal(error)) return { command, reason: reasonOf(error) };
+    if (isRefusal(error)) return { command, reason: safeReason(error) };
   }
   return undefined;
 }

@@ -2,11 +2,11 @@ import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { BusListener, BusNotice } from '../contract/bus.ts';
 import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
-import { within } from './connection.ts';
+import { withTimeout } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
 
 /** Redis is asked this often whether it lost what it had. */
-const lookMs = 1_000;
+const checkIntervalMs = 1_000;
 /** Entries of one stream at a time. */
 const pageLength = 16;
 
@@ -23,7 +23,7 @@ export class StreamReader {
   #cursors = new Map<string, string>();
   /** No streams: tried again with the next look, and their readers are sent to the store as often. */
   readonly #refused = new Set<string>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #isBlocked = false;
   /** Since sessions were last joined. */
   #isChanged = false;
@@ -55,17 +55,17 @@ export class StreamReader {
   /** Until the client is cut; rejects with the reason. */
   async read(client: Redis): Promise<never> {
     this.#cursors = new Map();
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
+    this.#checkedAt = Number.NEGATIVE_INFINITY;
     for (;;) {
-      if (this.#listeners.isEmpty) await this.#someone();
-      await this.#look(client);
-      await this.#join(client);
+      if (this.#listeners.isEmpty) await this.#waitForListener();
+      await this.#checkMark(client);
+      await this.#joinStreams(client);
       // Whoever was told just now may have come with another session.
-      if (!this.#isChanged) await this.#page(client);
+      if (!this.#isChanged) await this.#readPage(client);
     }
   }
 
-  async #someone(): Promise<void> {
+  async #waitForListener(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#onChange = resolve;
     });
@@ -73,17 +73,17 @@ export class StreamReader {
   }
 
   /** Where the mark is gone, so may be everything else, and what came since could have other numbers. */
-  async #look(client: Redis): Promise<void> {
+  async #checkMark(client: Redis): Promise<void> {
     const now = performance.now();
-    if (now - this.#lookedAt < lookMs) return;
-    this.#lookedAt = now;
+    if (now - this.#checkedAt < checkIntervalMs) return;
+    this.#checkedAt = now;
     this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
     // It goes before the first stream does, should this process be stopped for long.
     const markMs = Math.min(60_000, expiresMs);
-    if ((await within(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
-    await within(timeoutMs, client.set(mark, '', 'PX', markMs));
+    if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
+    await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
     if (this.#cursors.size > 0) {
       const message = 'Redis lost what it had; readers look at the store';
       this.#onDiagnostic({ code: 'flushed', message });
@@ -92,7 +92,7 @@ export class StreamReader {
   }
 
   /** Listens to the sessions that are new from where their streams end now. */
-  async #join(client: Redis): Promise<void> {
+  async #joinStreams(client: Redis): Promise<void> {
     this.#isChanged = false;
     const { sessions } = this.#listeners;
     const keys = new Map(sessions.map((session) => [this.#keys.stream(session), session]));
@@ -104,12 +104,12 @@ export class StreamReader {
     if (added.length === 0) return;
     const pipeline = client.pipeline();
     for (const key of added) pipeline.xrevrange(key, '+', '-', 'COUNT', 1);
-    const replies = (await within(this.#limits.timeoutMs, pipeline.exec())) ?? [];
+    const replies = (await withTimeout(this.#limits.timeoutMs, pipeline.exec())) ?? [];
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
       const session = keys.get(key);
       // What somebody else put there must not keep the others from being heard.
-      if (error !== null && session !== undefined && isNoStream(error)) this.#refused.add(key);
+      if (error !== null && session !== undefined && isWrongType(error)) this.#refused.add(key);
       else if (error !== null) throw error;
       else this.#cursors.set(key, lastId(entries) ?? '0-0');
       // Of what was committed before, nobody tells.
@@ -117,12 +117,20 @@ export class StreamReader {
     }
   }
 
-  async #page(client: Redis): Promise<void> {
+  async #readPage(client: Redis): Promise<void> {
     const keys = [...this.#cursors.keys()];
     const ids = [...this.#cursors.values()];
     this.#isBlocked = true;
-    const asked = client.xread('COUNT', pageLength, 'BLOCK', lookMs, 'STREAMS', ...keys, ...ids);
-    const reply = await within(lookMs + this.#limits.timeoutMs, asked);
+    const asked = client.xread(
+      'COUNT',
+      pageLength,
+      'BLOCK',
+      checkIntervalMs,
+      'STREAMS',
+      ...keys,
+      ...ids,
+    );
+    const reply = await withTimeout(checkIntervalMs + this.#limits.timeoutMs, asked);
     this.#isBlocked = false;
     const sessionOf = new Map(this.#listeners.sessions.map((s) => [this.#keys.stream(s), s]));
     for (const [key, entries] of reply ?? []) this.#take(key, sessionOf.get(key), entries);
@@ -135,11 +143,11 @@ export class StreamReader {
   ): void {
     for (const [id, fields] of entries) {
       this.#cursors.set(key, id);
-      if (session !== undefined) this.#tell(session, fields);
+      if (session !== undefined) this.#deliver(session, fields);
     }
   }
 
-  #tell(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
+  #deliver(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
     // What this process committed itself it knows.
     if (from === 'from' && origin === this.#keys.origin) return;
     if (from === 'from' && fields[0] === 'gone') return this.#listeners.missed(session);
@@ -154,7 +162,7 @@ export class StreamReader {
   }
 }
 
-function isNoStream({ message }: Error): boolean {
+function isWrongType({ message }: Error): boolean {
   return message.startsWith('WRONGTYPE');
 }
 
@@ -166,40 +174,40 @@ function lastId(entries: unknown): string | undefined {
 
 /** Who hears of which session. */
 export class Listeners {
-  readonly #of = new Map<SessionId, Set<BusListener>>();
+  readonly #bySession = new Map<SessionId, Set<BusListener>>();
 
   get sessions(): readonly SessionId[] {
-    return [...this.#of.keys()];
+    return [...this.#bySession.keys()];
   }
 
   get isEmpty(): boolean {
-    return this.#of.size === 0;
+    return this.#bySession.size === 0;
   }
 
   /** Is it the session's first? */
   add(session: SessionId, listener: BusListener): boolean {
-    const there = this.#of.get(session);
-    if (there === undefined) this.#of.set(session, new Set([listener]));
+    const there = this.#bySession.get(session);
+    if (there === undefined) this.#bySession.set(session, new Set([listener]));
     else there.add(listener);
     return there === undefined;
   }
 
   remove(session: SessionId, listener: BusListener): void {
-    const there = this.#of.get(session);
+    const there = this.#bySession.get(session);
     there?.delete(listener);
-    if (there?.size === 0) this.#of.delete(session);
+    if (there?.size === 0) this.#bySession.delete(session);
   }
 
   clear(): void {
-    this.#of.clear();
+    this.#bySession.clear();
   }
 
   notice(notice: BusNotice): void {
-    for (const listener of this.#of.get(notice.session) ?? []) listener.notice(notice);
+    for (const listener of this.#bySession.get(notice.session) ?? []) listener.notice(notice);
   }
 
   missed(session: SessionId): void {
-    for (const listener of this.#of.get(session) ?? []) listener.missed();
+    for (const listener of this.#bySession.get(session) ?? []) listener.missed();
   }
 
   missedAll(): void {

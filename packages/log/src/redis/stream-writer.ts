@@ -2,26 +2,26 @@ import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { BusNotice } from '../contract/bus.ts';
 import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
-import { type Connection, within } from './connection.ts';
+import { type ReconnectingClient, withTimeout } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
 
-/** What is to be said of a session: a notice, or that it is gone. */
-type Said = BusNotice | 'gone';
+/** What is to be message of a session: a notice, or that it is gone. */
+type SessionMessage = BusNotice | 'gone';
 
-interface Order {
+interface PendingEntry {
   readonly session: SessionId;
-  readonly said: Said;
+  readonly message: SessionMessage;
   readonly fields: readonly string[];
   readonly bytes: number;
 }
 
 /** Sessions whose last word could not be sent; what there is of them is told when Redis is there again. */
-const maxUntold = 10_000;
+const maxUnsent = 10_000;
 const retryMs = 1_000;
 /** Who follows a session that is gone has so long to hear of it. */
-const goneMs = 5_000;
+const deletedExpiryMs = 5_000;
 /** About what a command takes besides its fields. */
-const bytesAround = 200;
+const entryOverheadBytes = 200;
 
 /**
  * Sends what was committed, all of a moment in one go. Nothing waits here for a server that is not
@@ -31,19 +31,19 @@ export class StreamWriter {
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
-  readonly #connection: Connection;
+  readonly #connection: ReconnectingClient;
   /** Of this moment. */
-  #orders: Order[] = [];
+  #entries: PendingEntry[] = [];
   #isScheduled = false;
   /** Given and not answered. */
   #pendingBytes = 0;
   #sent: Promise<void> = Promise.resolve();
-  readonly #untold = new Map<SessionId, Said>();
+  readonly #unsent = new Map<SessionId, SessionMessage>();
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
 
   constructor(
-    connection: Connection,
+    connection: ReconnectingClient,
     keys: BusKeys,
     limits: BusLimits,
     onDiagnostic: OnBusDiagnostic,
@@ -59,14 +59,14 @@ export class StreamWriter {
     return this.#pendingBytes;
   }
 
-  say(session: SessionId, said: Said): void {
+  send(session: SessionId, message: SessionMessage): void {
     const { maxBytes, maxPendingBytes } = this.#limits;
     const isFull = this.#pendingBytes >= maxPendingBytes;
-    if (isFull) this.#tellDropped();
-    if (isFull || this.#connection.client === undefined) return this.#keepWord(session, said);
-    // It says all that could not be said before.
-    this.#untold.delete(session);
-    this.#order(session, said, maxBytes);
+    if (isFull) this.#reportDropped();
+    if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
+    // It says all that could not be message before.
+    this.#unsent.delete(session);
+    this.#enqueue(session, message, maxBytes);
   }
 
   /** Wakes the reader of this process. */
@@ -83,28 +83,28 @@ export class StreamWriter {
 
   /** Redis is there again. */
   resume(): void {
-    const untold = [...this.#untold];
-    this.#untold.clear();
-    for (const [session, said] of untold) this.#order(session, said, 0);
+    const unsent = [...this.#unsent];
+    this.#unsent.clear();
+    for (const [session, message] of unsent) this.#enqueue(session, message, 0);
   }
 
   /** When all was answered that is on its way. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     this.#flush();
     await this.#sent;
   }
 
   close(): void {
     clearTimeout(this.#retry);
-    this.#untold.clear();
+    this.#unsent.clear();
   }
 
-  #order(session: SessionId, said: Said, maxBytes: number): void {
-    const body = said === 'gone' ? ['gone', '1'] : encodeNotice(said, maxBytes);
+  #enqueue(session: SessionId, message: SessionMessage, maxBytes: number): void {
+    const body = message === 'gone' ? ['gone', '1'] : encodeNotice(message, maxBytes);
     const fields = ['from', this.#keys.origin, ...body];
-    const bytes = fields.reduce((sum, text) => sum + text.length, bytesAround);
+    const bytes = fields.reduce((sum, text) => sum + text.length, entryOverheadBytes);
     this.#pendingBytes += bytes;
-    this.#orders.push({ session, said, fields, bytes });
+    this.#entries.push({ session, message: message, fields, bytes });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => this.#flush());
@@ -112,18 +112,18 @@ export class StreamWriter {
 
   #flush(): void {
     this.#isScheduled = false;
-    const orders = this.#orders;
-    if (orders.length === 0) return;
-    this.#orders = [];
+    const entries = this.#entries;
+    if (entries.length === 0) return;
+    this.#entries = [];
     const before = this.#sent;
-    this.#sent = Promise.all([before, this.#send(orders)]).then(() => {});
+    this.#sent = Promise.all([before, this.#send(entries)]).then(() => {});
   }
 
-  async #send(orders: readonly Order[]): Promise<void> {
+  async #send(entries: readonly PendingEntry[]): Promise<void> {
     const { client } = this.#connection;
-    const failed = client === undefined ? orders : await this.#exec(client, orders);
-    for (const { bytes } of orders) this.#pendingBytes -= bytes;
-    for (const { session, said } of failed) this.#keepWord(session, said);
+    const failed = client === undefined ? entries : await this.#exec(client, entries);
+    for (const { bytes } of entries) this.#pendingBytes -= bytes;
+    for (const { session, message } of failed) this.#keepUnsent(session, message);
     if (failed.length === 0) return;
     // Where Redis is there and does not take it; where it is not, `resume` comes first.
     this.#retry ??= setTimeout(() => {
@@ -133,35 +133,35 @@ export class StreamWriter {
   }
 
   /** Gives those that did not get there. */
-  async #exec(client: Redis, orders: readonly Order[]): Promise<readonly Order[]> {
+  async #exec(client: Redis, entries: readonly PendingEntry[]): Promise<readonly PendingEntry[]> {
     const { maxLength, expiresMs, timeoutMs } = this.#limits;
     const pipeline = client.pipeline();
-    for (const { session, said, fields } of orders) {
+    for (const { session, message, fields } of entries) {
       const key = this.#keys.stream(session);
-      const isGone = said === 'gone';
+      const isGone = message === 'gone';
       const bound = isGone ? (['=', 1] as const) : (['~', maxLength] as const);
       pipeline.xadd(key, 'MAXLEN', ...bound, '*', ...fields);
-      pipeline.pexpire(key, isGone ? goneMs : expiresMs);
+      pipeline.pexpire(key, isGone ? deletedExpiryMs : expiresMs);
     }
     try {
-      const replies = (await within(timeoutMs, pipeline.exec())) ?? [];
-      const failed = orders.filter((_, index) => replies[2 * index]?.[0] !== null);
-      if (failed.length > 0) this.#tellDropped(failed.length);
+      const replies = (await withTimeout(timeoutMs, pipeline.exec())) ?? [];
+      const failed = entries.filter((_, index) => replies[2 * index]?.[0] !== null);
+      if (failed.length > 0) this.#reportDropped(failed.length);
       return failed;
     } catch {
       this.#connection.drop(client);
-      return orders;
+      return entries;
     }
   }
 
-  #keepWord(session: SessionId, said: Said): void {
-    if (!this.#untold.has(session) && this.#untold.size >= maxUntold) return this.#tellDropped();
-    const word = said === 'gone' ? said : { ...said, records: [] };
-    this.#untold.set(session, word);
+  #keepUnsent(session: SessionId, message: SessionMessage): void {
+    if (!this.#unsent.has(session) && this.#unsent.size >= maxUnsent) return this.#reportDropped();
+    const stored = message === 'gone' ? message : { ...message, records: [] };
+    this.#unsent.set(session, stored);
   }
 
   /** At 1, 2, 4, 8 …: a flood is not answered with another. */
-  #tellDropped(count = 1): void {
+  #reportDropped(count = 1): void {
     const before = this.#dropped;
     this.#dropped += count;
     if (Math.clz32(before) === Math.clz32(this.#dropped)) return;

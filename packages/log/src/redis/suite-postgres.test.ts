@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ServerLog } from '../postgres/postgres-log.ts';
+import { PostgresStoreLog } from '../postgres/postgres-log.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { describeOnPostgres, startPostgres, type TestPostgres } from '../testing/start-postgres.ts';
@@ -14,14 +14,20 @@ const postgres: LogSubject = {
   isDurable: true,
   async create(clock) {
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
-    const logs: ServerLog[] = [];
+    const logs: PostgresStoreLog[] = [];
     const buses: RedisBus[] = [];
     return {
       async open() {
         const bus = redisBus({ url: redis.url, prefix: `${schema}:` });
         buses.push(bus);
         await bus.connected(10_000);
-        const log = new ServerLog({ url: server.url, schema, clock, commitIntervalMs: 2, bus });
+        const log = new PostgresStoreLog({
+          url: server.url,
+          schema,
+          clock,
+          commitIntervalMs: 2,
+          bus,
+        });
         logs.push(log);
         return log;
       },

@@ -1,43 +1,47 @@
 import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { numberRecords, remember } from '../engine/append-records.ts';
-import { requireSession, type Store } from '../engine/log-context.ts';
-import { triedRequests } from '../engine/producer.ts';
-import { isInside } from '../storage/record-list.ts';
-import type { ShelfWriter } from '../storage/record-store.ts';
+import { indexRecords, numberRecords } from '../engine/append-records.ts';
+import { type LogContext, requireSession } from '../engine/log-context.ts';
+import { unfinishedRequests } from '../engine/producer.ts';
+import { isInsideSettled } from '../storage/record-list.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { newSession } from '../storage/session-row.ts';
 
 /** Copies the records of a session up to an offset into a new session, in one transaction. */
-export function fork(store: Store, session: SessionId, options: ForkOptions): Promise<SessionRow> {
+export function fork(
+  context: LogContext,
+  session: SessionId,
+  options: ForkOptions,
+): Promise<SessionRow> {
   const { into, through: at } = options;
-  return store.commits.run((shelf) => {
-    const row = requireSession(shelf, session);
+  return context.commits.run((tx) => {
+    const row = requireSession(tx, session);
     const { through } = row;
-    if (shelf.session(into) !== undefined) throw forkTargetExists(into);
-    if (!Number.isInteger(at) || at < 0 || at > through) throw outside(session, at, through);
-    const all = store.recordsOf(shelf, row);
-    if (isInside(all, at)) throw inside(session, at);
-    if (at < through && !isKept(all, at)) throw takenOut(session, at);
+    if (tx.session(into) !== undefined) throw forkTargetExists(into);
+    if (!Number.isInteger(at) || at < 0 || at > through) throw outOfRange(session, at, through);
+    const all = context.recordsOf(tx, row);
+    if (isInsideSettled(all, at)) throw insideSettledTurn(session, at);
+    if (at < through && !hasRecordAt(all, at)) throw removedRecord(session, at);
     const records = all.filter(({ offset }) => offset <= at);
-    return copied(store, shelf, into, { session, through: at }, records);
+    return createFork(context, tx, into, { session, through: at }, records);
   });
 }
 
-function copied(
-  store: Store,
-  shelf: ShelfWriter,
+function createFork(
+  context: LogContext,
+  tx: StoreTransaction,
   into: SessionId,
   origin: { readonly session: SessionId; readonly through: number },
   records: readonly LogRecord[],
 ): SessionRow {
-  const now = store.clock.now();
+  const now = context.clock.now();
   const { through } = origin;
-  const empty = { ...newSession(into, shelf.nextSession(), now), origin, through };
-  const done = numberRecords(empty, consumeQueued(records), 'store', now);
+  const empty = { ...newSession(into, tx.nextSession(), now), origin, through };
+  const done = numberRecords(empty, consumeQueuedCommands(records), 'store', now);
   const copy = { ...empty, through: through + done.length };
-  return putCopy(shelf, copy, [...records, ...done]);
+  return storeCopy(tx, copy, [...records, ...done]);
 }
 
 function forkTargetExists(session: SessionId): LogError {
@@ -48,28 +52,28 @@ function forkTargetExists(session: SessionId): LogError {
   );
 }
 
-function outside(session: SessionId, offset: number, through: number): LogError {
+function outOfRange(session: SessionId, offset: number, through: number): LogError {
   const message = `Cannot fork session ${session} at offset ${offset}: it has 0 to ${through}`;
   return new LogError('bad_offset', message, { session, offset, through });
 }
 
-function inside(session: SessionId, offset: number): LogError {
+function insideSettledTurn(session: SessionId, offset: number): LogError {
   const message = `Cannot fork session ${session} at offset ${offset}: the turn around it was settled. Fork at its end`;
   return new LogError('bad_offset', message, { session, offset });
 }
 
-function takenOut(session: SessionId, offset: number): LogError {
+function removedRecord(session: SessionId, offset: number): LogError {
   const message = `Cannot fork session ${session} at offset ${offset}: its record was taken out. Fork at one that is there`;
   return new LogError('bad_offset', message, { session, offset });
 }
 
 /** Is the record there, or was it taken out? */
-function isKept(records: readonly LogRecord[], offset: number): boolean {
+function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
   return offset === 0 || records.some((record) => record.offset === offset);
 }
 
 /** Commands that waited are the original's: in the copy they count as done. */
-function consumeQueued(records: readonly LogRecord[]): readonly DraftRecord[] {
+function consumeQueuedCommands(records: readonly LogRecord[]): readonly DraftRecord[] {
   const queued = new Set<string>();
   for (const { fact } of records) {
     if (fact?.type === 'command_queued') queued.add(fact.key);
@@ -84,31 +88,35 @@ function consumeQueued(records: readonly LogRecord[]): readonly DraftRecord[] {
 
 /** A session of records that are numbered already. */
 export function restore(
-  store: Store,
+  context: LogContext,
   session: SessionId,
   records: readonly LogRecord[],
   options: RestoreOptions,
 ): Promise<SessionRow> {
-  const now = store.clock.now();
+  const now = context.clock.now();
   const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
   const through = Math.max(options.through ?? 0, lastOffset(session, records));
-  assertKeys(session, records);
+  assertUniqueKeys(session, records);
   const copy = [...records];
-  return store.commits.run((shelf) => {
-    if (shelf.session(session) !== undefined) throw restoreTargetExists(session);
-    const row = newSession(session, shelf.nextSession(), now);
-    return putCopy(shelf, { ...row, through, createdAt, changedAt, isClosed, origin }, copy);
+  return context.commits.run((tx) => {
+    if (tx.session(session) !== undefined) throw restoreTargetExists(session);
+    const row = newSession(session, tx.nextSession(), now);
+    return storeCopy(tx, { ...row, through, createdAt, changedAt, isClosed, origin }, copy);
   });
 }
 
 /** A new session with records from elsewhere, and with what the store has to remember of them. */
-function putCopy(shelf: ShelfWriter, row: SessionRow, records: readonly LogRecord[]): SessionRow {
+function storeCopy(
+  tx: StoreTransaction,
+  row: SessionRow,
+  records: readonly LogRecord[],
+): SessionRow {
   const { session, through } = row;
-  shelf.putSession(row);
-  if (through > 0) shelf.replace(session, 1, through, records);
-  const known = remember(shelf, row, records);
-  shelf.putSession(known);
-  for (const producer of triedRequests(row, records)) shelf.putProducer(producer);
+  tx.putSession(row);
+  if (through > 0) tx.replace(session, 1, through, records);
+  const known = indexRecords(tx, row, records);
+  tx.putSession(known);
+  for (const producer of unfinishedRequests(row, records)) tx.putProducer(producer);
   return known;
 }
 
@@ -124,11 +132,11 @@ function lastOffset(session: SessionId, records: readonly LogRecord[]): number {
   return last;
 }
 
-function assertKeys(session: SessionId, records: readonly LogRecord[]): void {
+function assertUniqueKeys(session: SessionId, records: readonly LogRecord[]): void {
   const keys = new Set<string>();
   for (const { offset, fact } of records) {
     if (fact?.type !== 'command_queued') continue;
-    if (keys.has(fact.key)) throw twice(session, offset);
+    if (keys.has(fact.key)) throw duplicateKey(session, offset);
     keys.add(fact.key);
   }
 }
@@ -148,7 +156,7 @@ function outOfOrder(session: SessionId, offset: number, last: number): LogError 
   return new LogError('bad_records', message, { session, offset });
 }
 
-function twice(session: SessionId, offset: number): LogError {
+function duplicateKey(session: SessionId, offset: number): LogError {
   const message = `Cannot restore session ${session}: the command at offset ${offset} has the key of an earlier one`;
   return new LogError('bad_records', message, { session, offset });
 }

@@ -16,12 +16,12 @@ import {
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import { addRecords } from '../engine/append-records.ts';
-import { requireSession, type Store } from '../engine/log-context.ts';
+import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
 
 /** Removes the content of an item from all records of a session, in one transaction. */
 export async function redact(
-  store: Store,
+  context: LogContext,
   session: SessionId,
   item: ItemId,
   reason?: string,
@@ -32,32 +32,32 @@ export async function redact(
     ...(reason === undefined ? {} : { reason }),
   } as const;
   const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
-  await store.commits.run(
-    (shelf) => {
-      const row = requireSession(shelf, session);
-      const records = store.recordsOf(shelf, row);
-      const standing = standingOf(session, records, item);
-      if (standing === 'unknown') throw unknown(session, item);
-      if (standing === 'open') throw streaming(session, item);
-      const blobs = shelf.blobsOf(session);
-      shelf.replace(session, 1, row.through, withoutItem(records, item));
+  await context.commits.run(
+    (tx) => {
+      const row = requireSession(tx, session);
+      const records = context.recordsOf(tx, row);
+      const standing = itemStatus(session, records, item);
+      if (standing === 'unknown') throw unknownItem(session, item);
+      if (standing === 'open') throw unfinishedItem(session, item);
+      const blobs = tx.blobsOf(session);
+      tx.replace(session, 1, row.through, withoutItemContent(records, item));
       // Nobody has what left with its attempt, and the fold would not know of what this speaks.
-      const told = standing === 'superseded' ? [] : drafts;
+      const redactionFacts = standing === 'superseded' ? [] : drafts;
       const rewritten = { ...row, rewrites: row.rewrites + 1 };
-      const added = addRecords(shelf, rewritten, told, 'store', store.clock.now());
-      shelf.deleteUnusedBlobs(blobs);
+      const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
+      tx.deleteUnusedBlobs(blobs);
       return added.row;
     },
-    { tell: (row) => store.feeds.rewritten(row) },
+    { onCommitted: (row) => context.feeds.rewritten(row) },
   );
 }
 
-function unknown(session: SessionId, item: ItemId): LogError {
+function unknownItem(session: SessionId, item: ItemId): LogError {
   const message = `Cannot redact item ${item} of session ${session}: there is none`;
   return new LogError('bad_option', message, { session, item });
 }
 
-function streaming(session: SessionId, item: ItemId): LogError {
+function unfinishedItem(session: SessionId, item: ItemId): LogError {
   const message = `Cannot redact item ${item} of session ${session}: it, or its turn, is not finished. Stop it first`;
   return new LogError('bad_records', message, { session, item });
 }
@@ -66,14 +66,15 @@ function streaming(session: SessionId, item: ItemId): LogError {
  * The log without the content of an item: its deltas are gone, snapshots do not have it, and facts do
  * not repeat it.
  */
-function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
+function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
     const { delta, fact } = record;
     if (delta !== undefined)
       return delta.type !== 'unknown' && parts.has(delta.partId) ? [] : record;
-    const left = fact.type === 'snapshot' ? without(fact, item) : withoutWords(fact, item, calls);
+    const left =
+      fact.type === 'snapshot' ? withoutItemInSnapshot(fact, item) : redactFact(fact, item, calls);
     return left === fact ? record : { ...record, fact: left };
   });
 }
@@ -82,7 +83,7 @@ function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogR
  * What the log says of an item. It is `open` until it is finished and, because an attempt might still
  * be superseded and the item go on, until its turn is. `superseded` ones left with their attempt.
  */
-function standingOf(
+function itemStatus(
   session: SessionId,
   records: readonly LogRecord[],
   item: ItemId,
@@ -126,7 +127,7 @@ function callOf(part: Part | BeginPart): readonly ToolCallId[] {
   return part.kind === 'tool_call' || part.kind === 'tool_result' ? [part.toolCallId] : [];
 }
 
-function without(snapshot: Snapshot, item: ItemId): Snapshot {
+function withoutItemInSnapshot(snapshot: Snapshot, item: ItemId): Snapshot {
   return { ...snapshot, items: snapshot.items.filter(({ itemId }) => itemId !== item) };
 }
 
@@ -134,7 +135,7 @@ function without(snapshot: Snapshot, item: ItemId): Snapshot {
  * A fact without what it repeats of an item that was redacted: words about its calls, a summary that
  * it went into, the command that it came from if that names it. The facts themselves stay.
  */
-export function withoutWords(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
+export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
   switch (fact.type) {
     case 'tool_call_rejected':
       return calls.has(fact.toolCallId) ? { ...fact, message: '' } : fact;
@@ -142,11 +143,11 @@ export function withoutWords(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCa
       return calls.has(fact.toolCallId) ? { ...fact, summary: '' } : fact;
     case 'approval_asked':
     case 'approval_answered':
-      return calls.has(fact.toolCallId) ? withoutReason(fact) : fact;
+      return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
     case 'compacted':
       return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
     case 'command_queued':
-      return { ...fact, command: withoutItemInCommand(fact.command, item) };
+      return { ...fact, command: redactCommand(fact.command, item) };
     default:
       return fact;
   }
@@ -154,7 +155,7 @@ export function withoutWords(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCa
 
 type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 
-function withoutReason(fact: Approval): Fact {
+function withoutApprovalReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
     const { reason: _said, rule: _about, ...rest } = fact;
     return rest;
@@ -164,8 +165,8 @@ function withoutReason(fact: Approval): Fact {
 }
 
 /** One that is for the item says no more than that; of several that it brings, the item goes. */
-function withoutItemInCommand(command: JsonObject, item: ItemId): JsonObject {
-  if (command['itemId'] === item) return bare(command);
+function redactCommand(command: JsonObject, item: ItemId): JsonObject {
+  if (command['itemId'] === item) return bareCommand(command);
   const { items } = command;
   if (!Array.isArray(items)) return command;
   const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
@@ -173,6 +174,6 @@ function withoutItemInCommand(command: JsonObject, item: ItemId): JsonObject {
 }
 
 /** What kind of command it was, and for which item. */
-function bare({ type, itemId }: JsonObject): JsonObject {
+function bareCommand({ type, itemId }: JsonObject): JsonObject {
   return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
 }

@@ -6,28 +6,32 @@ import {
   type SessionId,
   settleTurn,
 } from '@millrace/core';
-import { requireSession, type Store } from '../engine/log-context.ts';
+import { type LogContext, requireSession } from '../engine/log-context.ts';
 
 /** Replaces the deltas of a finished turn by a snapshot, in one transaction. */
-export async function settle(store: Store, session: SessionId, turn: number): Promise<boolean> {
-  const told = await store.commits.run(
-    (shelf) => {
-      const row = requireSession(shelf, session);
-      const found = settledRange(session, turn, store.recordsOf(shelf, row));
+export async function settle(
+  context: LogContext,
+  session: SessionId,
+  turn: number,
+): Promise<boolean> {
+  const settledRow = await context.commits.run(
+    (tx) => {
+      const row = requireSession(tx, session);
+      const found = settledRange(session, turn, context.recordsOf(tx, row));
       if (found === undefined) return undefined;
-      const blobs = shelf.blobsOf(session);
-      const settledRow = { ...row, rewrites: row.rewrites + 1 };
-      shelf.replace(session, found.first, found.last, found.records);
-      shelf.putSession(settledRow);
-      shelf.deleteUnusedBlobs(blobs);
-      return settledRow;
+      const blobs = tx.blobsOf(session);
+      const changedRow = { ...row, rewrites: row.rewrites + 1 };
+      tx.replace(session, found.first, found.last, found.records);
+      tx.putSession(changedRow);
+      tx.deleteUnusedBlobs(blobs);
+      return changedRow;
     },
-    { tell: (changed) => changed && store.feeds.rewritten(changed) },
+    { onCommitted: (changed) => changed && context.feeds.rewritten(changed) },
   );
-  return told !== undefined;
+  return settledRow !== undefined;
 }
 
-interface Rewritten {
+interface RewrittenRange {
   readonly first: number;
   readonly last: number;
   readonly records: readonly LogRecord[];
@@ -38,7 +42,7 @@ function settledRange(
   session: SessionId,
   turn: number,
   records: readonly LogRecord[],
-): Rewritten | undefined {
+): RewrittenRange | undefined {
   const own = records.filter((record) => record.turn === turn);
   const [start] = own;
   const end = own.at(-1);
@@ -46,7 +50,7 @@ function settledRange(
   const batch = {
     after: 0,
     through: records.at(-1)?.offset ?? 0,
-    records: concerning(turn, own, records),
+    records: recordsAbout(turn, own, records),
   };
   const { state } = foldBatch(emptyState(session), batch);
   const kept = settleTurn(own, turn, state);
@@ -59,7 +63,7 @@ function settledRange(
 }
 
 /** The turn's own, and what is said of its items elsewhere: that need not be said in the turn. */
-function concerning(
+function recordsAbout(
   turn: number,
   own: readonly LogRecord[],
   records: readonly LogRecord[],

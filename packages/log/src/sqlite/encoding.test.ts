@@ -16,7 +16,7 @@ import { systemClock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import {
   answer,
-  remark,
+  marker,
   turnFinished,
   turnStarted,
   wholeItem,
@@ -38,12 +38,26 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const words = ['The', ' mill', ' race', ' runs', ',', ' and', ' the', ' wheel', ' turns', '.\n'];
+const vocabulary = [
+  'The',
+  ' cold',
+  ' wind',
+  ' came',
+  ',',
+  ' and',
+  ' the',
+  ' storm',
+  ' ended',
+  '.\n',
+];
 
 /** So many tokens, as a provider's reads bring them: a few at a time. */
 async function stream(tokens: number, perRead: number): Promise<void> {
   const driver = await log.open(session);
-  const text = Array.from({ length: tokens }, (_, index) => words[index % words.length] ?? '');
+  const text = Array.from(
+    { length: tokens },
+    (_, index) => vocabulary[index % vocabulary.length] ?? '',
+  );
   const drafts = answer(1, text);
   await driver.append([turnStarted(1)]);
   for (let at = 0; at < drafts.length; at += perRead)
@@ -198,10 +212,10 @@ describe('what no reader could read is not stored', () => {
     ],
   ])('%s', async (_what, bad) => {
     const driver = await log.open(session);
-    await driver.append([remark('before')]);
-    await expectCode(driver.append([remark('with it'), bad]), 'bad_records');
+    await driver.append([marker('before')]);
+    await expectCode(driver.append([marker('with it'), bad]), 'bad_records');
     const next = await log.open(session, { takeOver: true });
-    await next.append([remark('after')]);
+    await next.append([marker('after')]);
     expect(await recordsOf()).toMatchObject([
       { fact: { to: 'before' } },
       { fact: { to: 'after' } },
@@ -224,7 +238,7 @@ describe('what no reader could read is not stored', () => {
         clock: { ...systemClock, now: () => time },
       });
       const driver = await odd.open(sessionId(`${time}`), { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append([remark('a')]);
+      await driver.append([marker('a')]);
       await odd.close();
       expect(await recordsOf(sessionId(`${time}`))).toHaveLength(1);
     }

@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { remark, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { marker, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { type SqliteLog, sqliteLog } from './sqlite-log.ts';
 
 const sessions = ['a', 'b', 'c'].map((name) => sessionId(name));
@@ -139,7 +139,7 @@ async function expectNothingWrong(log: Log): Promise<'sound' | 'damaged'> {
     const from = records.at(-1)?.offset ?? 0;
     const driver = await outcomeOf(() => log.open(session, { from, takeOver: true }));
     if (driver instanceof LogError) continue;
-    const batch = await outcomeOf(() => driver.append([remark('after')]));
+    const batch = await outcomeOf(() => driver.append([marker('after')]));
     if (batch instanceof LogError) continue;
     expect(batch.records).toMatchObject([{ offset: from + 1, fact: { to: 'after' } }]);
     const after = await outcomeOf(() => recordsOf(log, session));

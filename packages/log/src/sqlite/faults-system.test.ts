@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Tried } from '../testing/programs/append-until-full.ts';
+import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
 // What the system refuses, it refuses to processes: none of these has a root's rights.
 
@@ -35,13 +35,13 @@ function run([name = '', ...args]: readonly string[]) {
 }
 
 /** What a process of nobody's told, which may be started by a command that takes another as its arguments. */
-function tell(command: readonly string[]): readonly Tried[] {
+function tell(command: readonly string[]): readonly AttemptResult[] {
   const { status, stdout, stderr } = run(command);
   expect(status, stderr).toBe(0);
   return stdout
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Tried);
+    .map((line) => JSON.parse(line) as AttemptResult);
 }
 
 const tryLog = () => tell([...node, path]);
@@ -89,7 +89,7 @@ describe('permissions', () => {
 });
 
 /** All that was told of before it failed is there, and more can be written. */
-async function expectKept([first, second]: readonly Tried[], why: RegExp): Promise<void> {
+async function expectKept([first, second]: readonly AttemptResult[], why: RegExp): Promise<void> {
   expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
   const after = first !== undefined && 'after' in first ? first.after : 0;
   expect(after).toBeGreaterThan(20);
@@ -104,8 +104,8 @@ const canMount = run([...inSmallFolder, 'true']).status === 0;
 test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', async () => {
   const ballast = join(folder, 'ballast');
   const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
-  const told = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
-  await expectKept(told, /disk is full.*make room/);
+  const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
+  await expectKept(results, /disk is full.*make room/);
 });
 
 test('a file that may not grow refuses, and keeps what was told', async () => {

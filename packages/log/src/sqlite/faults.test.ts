@@ -14,10 +14,10 @@ import { type Batch, type LogRecord, type SessionId, sessionId } from '@millrace
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Driver, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { marker, markers, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { filePath, openDatabase } from './open-database.ts';
-import { answerOf, migrate, migrations } from './schema.ts';
+import { migrate, migrations, singleValue } from './schema.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');
@@ -92,7 +92,7 @@ describe('a file that cannot be opened', () => {
 
   test('but an empty file can: it is one that was just made', async () => {
     writeFileSync(path, '');
-    await (await openLog().open(session)).append([remark('a')]);
+    await (await openLog().open(session)).append([marker('a')]);
   });
 });
 
@@ -108,7 +108,7 @@ describe('a path', () => {
 
   test('through a link is that of the file, with its journal', async () => {
     const log = openLog();
-    await (await log.open(session)).append([remark('a')]);
+    await (await log.open(session)).append([marker('a')]);
     const link = join(folder, 'link.db');
     symlinkSync(path, link);
     const linked = openLog({ path: link });
@@ -124,7 +124,7 @@ describe('a path', () => {
     process.chdir(folder);
     try {
       const log = openLog({ path: 'relative.db' });
-      await (await log.open(session)).append([remark('a')]);
+      await (await log.open(session)).append([marker('a')]);
       process.chdir(other);
       await log.backup(join(folder, 'copy.db'));
     } finally {
@@ -139,8 +139,8 @@ test.each([
   ['power', 2],
 ] as const)('durability %s is what SQLite calls %i', (durability, level) => {
   const database = openDatabase({ path, durability, busyTimeoutMs: 0 });
-  expect(answerOf(database, 'PRAGMA synchronous')).toBe(level);
-  expect(answerOf(database, 'PRAGMA journal_mode')).toBe('wal');
+  expect(singleValue(database, 'PRAGMA synchronous')).toBe(level);
+  expect(singleValue(database, 'PRAGMA journal_mode')).toBe('wal');
   database.close();
 });
 
@@ -175,7 +175,7 @@ describe('a schema', () => {
 
   test('that is older is brought up to date, step by step, with all that is in it', async () => {
     const log = openLog();
-    const told = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
+    const appended = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
     await log.close();
     const database = new DatabaseSync(path);
     const next = [
@@ -189,7 +189,7 @@ describe('a schema', () => {
     migrate(database, path, next);
     database.exec(`DROP TABLE a; PRAGMA user_version = ${migrations.length}`);
     database.close();
-    expect(await recordsOf(openLog())).toEqual(told.records);
+    expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
   test('whose step fails stays the older one', async () => {
@@ -229,28 +229,28 @@ describe('a file that another program holds', () => {
 
   test('cannot be opened until that one lets go', async () => {
     const log = openLog();
-    const told = await (await log.open(session)).append([remark('a')]);
+    const appended = await (await log.open(session)).append([marker('a')]);
     await log.close();
     const other = hold();
     expectRefusal(thrownBy(openLog), 'storage', /another program.*close that program or wait/);
     other.close();
-    expect(await recordsOf(openLog())).toEqual(told.records);
+    expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
   test('takes no append, can be read, and is driven again when that one lets go', async () => {
     const log = openLog();
     const driver = await log.open(session);
-    const told = await driver.append([remark('a')]);
+    const appended = await driver.append([marker('a')]);
     const other = new DatabaseSync(path);
     other.exec('BEGIN IMMEDIATE');
-    const refused = await driver.append([remark('b')]).catch((error: unknown) => error);
+    const refused = await driver.append([marker('b')]).catch((error: unknown) => error);
     expectRefusal(refused, 'storage', /another program/);
     expect(await driver.lost).toBe(refused);
-    expect(await recordsOf(log)).toEqual(told.records);
+    expect(await recordsOf(log)).toEqual(appended.records);
     other.close();
     const next = await log.open(session);
-    const { records } = await next.append([remark('c')]);
-    expect(records.slice(0, -1)).toEqual(told.records);
+    const { records } = await next.append([marker('c')]);
+    expect(records.slice(0, -1)).toEqual(appended.records);
   });
 });
 
@@ -273,7 +273,7 @@ describe('a lease that cannot be renewed because another program holds the file'
     other.close();
     await clock.advance(3000);
     expect((lost as LogError | undefined)?.code).toBe(code);
-    const appended = await driver.append([remark('after')]).catch((error: unknown) => error);
+    const appended = await driver.append([marker('after')]).catch((error: unknown) => error);
     if (code === undefined) expect(appended).toMatchObject({ through: 1 });
     else expect(appended).toBe(lost);
   });
@@ -286,12 +286,12 @@ describe('a store that fails in the middle of a run', () => {
 
   /** Appends until it is refused; gives what was told, and the refusal. */
   async function appendAll(driver: Driver): Promise<[readonly LogRecord[], unknown]> {
-    const told: LogRecord[] = [];
+    const appended: LogRecord[] = [];
     for (let round = 0; round < 10_000; round++) {
       try {
-        told.push(...(await driver.append(remarks(10, 'x'.repeat(100)))).records);
+        appended.push(...(await driver.append(markers(10, 'x'.repeat(100)))).records);
       } catch (error) {
-        return [told, error];
+        return [appended, error];
       }
     }
     throw new Error('It was never refused');
@@ -300,27 +300,27 @@ describe('a store that fails in the middle of a run', () => {
   test('because there is no more room: nothing more is told, the driver is lost, and what was told is there', async () => {
     const log = openLog({ maxBytes: 200_000 });
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
-    const heard: LogRecord[] = [];
+    await driver.append([marker('first')]);
+    const received: LogRecord[] = [];
     const controller = new AbortController();
-    const following = drain(log.follow(session, { signal: controller.signal }), heard);
-    const [told, refusal] = await appendAll(driver);
+    const following = drain(log.follow(session, { signal: controller.signal }), received);
+    const [appended, refusal] = await appendAll(driver);
     expectRefusal(refusal, 'storage', /full.*make room/);
     expect(await driver.lost).toBe(refusal);
-    await expect(driver.append([remark('more')])).rejects.toBe(refusal);
+    await expect(driver.append([marker('more')])).rejects.toBe(refusal);
     const stored = await recordsOf(log);
-    expect(stored.slice(1)).toEqual(told);
+    expect(stored.slice(1)).toEqual(appended);
     // Who is lost does not keep others here from driving.
     await expect(log.open(session, { from: stored.length })).resolves.toMatchObject({ session });
-    while (heard.length < stored.length) await new Promise((resolve) => setImmediate(resolve));
+    while (received.length < stored.length) await new Promise((resolve) => setImmediate(resolve));
     controller.abort();
     await following;
-    expect(heard).toEqual(stored);
+    expect(received).toEqual(stored);
     await log.close();
     const again = openLog();
     expect(await recordsOf(again)).toEqual(stored);
     const next = await again.open(session, { from: stored.length, takeOver: true });
-    expect((await next.append([remark('more')])).through).toBe(stored.length + 1);
+    expect((await next.append([marker('more')])).through).toBe(stored.length + 1);
   });
 
   test('in the transaction that made a session: the next one is not taken for it', async () => {
@@ -330,9 +330,9 @@ describe('a store that fails in the middle of a run', () => {
     const large = wholeItem('large', { kind: 'text', text: 'x'.repeat(200_000) });
     await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage' });
     const third = await log.open(sessionId('third'));
-    await third.append([remark('third')]);
-    await log.restore(first, numbered([remark('first')]));
-    await other.append([remark('second')]);
+    await third.append([marker('third')]);
+    await log.restore(first, numbered([marker('first')]));
+    await other.append([marker('second')]);
     expect(await recordsOf(log, first)).toMatchObject([{ fact: { to: 'first' } }]);
     expect(await recordsOf(log, second)).toMatchObject([{ fact: { to: 'second' } }]);
     expect(await recordsOf(log, sessionId('third'))).toMatchObject([{ fact: { to: 'third' } }]);
@@ -357,7 +357,7 @@ describe('a store that fails in the middle of a run', () => {
     const other = new DatabaseSync(path);
     other.exec(`UPDATE sessions SET epoch = 99 WHERE id = 'damaged'`);
     other.close();
-    const appends = [damaged.append([remark('a')]), sound.append([remark('b')])];
+    const appends = [damaged.append([marker('a')]), sound.append([marker('b')])];
     await log.close();
     const [lost, kept] = await Promise.allSettled(appends);
     expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'corrupt' } });
@@ -378,20 +378,20 @@ describe('a clock that is set back', () => {
     const clock = new TestClock();
     const log = openLog({ clock, commitIntervalMs: 2 });
     const driver = await log.open(session);
-    const heard: number[] = [];
+    const received: number[] = [];
     const following = (async () => {
       for await (const { records } of log.follow(session, { until: 'closed' }))
-        for (const { offset } of records) heard.push(offset);
+        for (const { offset } of records) received.push(offset);
     })();
     for (let round = 0; round < 5; round++) {
-      const told = await Promise.all([1, 2, 3].map(() => driver.append([remark('a')])));
-      const offsets = told.map(({ records }) => records.map(({ offset }) => offset));
+      const appended = await Promise.all([1, 2, 3].map(() => driver.append([marker('a')])));
+      const offsets = appended.map(({ records }) => records.map(({ offset }) => offset));
       expect(offsets).toEqual([1, 2, 3].map((n) => [round * 3 + n]));
       clock.jump(round % 2 === 0 ? -hourMs : hourMs / 2);
     }
     await driver.closeSession();
     await following;
-    expect(heard).toEqual(Array.from({ length: 15 }, (_, at) => at + 1));
+    expect(received).toEqual(Array.from({ length: 15 }, (_, at) => at + 1));
     const times = (await recordsOf(log)).map(({ time }) => time);
     expect(times).not.toEqual(times.toSorted());
   });
@@ -402,7 +402,7 @@ describe('a clock that is set back', () => {
     const driver = await log.open(session, { leaseMs: 9000 });
     clock.jump(-hourMs);
     await expect(other.open(session)).rejects.toMatchObject({ code: 'held' });
-    await driver.append([remark('a')]);
+    await driver.append([marker('a')]);
     const { lease } = (await other.info(session)) ?? {};
     expect(lease?.expiresAt).toBe(clock.now() + 9000);
   });
@@ -411,8 +411,8 @@ describe('a clock that is set back', () => {
 test('a follower hears of the damage that it meets, and others follow on', async () => {
   const log = openLog();
   const [driver, other] = [await log.open(session), await log.open(sessionId('other'))];
-  await driver.append([remark('a')]);
-  await other.append([remark('b')]);
+  await driver.append([marker('a')]);
+  await other.append([marker('b')]);
   const following = [session, sessionId('other')].map((one) =>
     log.follow(one)[Symbol.asyncIterator](),
   );

@@ -21,7 +21,7 @@ import {
 } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
-import { remark, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { marker, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { startRemoteLog } from '../testing/remote-log.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
@@ -55,7 +55,7 @@ describe('the journal', () => {
   test('is brought over and emptied when that is asked for', async () => {
     const log = openLog();
     const driver = await log.open(session);
-    await driver.append([remark('a')]);
+    await driver.append([marker('a')]);
     expect(journalBytes()).toBeGreaterThan(0);
     expect(await log.checkpoint()).toBe(true);
     expect(journalBytes()).toBe(0);
@@ -65,10 +65,10 @@ describe('the journal', () => {
   test('stays while somebody reads, without anybody waiting, and goes afterwards', async () => {
     const log = openLog();
     const driver = await log.open(session);
-    await driver.append([remark('a')]);
+    await driver.append([marker('a')]);
     const reader = new DatabaseSync(path);
     reader.exec('BEGIN; SELECT count(*) FROM chunks');
-    await driver.append([remark('b')]);
+    await driver.append([marker('b')]);
     expect(await log.checkpoint()).toBe(false);
     expect(journalBytes()).toBeGreaterThan(0);
     reader.close();
@@ -81,13 +81,13 @@ describe('the journal', () => {
     const log = openLog({ clock });
     const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
     for (let second = 0; second < 5; second++) {
-      await driver.append([remark('a')]);
+      await driver.append([marker('a')]);
       await clock.advance(1000);
       expect(journalBytes()).toBeGreaterThan(0);
     }
     await clock.advance(3000);
     expect(journalBytes()).toBe(0);
-    await driver.append([remark('b')]);
+    await driver.append([marker('b')]);
     expect(journalBytes()).toBeGreaterThan(0);
     await clock.advance(4000);
     expect(journalBytes()).toBe(0);
@@ -96,10 +96,10 @@ describe('the journal', () => {
   test('is emptied later where somebody reads meanwhile', async () => {
     const clock = new TestClock();
     const driver = await openLog({ clock }).open(session, { leaseMs: Number.POSITIVE_INFINITY });
-    await driver.append([remark('a')]);
+    await driver.append([marker('a')]);
     const reader = new DatabaseSync(path);
     reader.exec('BEGIN; SELECT count(*) FROM chunks');
-    await driver.append([remark('b')]);
+    await driver.append([marker('b')]);
     await clock.advance(10_000);
     expect(journalBytes()).toBeGreaterThan(0);
     reader.close();
@@ -110,16 +110,16 @@ describe('the journal', () => {
   test('is not much longer than what it is cut to, however much is written and whoever follows', async () => {
     const log = openLog();
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
+    await driver.append([marker('first')]);
     const controller = new AbortController();
     const stalled: AsyncIterator<Batch>[] = [];
-    let heard = 0;
+    let received = 0;
     const readers = Array.from({ length: 200 }, async (_, index) => {
       const batches = log.follow(session, { signal: controller.signal });
       const reader = batches[Symbol.asyncIterator]();
       await reader.next();
       if (index % 2 === 0) return void stalled.push(reader);
-      for (let next = await reader.next(); !next.done; next = await reader.next()) heard++;
+      for (let next = await reader.next(); !next.done; next = await reader.next()) received++;
     });
     // Some are in another process, where their reading is none of this one's business.
     const there = await startRemoteLog(path);
@@ -135,7 +135,7 @@ describe('the journal', () => {
     controller.abort();
     await Promise.all(readers);
     for (const reader of stalled) await reader.return?.();
-    expect(heard).toBeGreaterThan(0);
+    expect(received).toBeGreaterThan(0);
     await there[Symbol.asyncDispose]();
   });
 });
@@ -196,7 +196,7 @@ describe('what was taken out', () => {
     reader.exec('BEGIN; SELECT count(*) FROM sessions');
     await log.redact(session, itemId('i'));
     const goOn = async () => {
-      await driver.append([remark('more')]);
+      await driver.append([marker('more')]);
       await clock.advance(1000);
     };
     for (let seconds = 0; seconds < 6; seconds++) await goOn();
@@ -228,7 +228,7 @@ describe('what was taken out', () => {
     const driver = await log.open(session);
     for (let turn = 1; turn <= 100; turn++) {
       await driver.append(wholeTurn(turn, ['x'.repeat(50_000)]));
-      await kept.append([remark(`a ${turn}`)]);
+      await kept.append([marker(`a ${turn}`)]);
     }
     await log.checkpoint();
     const { size } = statSync(path);
@@ -237,7 +237,7 @@ describe('what was taken out', () => {
     let appends = 0;
     const isDone = freeing.then(() => true);
     while (!(await Promise.race([isDone, new Promise((resolve) => setImmediate(resolve, false))])))
-      appends = (await kept.append([remark('b')])).through - 100;
+      appends = (await kept.append([marker('b')])).through - 100;
     expect(await freeing).toBeGreaterThan(4_500_000);
     expect(appends).toBeGreaterThan(3);
     await log.checkpoint();
@@ -280,8 +280,8 @@ describe('a backup', () => {
     const { hash } = await log.blobs.put(Uint8Array.of(1, 2, 3));
     const there = await startRemoteLog(path);
     const other = await there.call('open', 'other', {});
-    await there.append(other.driver, [remark('before')]);
-    const told = await recordsOf(log);
+    await there.append(other.driver, [marker('before')]);
+    const appended = await recordsOf(log);
     let isDone = false;
     const copying = log.backup(copy()).finally(() => {
       isDone = true;
@@ -289,14 +289,14 @@ describe('a backup', () => {
     let turn = 200;
     while (!isDone) {
       await driver.append(wholeTurn(++turn, ['meanwhile']));
-      await there.append(other.driver, [remark(`${turn}`)]);
+      await there.append(other.driver, [marker(`${turn}`)]);
     }
     await copying;
     expect(turn).toBeGreaterThan(200);
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
     const restored = openLog({ path: copy() });
     const records = await recordsOf(restored);
-    expect(records.slice(0, told.length)).toEqual(told);
+    expect(records.slice(0, appended.length)).toEqual(appended);
     expect((await recordsOf(log)).slice(0, records.length)).toEqual(records);
     const { length: through } = records;
     expect(foldBatch(emptyState(session), { after: 0, through, records }).outcome).toBe('applied');
@@ -305,7 +305,7 @@ describe('a backup', () => {
     });
     expect(await restored.blobs.get(hash)).toEqual(Uint8Array.of(1, 2, 3));
     const again = await restored.open(session, { takeOver: true, from: through });
-    await again.append([remark('goes on')]);
+    await again.append([marker('goes on')]);
     await there[Symbol.asyncDispose]();
   });
 
@@ -319,7 +319,7 @@ describe('a backup', () => {
 
   test('is made once, of several that are asked for at the same path', async () => {
     const log = openLog();
-    await (await log.open(session)).append([remark('a')]);
+    await (await log.open(session)).append([marker('a')]);
     const made = await Promise.allSettled([1, 2, 3].map(() => log.backup(copy())));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const one of made)
@@ -334,12 +334,12 @@ describe('a backup', () => {
     const refusal = { code: 'storage', place: { path: nowhere } };
     await expect(log.backup(nowhere)).rejects.toMatchObject(refusal);
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);
-    await (await log.open(session)).append([remark('a')]);
+    await (await log.open(session)).append([marker('a')]);
   });
 
   test('that a crash left unfinished is begun anew', async () => {
     const log = openLog();
-    await (await log.open(session)).append([remark('a')]);
+    await (await log.open(session)).append([marker('a')]);
     writeFileSync(`${copy()}.unfinished`, 'half');
     await log.backup(copy());
     expect(await recordsOf(openLog({ path: copy() }))).toHaveLength(1);

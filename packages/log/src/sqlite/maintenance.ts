@@ -4,20 +4,20 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
-import { answerOf } from './schema.ts';
+import { singleValue } from './schema.ts';
 
 /** Pages that are given back at once; in between, others may write. */
-const pagesAtOnce = 256;
+const pagesPerStep = 256;
 /** More pages than a file can have: a copy in one step is one that nobody's writing starts anew. */
 const allPages = 2 ** 31 - 1;
 
 /** Brings the journal over into the file and empties it; false where somebody reads or writes just now. */
 export function checkpoint(database: DatabaseSync): boolean {
-  const waitMs = Number(answerOf(database, 'PRAGMA busy_timeout'));
+  const waitMs = Number(singleValue(database, 'PRAGMA busy_timeout'));
   // It can be done later as well: nobody has to wait for it.
   database.exec('PRAGMA busy_timeout = 0');
   try {
-    return answerOf(database, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
+    return singleValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
   } finally {
     database.exec(`PRAGMA busy_timeout = ${waitMs}`);
   }
@@ -25,10 +25,10 @@ export function checkpoint(database: DatabaseSync): boolean {
 
 /** Gives the room of what was deleted back to the disk, and says how many bytes that were. */
 export async function vacuum(database: DatabaseSync): Promise<number> {
-  const pageBytes = Number(answerOf(database, 'PRAGMA page_size'));
+  const pageBytes = Number(singleValue(database, 'PRAGMA page_size'));
   let freed = 0;
   for (let free = freePages(database); free > 0 && database.isOpen; ) {
-    database.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
+    database.exec(`PRAGMA incremental_vacuum(${pagesPerStep})`);
     const left = freePages(database);
     if (left >= free) break;
     freed += free - left;
@@ -40,19 +40,19 @@ export async function vacuum(database: DatabaseSync): Promise<number> {
 }
 
 function freePages(database: DatabaseSync): number {
-  return database.isOpen ? Number(answerOf(database, 'PRAGMA freelist_count')) : 0;
+  return database.isOpen ? Number(singleValue(database, 'PRAGMA freelist_count')) : 0;
 }
 
 /** A copy of the file as it is at one moment. It has its name only when it is whole. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
-  if (existsSync(to)) throw isThere(to);
+  if (existsSync(to)) throw targetExists(to);
   // Two who copy to the same place at once have one each.
   const unfinished = `${to}.${randomUUID()}.unfinished`;
   // A reader of its own, in another thread: the log goes on meanwhile.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
-    giveName(unfinished, to);
+    linkIntoPlace(unfinished, to);
   } finally {
     for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true });
     source.close();
@@ -60,18 +60,18 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** Not as `rename` does it, which takes the place of what somebody put there meanwhile. */
-function giveName(unfinished: string, to: string): void {
+function linkIntoPlace(unfinished: string, to: string): void {
   try {
     linkSync(unfinished, to);
   } catch (error) {
     const { code } = error as { readonly code?: string };
-    if (code === 'EEXIST') throw isThere(to);
+    if (code === 'EEXIST') throw targetExists(to);
     // Some file systems have no links.
     renameSync(unfinished, to);
   }
 }
 
-function isThere(path: string): LogError {
+function targetExists(path: string): LogError {
   const message = `Cannot back up to ${path}: there is a file. Choose another path, or remove it`;
   return new LogError('bad_option', message, { path });
 }

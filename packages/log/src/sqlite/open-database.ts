@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
-import { answerOf, migrate, versionOf } from './schema.ts';
+import { migrate, singleValue, versionOf } from './schema.ts';
 
 /** What is safe when: `process`, if the program dies; `power`, if the machine does. */
 export type Durability = 'process' | 'power';
@@ -54,7 +54,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
 function setUp(database: DatabaseSync, options: DatabaseOptions): void {
   const { path, durability, busyTimeoutMs, maxBytes } = options;
   // Several who make a file at once exclude each other here, and SQLite lets nobody wait for it.
-  untilFree(busyTimeoutMs, () => claim(database, path));
+  retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   database.exec(`PRAGMA journal_size_limit = ${journalBytes}`);
@@ -67,36 +67,36 @@ function setUp(database: DatabaseSync, options: DatabaseOptions): void {
 }
 
 /** Looks before it changes anything: the file may be another program's. */
-function claim(database: DatabaseSync, path: string): void {
+function prepareFile(database: DatabaseSync, path: string): void {
   versionOf(database, path);
   // Only a file that is still empty takes this: pages that become free can then be given back.
   database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-  if (answerOf(database, 'PRAGMA journal_mode = WAL') !== 'wal') throw noJournal(path);
+  if (singleValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') throw noWalSupport(path);
 }
 
-function untilFree(timeoutMs: number, run: () => void): void {
+function retryWhileBusy(timeoutMs: number, run: () => void): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
       return run();
     } catch (error) {
       const { errcode = 0 } = error as { readonly errcode?: number };
-      if ((errcode & 0xff) !== busy || performance.now() >= deadline) throw error;
+      if ((errcode & 0xff) !== busyCode || performance.now() >= deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
   }
 }
 
 /** What SQLite says where somebody else has the file. */
-const busy = 5;
+const busyCode = 5;
 const pauseMs = 5;
 
 function limitPages(database: DatabaseSync, maxBytes: number): void {
-  const pageBytes = Number(answerOf(database, 'PRAGMA page_size'));
+  const pageBytes = Number(singleValue(database, 'PRAGMA page_size'));
   database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageBytes))}`);
 }
 
-function noJournal(path: string): LogError {
+function noWalSupport(path: string): LogError {
   const message = `Cannot open ${path}: its file system does not let processes share memory, which a log needs. Put it on a local disk`;
   return new LogError('storage', message, { path });
 }
@@ -107,7 +107,7 @@ function noJournal(path: string): LogError {
  */
 export function filePath(path: string): string {
   const isFile = typeof path === 'string' && path !== '' && !/^(:memory:$|file:)/.test(path);
-  if (!isFile) throw noFile(path);
+  if (!isFile) throw notAFile(path);
   const whole = resolve(path);
   return realPath(whole) ?? join(realPath(dirname(whole)) ?? dirname(whole), basename(whole));
 }
@@ -120,7 +120,7 @@ function realPath(path: string): string | undefined {
   }
 }
 
-function noFile(path: string): LogError {
+function notAFile(path: string): LogError {
   const message = `Cannot keep a log at ${JSON.stringify(path)}: it is the path of a file. For one in memory there is memoryLog`;
   return new LogError('bad_option', message, { path });
 }

@@ -55,17 +55,17 @@ async function collect(batches: AsyncIterable<Batch>): Promise<readonly Batch[]>
 /** The notes that a follower there hears, until it has so many. */
 async function hear(log: RemoteLog, howMany: number): Promise<readonly string[]> {
   const notes: string[] = [];
-  while (notes.length < howMany) notes.push(...notesOf(await log.heard()));
+  while (notes.length < howMany) notes.push(...notesOf(await log.nextBatch()));
   return notes;
 }
 
 describe('one file that several processes open at once', () => {
   test('is made by whoever is first, and opens for all', async () => {
     const logs = await Promise.all(Array.from({ length: 6 }, () => start()));
-    const told = await Promise.all(
+    const messages = await Promise.all(
       logs.map((log, index) => log.call('submit', 's', { n: index }, `key ${index}`)),
     );
-    expect(told.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(messages.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test('opens though whoever made it was killed on the way, at any write', async () => {
@@ -182,7 +182,7 @@ describe('several processes that want to drive one session', () => {
     expect(next.epoch).toBe(2);
     await second.append(next.driver, [note('instead')]);
     const late = first.append(driver, [note('too late')]);
-    const lost = first.lost();
+    const lost = first.nextLoss();
     first.kill('SIGCONT');
     await expect(late).rejects.toMatchObject({ code: 'fenced' });
     expect(await lost).toMatchObject({ code: 'fenced', place: { session: 's' } });
@@ -244,9 +244,9 @@ describe('a producer in another process', () => {
       place: { session: 's', epoch: 2 },
     });
     const drafts = [note('late', 1, 2)];
-    const told = await third.produce(late.producer, drafts, 1);
+    const messages = await third.produce(late.producer, drafts, 1);
     const repeated = await third.produce(late.producer, drafts, 1);
-    expect(repeated).toEqual({ through: told.through, isRepeat: true });
+    expect(repeated).toEqual({ through: messages.through, isRepeat: true });
     const batch = await first.append(driver, [note('here')]);
     expect(notesOf(batch)).toEqual(['early', 'late', 'here']);
     // What the early one had said leaves the stage.
@@ -276,12 +276,12 @@ describe('commands from another process', () => {
   test('reach the driver with its next append, and each once, whoever repeats it', async () => {
     const [first, second, third] = await Promise.all([start(), start(), start()]);
     const { driver } = await first.call('open', 's', {});
-    const told = await second.call('submit', 's', { say: 'hi' }, 'k');
+    const messages = await second.call('submit', 's', { say: 'hi' }, 'k');
     const repeats = await Promise.all([
       second.call('submit', 's', { say: 'hi' }, 'k'),
       third.call('submit', 's', { say: 'hi' }, 'k'),
     ]);
-    for (const repeat of repeats) expect(repeat).toEqual({ ...told, isRepeat: true });
+    for (const repeat of repeats) expect(repeat).toEqual({ ...messages, isRepeat: true });
     const { records } = await first.append(driver, [note('here')]);
     expect(records.map(({ fact }) => fact?.type)).toEqual(['command_queued', 'handed_off']);
   });
@@ -291,7 +291,7 @@ describe('commands from another process', () => {
     await first.call('open', 's', {});
     await first.call('follow', 's', {});
     await second.call('submit', 's', { say: 'hi' }, 'k');
-    const { records } = await first.heard();
+    const { records } = await first.nextBatch();
     expect(records.map(({ fact }) => fact)).toEqual([
       { type: 'command_queued', key: 'k', command: { say: 'hi' } },
     ]);
@@ -334,9 +334,9 @@ describe('a follower in another process', () => {
         const batches = log.follow(sessionId('s'), { signal: controller.signal });
         const reader = batches[Symbol.asyncIterator]();
         for (let round = 0; round < 300; round++) {
-          const heard = reader.next();
+          const received = reader.next();
           await there.append(driver, [note(`note ${round}`)]);
-          expect(notesOf((await heard).value)).toEqual([`note ${round}`]);
+          expect(notesOf((await received).value)).toEqual([`note ${round}`]);
         }
       } finally {
         controller.abort();
@@ -350,10 +350,10 @@ describe('a follower in another process', () => {
     const first = await start();
     const { driver } = await first.call('open', 's', {});
     const program = new URL('../testing/programs/follow-session.ts', import.meta.url);
-    const told: unknown[] = [];
+    const messages: unknown[] = [];
     const following = Promise.withResolvers<void>();
     const onTold = (value: unknown) => {
-      told.push(value);
+      messages.push(value);
       following.resolve();
     };
     const { exit } = startProcess(program, { args: [path, 's'], onTold, codeCache });
@@ -363,7 +363,7 @@ describe('a follower in another process', () => {
     await first.append(driver, [note('two')]);
     await first.call('closeSession', driver);
     expect(await exit).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(told).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
+    expect(messages).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
   });
 
   test('ends with the session, wherever that is closed', async () => {

@@ -31,7 +31,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function contents(path: string): Promise<unknown> {
   const log = sqliteLog({ path });
   const sessions = await log.list();
-  const said = await Promise.all(
+  const text = await Promise.all(
     sessions.map(async ({ session, through, hasWork, origin }) => {
       const records = await readAll(log, session);
       const lines = records.map((record) => encodeRecord({ ...record, time: 0 }));
@@ -45,7 +45,7 @@ async function contents(path: string): Promise<unknown> {
   const holds = database.prepare('SELECT hash FROM blob_holds ORDER BY hash').all();
   const integrity = database.prepare('PRAGMA integrity_check').all();
   database.close();
-  return { said, blobs, uses, holds, integrity };
+  return { said: text, blobs, uses, holds, integrity };
 }
 
 function copy(name: string): string {

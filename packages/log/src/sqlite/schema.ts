@@ -93,11 +93,11 @@ export function versionOf(
 ): number {
   // In one transaction, or another process might make them between two of the questions.
   const { application, version, tables } = inTransaction(database, 'DEFERRED', () => ({
-    application: answerOf(database, 'PRAGMA application_id'),
-    version: Number(answerOf(database, 'PRAGMA user_version')),
-    tables: answerOf(database, 'SELECT count(*) FROM sqlite_schema'),
+    application: singleValue(database, 'PRAGMA application_id'),
+    version: Number(singleValue(database, 'PRAGMA user_version')),
+    tables: singleValue(database, 'SELECT count(*) FROM sqlite_schema'),
   }));
-  if (application !== applicationId && tables !== 0) throw anothers(path);
+  if (application !== applicationId && tables !== 0) throw foreignDatabase(path);
   if (version > known) throw tooNew(path, version, known);
   return version;
 }
@@ -117,7 +117,7 @@ function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): 
 }
 
 /** The one value that it answers. */
-export function answerOf(database: DatabaseSync, sql: string): unknown {
+export function singleValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }
 
@@ -126,7 +126,7 @@ function tooNew(path: string, version: number, known: number): LogError {
   return new LogError('too_new', message, { path, version });
 }
 
-function anothers(path: string): LogError {
+function foreignDatabase(path: string): LogError {
   const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
   return new LogError('storage', message, { path });
 }

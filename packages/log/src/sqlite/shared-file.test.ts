@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { sessionId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
-import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import type { CommitPoint } from '../storage/record-store.ts';
-import { remark, remarks } from '../suite/drafts.ts';
+import { marker, markers } from '../suite/drafts.ts';
 import { Follower, offsets } from '../suite/follower.ts';
 import { TestClock } from '../suite/test-clock.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
@@ -16,7 +16,7 @@ import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 const session = sessionId('s');
 const other = sessionId('t');
 /** More than fits into the file. */
-const oversized = remarks(10, 'x'.repeat(100_000));
+const oversized = markers(10, 'x'.repeat(100_000));
 
 let folder: string;
 const open: Log[] = [];
@@ -61,24 +61,24 @@ describe('a transaction of several, of which one is too large for the file', () 
     const log = openLog({ clock, commitIntervalMs: 2, onPoint: points.note });
     const elsewhere = openLog({ clock, commitIntervalMs: 0 });
     const [small, large] = [await log.open(session), await log.open(other)];
-    const first = await small.append([remark('first')]);
+    const first = await small.append([marker('first')]);
     const follower = await new Follower(log, session).reach(1);
-    const told = points.count('after-tell');
+    const appended = points.count('after-tell');
     // The first transaction is all of them. Then each has one of its own: the third is the last one's.
     let submitted: Promise<unknown> | undefined;
     points.whenBegins(4, () => {
       submitted = elsewhere.submit(session, {}, 'between');
     });
     const appends = [
-      small.append([remark('second')]),
+      small.append([marker('second')]),
       large.append(oversized),
-      small.append([remark('third')]),
+      small.append([marker('third')]),
     ] as const;
     await Promise.allSettled(appends);
     const [second, refused, third] = appends;
     await submitted;
     await expect(refused).rejects.toMatchObject({ code: 'storage' });
-    expect(points.count('after-tell')).toBe(told + 2);
+    expect(points.count('after-tell')).toBe(appended + 2);
     expect(first).toMatchObject({ after: 0, through: 1 });
     expect(await second).toMatchObject({ after: 1, through: 2, records: [{ offset: 2 }] });
     expect(await third).toMatchObject({
@@ -88,8 +88,8 @@ describe('a transaction of several, of which one is too large for the file', () 
     });
     await follower.reach(4);
     await follower.leave();
-    const heard = follower.batches.flatMap(({ records }) => records);
-    expect(heard.map(({ offset }) => offset)).toEqual([1, 2, 3, 4]);
+    const received = follower.batches.flatMap(({ records }) => records);
+    expect(received.map(({ offset }) => offset)).toEqual([1, 2, 3, 4]);
     expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
     expect((await small.append([])).through).toBe(4);
   });
@@ -100,11 +100,11 @@ describe('a transaction of several, of which one is too large for the file', () 
     const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
     const bystander = await log.open(other);
     const appends = [
-      driver.append([remark('before')]),
+      driver.append([marker('before')]),
       driver.append(oversized),
-      driver.append([remark('after')]),
+      driver.append([marker('after')]),
       driver.closeSession(),
-      bystander.append([remark('beside')]),
+      bystander.append([marker('beside')]),
     ] as const;
     await Promise.allSettled(appends);
     const [before, refused, after, closed, beside] = appends;
@@ -118,12 +118,12 @@ describe('a transaction of several, of which one is too large for the file', () 
     expect(await log.info(session)).toMatchObject({ isClosed: false });
     await driver.release();
     const next = await openLog({ clock }).open(session, { from: 1 });
-    expect(await next.append([remark('on')])).toMatchObject({ after: 1, through: 2 });
+    expect(await next.append([marker('on')])).toMatchObject({ after: 1, through: 2 });
   });
 });
 
 describe('whether a process runs', () => {
-  const here = thisProcess();
+  const here = currentProcess();
 
   async function goneProcess(): Promise<number> {
     const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
@@ -132,26 +132,26 @@ describe('whether a process runs', () => {
   }
 
   test('is seen of this one', () => {
-    expect(isAlive(here)).toBe(true);
+    expect(isProcessAlive(here)).toBe(true);
   });
 
   test('cannot be seen on another host, nor where processes have other numbers', () => {
-    expect(isAlive({ ...here, host: 'elsewhere' })).toBeUndefined();
-    expect(isAlive({ ...here, space: 'pid:[1]' })).toBeUndefined();
-    expect(isAlive({ ...here, space: 'pid:[1]', pid: 2 ** 22 + 1 })).toBeUndefined();
+    expect(isProcessAlive({ ...here, host: 'elsewhere' })).toBeUndefined();
+    expect(isProcessAlive({ ...here, space: 'pid:[1]' })).toBeUndefined();
+    expect(isProcessAlive({ ...here, space: 'pid:[1]', pid: 2 ** 22 + 1 })).toBeUndefined();
   });
 
   test('is no question where the machine was started again since', () => {
-    expect(isAlive({ ...here, boot: 'an earlier one' })).toBe(false);
-    expect(isAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
+    expect(isProcessAlive({ ...here, boot: 'an earlier one' })).toBe(false);
+    expect(isProcessAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
   });
 
   test('is seen of one that is gone', async () => {
     const pid = await goneProcess();
-    expect(isAlive({ ...here, pid })).toBe(false);
+    expect(isProcessAlive({ ...here, pid })).toBe(false);
   });
 
   test.runIf(process.platform === 'linux')('is seen where another one has its number', () => {
-    expect(isAlive({ ...here, started: '1' })).toBe(false);
+    expect(isProcessAlive({ ...here, started: '1' })).toBe(false);
   });
 });

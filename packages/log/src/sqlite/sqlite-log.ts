@@ -3,10 +3,10 @@ import { type Clock, systemClock } from '../contract/clock.ts';
 import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
-import { isAlive, thisProcess } from '../storage/process-identity.ts';
+import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
-import { SqliteShelf } from './sqlite-store.ts';
+import { SqliteStore } from './sqlite-store.ts';
 
 export interface SqliteLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {
@@ -50,16 +50,16 @@ export interface SqliteLog extends Log {
 }
 
 /** Whoever stored a blob so long ago and named it nowhere is gone. */
-const forgottenMs = 24 * 3_600_000;
+const unreferencedBlobMs = 24 * 3_600_000;
 
 /** A log in one file, without a server. */
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
-  return new FileLog(options);
+  return new SqliteStoreLog(options);
 }
 
-class FileLog extends LocalLog implements SqliteLog {
-  readonly #shelf: SqliteShelf;
-  readonly #idle: IdleCheckpoint;
+class SqliteStoreLog extends LocalLog implements SqliteLog {
+  readonly #store: SqliteStore;
+  readonly #idleCheckpoint: IdleCheckpoint;
   readonly #clock: Clock;
 
   constructor(options: SqliteLogOptions) {
@@ -67,48 +67,48 @@ class FileLog extends LocalLog implements SqliteLog {
     const { clock = systemClock, onPoint } = rest;
     assertFileOptions({ durability, busyTimeoutMs, maxBytes });
     const path = filePath(options.path);
-    const idle = new IdleCheckpoint(clock, () => shelf.checkpoint());
-    const onCommit = () => idle.noteCommit();
+    const idleCheckpoint = new IdleCheckpoint(clock, () => store.checkpoint());
+    const onCommit = () => idleCheckpoint.noteCommit();
     const file = { path, durability, busyTimeoutMs, maxBytes };
-    const shelf = new SqliteShelf({ ...file, onPoint, onCommit });
-    super(shelf, { ...rest, process: thisProcess(), isAlive });
-    this.#shelf = shelf;
-    this.#idle = idle;
+    const store = new SqliteStore({ ...file, onPoint, onCommit });
+    super(store, { ...rest, process: currentProcess(), isAlive: isProcessAlive });
+    this.#store = store;
+    this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
   }
 
   async backup(path: string): Promise<void> {
-    await this.#open().backup(path);
+    await this.#requireOpen().backup(path);
   }
 
   async vacuum(): Promise<number> {
-    const shelf = this.#open();
-    shelf.deleteForgottenBlobs(this.#clock.now() - forgottenMs);
-    return shelf.vacuum();
+    const store = this.#requireOpen();
+    store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
+    return store.vacuum();
   }
 
   async checkpoint(): Promise<boolean> {
-    return this.#open().checkpoint();
+    return this.#requireOpen().checkpoint();
   }
 
   override async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
     await super.redact(session, item, reason);
-    this.#idle.noteErasure();
+    this.#idleCheckpoint.noteErasure();
   }
 
   override async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
     const isDeleted = await super.delete(session, options);
-    if (isDeleted) this.#idle.noteErasure();
+    if (isDeleted) this.#idleCheckpoint.noteErasure();
     return isDeleted;
   }
 
   override async close(): Promise<void> {
-    this.#idle.stop();
+    this.#idleCheckpoint.stop();
     await super.close();
   }
 
-  #open(): SqliteShelf {
-    if (this.#shelf.isOpen) return this.#shelf;
+  #requireOpen(): SqliteStore {
+    if (this.#store.isOpen) return this.#store;
     throw new LogError('closed', 'Cannot look after a log that was closed. Open it again');
   }
 }

@@ -1,18 +1,23 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
-import type { OnPoint, RowFilter, Shelf, ShelfWriter } from '../storage/record-store.ts';
+import type {
+  OnPoint,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { newSession } from '../storage/session-row.ts';
 import { BlobTable } from './blob-table.ts';
 import {
-  commandOf,
-  commandSum,
-  isOnlyGrown,
-  producerOf,
-  type SessionFields,
-  sessionOf,
-  toFields,
-  toProducerFields,
+  checkedCommand,
+  checkedProducer,
+  commandChecksum,
+  fromSqliteColumns,
+  hasOnlyGrown,
+  type SqliteSessionColumns,
+  toProducerColumns,
+  toSqliteColumns,
 } from './checked-rows.ts';
 import { ChunkTable } from './chunk-table.ts';
 import { checkpoint, copyDatabase, vacuum } from './maintenance.ts';
@@ -22,14 +27,14 @@ import { prepareStatements, type Statements } from './statements.ts';
 import { storageError } from './storage-error.ts';
 import { watchFile } from './watch-file.ts';
 
-interface SqliteShelfOptions extends DatabaseOptions {
+interface SqliteStoreOptions extends DatabaseOptions {
   readonly onPoint?: OnPoint | undefined;
   /** Hears of each transaction that was committed. */
   readonly onCommit?: (() => void) | undefined;
 }
 
 /** Everything in one file, which several processes may open. */
-export class SqliteShelf implements Shelf, ShelfWriter {
+export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
@@ -41,9 +46,9 @@ export class SqliteShelf implements Shelf, ShelfWriter {
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
   /** The rows as they are in the file, of those that the present transaction has seen. */
-  readonly #read = new Map<SessionId, SessionRow>();
+  readonly #readRows = new Map<SessionId, SessionRow>();
 
-  constructor({ onPoint, onCommit, ...options }: SqliteShelfOptions) {
+  constructor({ onPoint, onCommit, ...options }: SqliteStoreOptions) {
     this.#path = options.path;
     this.#onPoint = onPoint;
     this.#onCommit = onCommit;
@@ -60,14 +65,14 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#blobs = new BlobTable(this.#statements);
   }
 
-  transact<T>(work: (shelf: ShelfWriter) => T): T {
+  transact<T>(work: (tx: StoreTransaction) => T): T {
     return this.#guard(() => {
       // At once a writer: one that reads first and writes later could find that another was faster.
       this.#onPoint?.('before-begin');
       this.#statements.begin.run();
       // Another process may have deleted sessions since, or the last transaction may have made some in vain.
       this.#keys.clear();
-      this.#read.clear();
+      this.#readRows.clear();
       try {
         this.#onPoint?.('after-begin');
         this.#pending = new PendingWrites();
@@ -115,16 +120,16 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const pending = this.#pending?.row(session);
     if (pending !== undefined) return pending;
     return this.#guard(() => {
-      const row = this.#statements.session.get(session) as SessionFields | undefined;
+      const row = this.#statements.session.get(session) as SqliteSessionColumns | undefined;
       if (row === undefined) this.#keys.delete(session);
       else this.#keys.set(session, row.key);
-      const found = row && sessionOf(row);
-      if (found !== undefined && this.#pending !== undefined) this.#read.set(session, found);
+      const found = row && fromSqliteColumns(row);
+      if (found !== undefined && this.#pending !== undefined) this.#readRows.set(session, found);
       return found;
     });
   }
 
-  *sessions(filter: RowFilter): Generator<SessionRow> {
+  *sessions(filter: SessionRowFilter): Generator<SessionRow> {
     this.#flush();
     const { after = '', isClosed, hasWork, limit } = filter;
     const closed = isClosed === undefined ? null : Number(isClosed);
@@ -132,14 +137,14 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const { sessions, sessionsWithWork } = this.#statements;
     const found = hasWork ? sessionsWithWork : sessions;
     const rows = this.#guard(() => found.all(after, closed, closed, count));
-    for (const row of rows as unknown as readonly SessionFields[]) yield listed(row);
+    for (const row of rows as unknown as readonly SqliteSessionColumns[]) yield toListedRow(row);
   }
 
   producer(session: SessionId, producer: string): ProducerRow | undefined {
     this.#flush();
     return this.#guard(() => {
       const row = this.#statements.producer.get(this.#key(session), producer);
-      return row && producerOf(row, session, producer);
+      return row && checkedProducer(row, session, producer);
     });
   }
 
@@ -147,7 +152,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     this.#flush();
     return this.#guard(() => {
       const row = this.#statements.command.get(this.#key(session), key);
-      return row && commandOf(row, session, key);
+      return row && checkedCommand(row, session, key);
     });
   }
 
@@ -169,7 +174,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
 
   blobsOf(session: SessionId): readonly string[] {
     this.#flush();
-    return this.#guard(() => this.#blobs.namedBy(this.#key(session)));
+    return this.#guard(() => this.#blobs.referencedBy(this.#key(session)));
   }
 
   nextEpoch(): number {
@@ -187,24 +192,24 @@ export class SqliteShelf implements Shelf, ShelfWriter {
 
   /** Most often a session only grew: then nothing is said to the index of those with work. */
   #putRow(row: SessionRow): void {
-    const before = this.#read.get(row.session);
-    const fields = toFields(row);
+    const before = this.#readRows.get(row.session);
+    const fields = toSqliteColumns(row);
     const { through, changed_at, lease, sum } = fields;
-    if (before !== undefined && isOnlyGrown(before, row))
+    if (before !== undefined && hasOnlyGrown(before, row))
       this.#statements.growSession.run(through, changed_at, lease, sum, this.#key(row.session));
     else this.#statements.putSession.run(fields);
-    this.#read.set(row.session, row);
+    this.#readRows.set(row.session, row);
   }
 
   putProducer(row: ProducerRow): void {
     this.#flush();
-    const { state, sum } = toProducerFields(row);
+    const { state, sum } = toProducerColumns(row);
     this.#statements.putProducer.run(this.#key(row.session), row.producer, state, sum);
   }
 
   putCommand(session: SessionId, key: string, row: CommandRow): void {
     this.#flush();
-    const fields = [row.offset, Number(row.isConsumed), commandSum(key, row)] as const;
+    const fields = [row.offset, Number(row.isConsumed), commandChecksum(key, row)] as const;
     this.#statements.putCommand.run(this.#key(session), key, ...fields);
   }
 
@@ -239,7 +244,7 @@ export class SqliteShelf implements Shelf, ShelfWriter {
     const key = this.#key(session);
     for (const drop of this.#statements.dropSession) drop.run(key);
     this.#keys.delete(session);
-    this.#read.delete(session);
+    this.#readRows.delete(session);
   }
 
   putBlob(hash: string, bytes: Uint8Array, now: number): void {
@@ -290,9 +295,9 @@ export class SqliteShelf implements Shelf, ShelfWriter {
 }
 
 /** One that is damaged does not hide the others. */
-function listed(fields: SessionFields): SessionRow {
+function toListedRow(fields: SqliteSessionColumns): SessionRow {
   try {
-    return sessionOf(fields);
+    return fromSqliteColumns(fields);
   } catch (error) {
     if (!isMillraceError(error) || error.code !== 'corrupt') throw error;
     return { ...newSession(String(fields.id) as SessionId, 0, 0), isDamaged: true };

@@ -42,10 +42,13 @@ const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
 /** An error of ours for whatever was thrown. */
 export function storageError(error: unknown, path: string): Error {
   if (isMillraceError(error)) return error;
-  const { errcode = 0, code = '' } = error as { readonly errcode?: number; readonly code?: string };
-  const meaning = meanings.get(errcode & 0xff) ?? otherMeanings.get(code);
-  const [meant, why] = meaning ?? ['storage', 'the store failed'];
-  const said = error instanceof Error ? error.message : String(error);
-  const message = `Cannot use the log at ${path}: ${why} (${said})`;
-  return new LogError(meant, message, { path, errcode }, { cause: error });
+  const { errcode = 0, code: systemCode = '' } = error as {
+    readonly errcode?: number;
+    readonly code?: string;
+  };
+  const meaning = meanings.get(errcode & 0xff) ?? otherMeanings.get(systemCode);
+  const [code, why] = meaning ?? ['storage', 'the store failed'];
+  const text = error instanceof Error ? error.message : String(error);
+  const message = `Cannot use the log at ${path}: ${why} (${text})`;
+  return new LogError(code, message, { path, errcode }, { cause: error });
 }

@@ -14,11 +14,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Watches until the first time that something is told. */
-async function told(versionOf: () => number, write: () => void): Promise<void> {
-  const heard = Promise.withResolvers<void>();
-  const stop = watchFile(path, versionOf, heard.resolve);
+async function notifiedAfter(versionOf: () => number, write: () => void): Promise<void> {
+  const notified = Promise.withResolvers<void>();
+  const stop = watchFile(path, versionOf, notified.resolve);
   write();
-  await heard.promise;
+  await notified.promise;
   stop();
 }
 
@@ -28,7 +28,7 @@ test('a version that changes only some time after the file was written is notice
   let looks = 0;
   // As it is while the disk is waited for: written, and not committed yet.
   const versionOf = () => (++looks > 3 ? 2 : 1);
-  await told(versionOf, () => appendFileSync(path, 'more'));
+  await notifiedAfter(versionOf, () => appendFileSync(path, 'more'));
   expect(looks).toBe(4);
   vi.useRealTimers();
 });
@@ -39,7 +39,7 @@ test('where the version cannot be read, whoever reads the records is to find out
     if (isBroken) throw new Error('The disk is gone');
     return 1;
   };
-  await told(versionOf, () => {
+  await notifiedAfter(versionOf, () => {
     isBroken = true;
     appendFileSync(path, 'more');
   });

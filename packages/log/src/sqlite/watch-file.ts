@@ -6,7 +6,7 @@ const safetyIntervalMs = 1000;
  * The notice comes when a commit is written, which counts only a moment later: after the disk has it,
  * where that is waited for. So one look is not enough, and of the second step there is no notice.
  */
-const looksAfterMs: readonly number[] = [1, 5, 25, 125];
+const recheckDelaysMs: readonly number[] = [1, 5, 25, 125];
 
 /** Tells when a file changed and, with it, the version that `versionOf` reads: commits of one's own do not count. */
 export function watchFile(path: string, versionOf: () => number, listener: () => void): () => void {
@@ -19,37 +19,37 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   };
   let version = versionOrNone();
   let isDue = false;
-  let isOver = false;
-  let looks = 0;
+  let isStopped = false;
+  let checks = 0;
   let later: NodeJS.Timeout | undefined;
-  const look = () => {
-    if (isOver) return;
+  const check = () => {
+    if (isStopped) return;
     const now = versionOrNone();
     // One that cannot be read is for the listener to find out about, who has somebody to tell.
     if (now !== undefined && now === version) return;
     version = now;
     listener();
   };
-  const lookOften = () => {
+  const checkRepeatedly = () => {
     isDue = false;
-    look();
-    const waitMs = looksAfterMs[looks++];
-    if (waitMs !== undefined && !isOver) later = setTimeout(lookOften, waitMs);
+    check();
+    const waitMs = recheckDelaysMs[checks++];
+    if (waitMs !== undefined && !isStopped) later = setTimeout(checkRepeatedly, waitMs);
   };
   const notice = () => {
-    looks = 0;
+    checks = 0;
     // A commit is several writes, of which one look is enough.
     if (isDue) return;
     isDue = true;
     clearTimeout(later);
-    setImmediate(lookOften);
+    setImmediate(checkRepeatedly);
   };
   // Whoever waits for records has something to do, even where it has nothing else.
   const watcher = watchOrNone(path, notice);
-  const timer = setInterval(look, safetyIntervalMs);
+  const timer = setInterval(check, safetyIntervalMs);
   if (watcher !== undefined) timer.unref();
   return () => {
-    isOver = true;
+    isStopped = true;
     watcher?.close();
     clearInterval(timer);
     clearTimeout(later);

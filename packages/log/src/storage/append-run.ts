@@ -11,7 +11,7 @@ import { isCount } from '../engine/check-options.ts';
 /** What most records are: a few more characters of a text. */
 export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
 
-type Head = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
+type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
 
 /**
  * Appends with adjacent offsets that share all but their content, as one JSON array: the version, the
@@ -44,7 +44,10 @@ export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): st
 }
 
 /** Does the one follow the other in a run? */
-export function continues(before: Head, { offset, time, turn, attempt, producer }: Head): boolean {
+export function continuesRun(
+  before: RunHeader,
+  { offset, time, turn, attempt, producer }: RunHeader,
+): boolean {
   return (
     offset === before.offset + 1 &&
     time === before.time &&
@@ -59,19 +62,19 @@ export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | u
   const [version, offset, time, turn, attempt, producer, ...entries] = line;
   const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
   if (!isHead || typeof producer !== 'string') return undefined;
-  const head = { time, turn, attempt, producer } as Omit<Head, 'offset'>;
-  const reader = new EntryReader(head, offset as number);
+  const head = { time, turn, attempt, producer } as Omit<RunHeader, 'offset'>;
+  const reader = new RunDecoder(head, offset as number);
   return entries.every((entry) => reader.take(entry)) ? reader.records : undefined;
 }
 
-class EntryReader {
+class RunDecoder {
   readonly records: AppendRecord[] = [];
-  readonly #head: Omit<Head, 'offset'>;
+  readonly #head: Omit<RunHeader, 'offset'>;
   readonly #first: number;
   readonly #parts: { readonly id: PartId; end: number }[] = [];
-  #growing: { readonly id: PartId; end: number } | undefined;
+  #current: { readonly id: PartId; end: number } | undefined;
 
-  constructor(head: Omit<Head, 'offset'>, first: number) {
+  constructor(head: Omit<RunHeader, 'offset'>, first: number) {
     this.#head = head;
     this.#first = first;
   }
@@ -79,15 +82,15 @@ class EntryReader {
   /** False where it does not fit. */
   take(entry: unknown): boolean {
     if (typeof entry === 'string') return this.#append(entry);
-    if (!Array.isArray(entry)) return this.#turnTo(entry);
+    if (!Array.isArray(entry)) return this.#selectPart(entry);
     const [part, at, ...more] = entry as readonly unknown[];
-    if (!isCount(at) || more.length > 0 || !this.#turnTo(part)) return false;
-    if (this.#growing !== undefined) this.#growing.end = at;
+    if (!isCount(at) || more.length > 0 || !this.#selectPart(part)) return false;
+    if (this.#current !== undefined) this.#current.end = at;
     return true;
   }
 
   #append(chunk: string): boolean {
-    const part = this.#growing;
+    const part = this.#current;
     if (part === undefined || chunk.length > defaultLimits.maxTextLength) return false;
     const { time, turn, attempt, producer } = this.#head;
     const offset = this.#first + this.records.length;
@@ -97,11 +100,11 @@ class EntryReader {
     return true;
   }
 
-  #turnTo(part: unknown): boolean {
+  #selectPart(part: unknown): boolean {
     if (typeof part === 'string' && isPartId(part)) {
-      this.#growing = { id: part as PartId, end: 0 };
-      this.#parts.push(this.#growing);
-    } else this.#growing = typeof part === 'number' ? this.#parts[part] : undefined;
-    return this.#growing !== undefined;
+      this.#current = { id: part as PartId, end: 0 };
+      this.#parts.push(this.#current);
+    } else this.#current = typeof part === 'number' ? this.#parts[part] : undefined;
+    return this.#current !== undefined;
   }
 }

@@ -1,22 +1,22 @@
 import type { LogRecord, Part, Source } from '@millrace/core';
 
 /** The blobs that records refer to. */
-export function* usedBlobs(records: readonly LogRecord[]): Generator<string> {
+export function* referencedBlobs(records: readonly LogRecord[]): Generator<string> {
   for (const { delta, fact } of records) {
-    if (delta?.type === 'commit_part' && delta.part !== undefined) yield* blobsOf(delta.part);
+    if (delta?.type === 'commit_part' && delta.part !== undefined) yield* blobsInPart(delta.part);
     if (fact?.type === 'snapshot') {
-      for (const { parts } of fact.items) for (const { part } of parts) yield* blobsOf(part);
+      for (const { parts } of fact.items) for (const { part } of parts) yield* blobsInPart(part);
     }
   }
 }
 
-function* blobsOf(part: Part): Generator<string> {
-  if (part.kind === 'media' || part.kind === 'file') yield* blobOf(part.source);
+function* blobsInPart(part: Part): Generator<string> {
+  if (part.kind === 'media' || part.kind === 'file') yield* blobInSource(part.source);
   if (part.kind === 'tool_result')
-    for (const one of part.attachments ?? []) yield* blobOf(one.source);
+    for (const one of part.attachments ?? []) yield* blobInSource(one.source);
 }
 
-function* blobOf(source: Source): Generator<string> {
+function* blobInSource(source: Source): Generator<string> {
   if (source.type === 'blob') yield source.hash;
 }
 

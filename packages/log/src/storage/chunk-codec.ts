@@ -7,8 +7,8 @@ import {
   type Snapshot,
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import { type AppendRecord, continues, decodeRun, encodeRun } from './append-run.ts';
-import { settledIn } from './record-list.ts';
+import { type AppendRecord, continuesRun, decodeRun, encodeRun } from './append-run.ts';
+import { settledRanges } from './record-list.ts';
 
 interface EncodedChunk {
   /** The offset of the last record in it. */
@@ -19,16 +19,16 @@ interface EncodedChunk {
 /** About where one chunk ends and another begins, so that reading some records need not mean reading all. */
 const chunkLength = 2 ** 16;
 /** What an append takes besides its text, or a little more. */
-const roomAround = 8;
+const appendOverhead = 8;
 
 /** Records as lines: appends in runs, any other record as the line that it is everywhere else. */
 export function encodeChunks(records: readonly LogRecord[]): readonly EncodedChunk[] {
-  const encoder = new Encoder(settledIn(records));
+  const encoder = new ChunkEncoder(settledRanges(records));
   for (const record of records) encoder.add(record);
   return encoder.end();
 }
 
-class Encoder {
+class ChunkEncoder {
   readonly #chunks: EncodedChunk[] = [];
   #lines: string[] = [];
   #length = 0;
@@ -60,9 +60,9 @@ class Encoder {
 
   #append(record: AppendRecord): void {
     const before = this.#run.at(-1);
-    if (before !== undefined && !continues(before, record)) this.#endRun();
+    if (before !== undefined && !continuesRun(before, record)) this.#endRun();
     this.#run.push(record);
-    this.#length += record.delta.chunk.length + roomAround;
+    this.#length += record.delta.chunk.length + appendOverhead;
   }
 
   #isInside(offset: number): boolean {
@@ -89,20 +89,20 @@ function isAppend(record: LogRecord): record is AppendRecord {
 }
 
 /** Where a chunk stands: it says all that there is from one offset to another. */
-export interface ChunkPlace {
+export interface ChunkRange {
   readonly session: string;
   readonly first: number;
   readonly last: number;
 }
 
 /** Throws `corrupt` where any of it is not as `encodeChunks` writes it, `too_new` where a later version did. */
-export function decodeChunk(body: string, place: ChunkPlace): readonly LogRecord[] {
+export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord[] {
   const records: LogRecord[] = [];
-  let next = place.first;
+  let next = range.first;
   for (const line of body === '' ? [] : body.split('\n')) {
-    for (const record of decodeLine(line, { ...place, first: next })) {
-      if (record.offset < next || record.offset > place.last)
-        throw corruptChunk({ ...place, first: next }, 'its offset is out of place');
+    for (const record of decodeLine(line, { ...range, first: next })) {
+      if (record.offset < next || record.offset > range.last)
+        throw corruptChunk({ ...range, first: next }, 'its offset is out of place');
       next = record.offset + 1;
       records.push(record);
     }
@@ -111,20 +111,20 @@ export function decodeChunk(body: string, place: ChunkPlace): readonly LogRecord
 }
 
 /** The place names where in the chunk the line is, as far as that is known. */
-function decodeLine(line: string, place: ChunkPlace): readonly LogRecord[] {
-  if (line.startsWith('{')) return [readRecord(line, place)];
+function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
+  if (line.startsWith('{')) return [readRecord(line, range)];
   const parsed = parseArray(line);
-  if (Number(parsed?.[0]) > recordVersion) throw tooNew(place);
+  if (Number(parsed?.[0]) > recordVersion) throw newerVersion(range);
   const records = parsed && decodeRun(parsed);
-  if (records === undefined) throw corruptChunk(place, 'a line is none of ours');
+  if (records === undefined) throw corruptChunk(range, 'a line is none of ours');
   return records;
 }
 
-function readRecord(line: string, place: ChunkPlace): LogRecord {
+function readRecord(line: string, range: ChunkRange): LogRecord {
   try {
     return decodeRecord(line);
   } catch (error) {
-    throw unreadable(error, place);
+    throw unreadableRecord(error, range);
   }
 }
 
@@ -137,18 +137,20 @@ function parseArray(line: string): readonly unknown[] | undefined {
   }
 }
 
-function unreadable(cause: unknown, place: ChunkPlace): LogError {
+function unreadableRecord(cause: unknown, range: ChunkRange): LogError {
   const isNewer = isMillraceError(cause) && cause.code === 'unsupported_version';
-  return isNewer ? tooNew(place, cause) : corruptChunk(place, 'a record is not readable', cause);
+  return isNewer
+    ? newerVersion(range, cause)
+    : corruptChunk(range, 'a record is not readable', cause);
 }
 
-function tooNew({ session, first: offset }: ChunkPlace, cause?: unknown): LogError {
+function newerVersion({ session, first: offset }: ChunkRange, cause?: unknown): LogError {
   const message = `Cannot read session ${session} at offset ${offset}: a later version wrote it. Use that one`;
   return new LogError('too_new', message, { session, offset }, { cause });
 }
 
 export function corruptChunk(
-  { session, first: offset }: ChunkPlace,
+  { session, first: offset }: ChunkRange,
   why: string,
   cause?: unknown,
 ): LogError {

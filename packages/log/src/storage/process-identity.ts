@@ -1,28 +1,34 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { ProcessMark } from './rows.ts';
+import type { ProcessIdentity } from './rows.ts';
 
 /** This process, so that others on the machine can tell when it is gone. */
-export function thisProcess(): ProcessMark {
+export function currentProcess(): ProcessIdentity {
   const { pid } = process;
-  return { host: hostname(), boot: boot(), space: space(), pid, started: startOf(pid) ?? '' };
+  return {
+    host: hostname(),
+    boot: bootId(),
+    space: pidNamespace(),
+    pid,
+    started: startTimeOf(pid) ?? '',
+  };
 }
 
 /** Does it still run? Undefined where that cannot be seen from here. */
-export function isAlive(mark: ProcessMark): boolean | undefined {
+export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
   const { pid, started } = mark;
   if (mark.host !== hostname()) return undefined;
   // A file that is shared at all is on one machine: it was started again since.
-  if (mark.boot !== boot()) return false;
+  if (mark.boot !== bootId()) return false;
   // In another container, whose processes have other numbers here or none.
-  if (mark.space !== space()) return undefined;
-  if (!exists(pid)) return false;
-  const now = startOf(pid);
+  if (mark.space !== pidNamespace()) return undefined;
+  if (!processExists(pid)) return false;
+  const now = startTimeOf(pid);
   return now === undefined || started === '' || now === started;
 }
 
 /** Another one each time the machine starts, as Linux has it. */
-function boot(): string {
+function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
@@ -31,7 +37,7 @@ function boot(): string {
 }
 
 /** Which processes see each other, as Linux has it. */
-function space(): string {
+function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
@@ -39,7 +45,7 @@ function space(): string {
   }
 }
 
-function exists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -50,7 +56,7 @@ function exists(pid: number): boolean {
 }
 
 /** Since boot, as Linux counts it; undefined elsewhere, or where it is a zombie. */
-function startOf(pid: number): string | undefined {
+function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold anything, so what follows it is counted.

@@ -1,7 +1,7 @@
 import { encodeRecord, type LogRecord, type Snapshot } from '@millrace/core';
 
 /** By halving: records are in the order of their offsets, with holes where turns were settled. */
-export function firstAfter(records: readonly LogRecord[], offset: number): number {
+export function indexAfter(records: readonly LogRecord[], offset: number): number {
   let [low, high] = [0, records.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -12,12 +12,12 @@ export function firstAfter(records: readonly LogRecord[], offset: number): numbe
 }
 
 /** The stretches that snapshots stand for. A batch ends before one or at its end, never inside. */
-export function settledIn(records: readonly LogRecord[]): readonly Snapshot['covers'][] {
+export function settledRanges(records: readonly LogRecord[]): readonly Snapshot['covers'][] {
   return records.flatMap(({ fact }) => (fact?.type === 'snapshot' ? [fact.covers] : []));
 }
 
 /** Does the offset lie within what a snapshot stands for? Then nobody knows what was there. */
-export function isInside(records: readonly LogRecord[], offset: number): boolean {
+export function isInsideSettled(records: readonly LogRecord[], offset: number): boolean {
   return records.some(({ fact }) => {
     if (fact?.type !== 'snapshot') return false;
     const [first, last] = fact.covers;
@@ -26,11 +26,11 @@ export function isInside(records: readonly LogRecord[], offset: number): boolean
 }
 
 /** What an append takes besides its chunk. */
-const bytesAround = 150;
+const appendOverheadBytes = 150;
 
 /** About what a record takes as a line. Most are appends, which need not be written out to tell. */
-export function weightOf(record: LogRecord): number {
+export function approximateBytes(record: LogRecord): number {
   const { delta } = record;
   const isAppend = delta?.type === 'append_text' || delta?.type === 'append_bytes';
-  return isAppend ? bytesAround + delta.chunk.length : encodeRecord(record).length;
+  return isAppend ? appendOverheadBytes + delta.chunk.length : encodeRecord(record).length;
 }

@@ -3,23 +3,23 @@ import type { SessionFilter } from '../contract/session-info.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /** Where rows and records lie on this machine: synchronous, and the same for memory and SQLite. */
-export interface Shelf extends ShelfReader {
+export interface RecordStore extends StoreReader {
   /** All of what `work` writes, or nothing if it throws. */
-  transact<T>(work: (shelf: ShelfWriter) => T): T;
+  transact<T>(work: (tx: StoreTransaction) => T): T;
   /** Tells that another process may have written; gives the way to stop hearing of it. */
   watch(listener: () => void): () => void;
   close(): void;
 }
 
-export interface RowFilter extends Omit<SessionFilter, 'isWaiting'> {
+export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
   /** Only those in which something is begun and not finished. */
   readonly hasWork?: boolean | undefined;
 }
 
-export interface ShelfReader {
+export interface StoreReader {
   session(session: SessionId): SessionRow | undefined;
   /** In the order of their ids. */
-  sessions(filter: RowFilter): Iterable<SessionRow>;
+  sessions(filter: SessionRowFilter): Iterable<SessionRow>;
   producer(session: SessionId, producer: string): ProducerRow | undefined;
   command(session: SessionId, key: string): CommandRow | undefined;
   /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
@@ -31,7 +31,7 @@ export interface ShelfReader {
   blobsOf(session: SessionId): readonly string[];
 }
 
-export interface ShelfWriter extends ShelfReader {
+export interface StoreTransaction extends StoreReader {
   /** Higher each time, and never the same again, whatever is deleted. */
   nextEpoch(): number;
   /** The same for sessions. */
@@ -54,20 +54,20 @@ export interface ShelfWriter extends ShelfReader {
 export type Awaitable<T> = T | Promise<T>;
 
 /** Records, and the session as it was at the moment when they were read. */
-export interface Page {
+export interface RecordPage {
   readonly row: SessionRow | undefined;
   readonly records: readonly LogRecord[];
 }
 
-/** The reading half of a store; every shelf is one that has its answers at once. */
+/** The reading half of a store; every tx is one that has its answers at once. */
 export interface LogReader {
   session(session: SessionId): Awaitable<SessionRow | undefined>;
   /** In the order of their ids. */
-  sessions(filter: RowFilter): Awaitable<Iterable<SessionRow>>;
+  sessions(filter: SessionRowFilter): Awaitable<Iterable<SessionRow>>;
   /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
   records(session: SessionId, after: number, maxBytes: number): Awaitable<readonly LogRecord[]>;
   /** Both in one, for a store where to ask twice takes twice as long. */
-  page?(session: SessionId, after: number, maxBytes: number): Promise<Page>;
+  page?(session: SessionId, after: number, maxBytes: number): Promise<RecordPage>;
   blob(hash: string): Awaitable<Uint8Array | undefined>;
   /** From one byte up to another, the end excluded. */
   blobSlice(hash: string, start: number, end: number): Awaitable<Uint8Array | undefined>;

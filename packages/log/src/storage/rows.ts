@@ -32,11 +32,11 @@ export interface LeaseRow {
   readonly holder: string;
   readonly expiresAt: number;
   /** Which process holds it, where that can be told. */
-  readonly process: ProcessMark | undefined;
+  readonly process: ProcessIdentity | undefined;
 }
 
 /** A process, so that its death can be noticed on the same machine. */
-export interface ProcessMark {
+export interface ProcessIdentity {
   readonly host: string;
   /** Since when the machine runs, and which processes see each other there, as far as that can be told. */
   readonly boot: string;

@@ -36,21 +36,21 @@ export function sessionInfo(row: SessionRow): SessionInfo {
 }
 
 /** The row with the runs and turns that its records begin and finish: so nobody needs a fold to tell. */
-export function withWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
+export function withOpenWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
   let { openWork } = row;
   for (const { fact, turn } of records) {
     switch (fact?.type) {
       case 'run_started':
-        openWork = [...without(openWork, `run ${fact.runId}`), `run ${fact.runId}`];
+        openWork = [...withoutWork(openWork, `run ${fact.runId}`), `run ${fact.runId}`];
         break;
       case 'run_finished':
-        openWork = without(openWork, `run ${fact.runId}`);
+        openWork = withoutWork(openWork, `run ${fact.runId}`);
         break;
       case 'turn_started':
-        openWork = [...without(openWork, `turn ${turn}`), `turn ${turn}`];
+        openWork = [...withoutWork(openWork, `turn ${turn}`), `turn ${turn}`];
         break;
       case 'turn_finished':
-        openWork = without(openWork, `turn ${turn}`);
+        openWork = withoutWork(openWork, `turn ${turn}`);
         break;
       default:
     }
@@ -58,7 +58,7 @@ export function withWork(row: SessionRow, records: readonly LogRecord[]): Sessio
   return openWork === row.openWork ? row : { ...row, openWork };
 }
 
-function without(work: readonly string[], done: string): readonly string[] {
+function withoutWork(work: readonly string[], done: string): readonly string[] {
   return work.filter((one) => one !== done);
 }
 
@@ -72,7 +72,7 @@ export function isIdle({ openWork }: SessionRow): boolean {
 }
 
 /** A session as tables have it. */
-export interface SessionFields {
+export interface SessionColumns {
   readonly id: string;
   readonly made: number;
   readonly rewrites: number;
@@ -87,7 +87,7 @@ export interface SessionFields {
   readonly origin: string | null;
 }
 
-export function toFields(row: SessionRow): SessionFields {
+export function toColumns(row: SessionRow): SessionColumns {
   const { lease, origin } = row;
   return {
     id: row.session,
@@ -106,7 +106,7 @@ export function toFields(row: SessionRow): SessionFields {
   };
 }
 
-export function sessionOf(fields: SessionFields): SessionRow {
+export function fromColumns(fields: SessionColumns): SessionRow {
   return {
     session: fields.id as SessionId,
     made: fields.made,
@@ -116,7 +116,7 @@ export function sessionOf(fields: SessionFields): SessionRow {
     changedAt: fields.changed_at,
     isClosed: fields.is_closed,
     epoch: fields.epoch,
-    lease: fields.lease === null ? undefined : leaseOf(fields.lease),
+    lease: fields.lease === null ? undefined : parseLease(fields.lease),
     openWork: JSON.parse(fields.open_work) as readonly string[],
     queuedCommands: fields.queued_commands,
     origin: fields.origin === null ? undefined : (JSON.parse(fields.origin) as Origin),
@@ -124,7 +124,7 @@ export function sessionOf(fields: SessionFields): SessionRow {
 }
 
 /** A lease without end is `Infinity`, which JSON has no word for. */
-function leaseOf(text: string): LeaseRow {
+function parseLease(text: string): LeaseRow {
   const { expiresAt, ...lease } = JSON.parse(text) as LeaseRow;
   return { ...lease, expiresAt: Number(expiresAt) };
 }

@@ -16,12 +16,12 @@ export function fact(what: Fact): DraftRecord {
 }
 
 /** A line that says nothing to the fold: for cases in which only its place counts. */
-export function remark(said: string): DraftRecord {
+export function marker(said: string): DraftRecord {
   return fact({ type: 'handed_off', to: said });
 }
 
-export function remarks(count: number, name = 'remark'): readonly DraftRecord[] {
-  return Array.from({ length: count }, (_, index) => remark(`${name} ${index + 1}`));
+export function markers(count: number, name = 'remark'): readonly DraftRecord[] {
+  return Array.from({ length: count }, (_, index) => marker(`${name} ${index + 1}`));
 }
 
 export const runStarted: DraftRecord = fact({ type: 'run_started', runId: runId('run1') });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { isMillraceError, type MillraceError } from '@millrace/core';
 import type { LogErrorCode } from '../contract/log-error.ts';
-import { settled } from './test-clock.ts';
+import { eventLoopSettled } from './test-clock.ts';
 
 /** The error that it was refused with, which has that code. */
-export async function refuses(
+export async function expectRefusal(
   code: LogErrorCode,
   attempt: Promise<unknown>,
 ): Promise<MillraceError> {
@@ -18,16 +18,16 @@ export async function refuses(
 }
 
 /** What a follower's first step is refused with. */
-export function refusesToFollow(
+export function expectFollowRefusal(
   code: LogErrorCode,
   batches: AsyncIterable<unknown>,
 ): Promise<MillraceError> {
-  return refuses(code, batches[Symbol.asyncIterator]().next());
+  return expectRefusal(code, batches[Symbol.asyncIterator]().next());
 }
 
 /** What a promise gives, for which nothing more has to happen. */
-export async function atOnce<T>(coming: Promise<T>): Promise<T> {
-  const late = settled().then(() => assert.fail('it still waits'));
+export async function expectImmediate<T>(coming: Promise<T>): Promise<T> {
+  const late = eventLoopSettled().then(() => assert.fail('it still waits'));
   late.catch(() => {});
   return Promise.race([coming, late]);
 }

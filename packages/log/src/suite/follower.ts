@@ -33,17 +33,17 @@ export class Follower {
   }
 
   /** Asks for the next batch, without waiting for it. */
-  ask(): Promise<IteratorResult<Batch>> {
+  request(): Promise<IteratorResult<Batch>> {
     this.#next ??= this.#iterator.next();
     return this.#next;
   }
 
   /** One batch; undefined where it ended. */
   async step(): Promise<Batch | undefined> {
-    const next = await this.ask();
+    const next = await this.request();
     this.#next = undefined;
     if (next.done) return undefined;
-    addTo(this.folder, next.value);
+    addBatch(this.folder, next.value);
     this.batches.push(next.value);
     return next.value;
   }
@@ -99,29 +99,32 @@ export async function offsets(log: Log, session: SessionId): Promise<readonly nu
 }
 
 /** The state with the batches in it, all of which must fit. */
-export function folded(from: SessionId | FoldState, batches: readonly Batch[]): Said {
-  return said(stateAfter(from, batches));
+export function foldedSummary(
+  from: SessionId | FoldState,
+  batches: readonly Batch[],
+): SessionSummary {
+  return summaryOf(stateAfter(from, batches));
 }
 
 export function stateAfter(from: SessionId | FoldState, batches: readonly Batch[]): FoldState {
   const folder = new Folder(typeof from === 'string' ? emptyState(from) : from);
-  for (const batch of batches) addTo(folder, batch);
+  for (const batch of batches) addBatch(folder, batch);
   return folder.state;
 }
 
-function addTo(folder: Folder, batch: Batch): void {
+function addBatch(folder: Folder, batch: Batch): void {
   assert.equal(batch.after, folder.state.through, 'the batch does not begin where the last ended');
   const folded = folder.addBatch(batch);
   if (folded.outcome === 'gap')
     assert.fail(`the log does not fold at offset ${folded.gap.offset}: ${folded.gap.code}`);
 }
 
-export async function foldOf(log: Log, session: SessionId): Promise<Said> {
-  return folded(session, await readBatches(log, session));
+export async function summaryOfLog(log: Log, session: SessionId): Promise<SessionSummary> {
+  return foldedSummary(session, await readBatches(log, session));
 }
 
 /** What a state says, whichever way it was reached: what readers are promised to have in the end. */
-interface Said {
+interface SessionSummary {
   readonly through: number;
   readonly items: readonly Item[];
   readonly open: readonly string[];
@@ -129,7 +132,7 @@ interface Said {
   readonly run: string | undefined;
 }
 
-export function said(state: FoldState): Said {
+export function summaryOf(state: FoldState): SessionSummary {
   return {
     through: state.through,
     items: liveTranscript(state),

@@ -26,7 +26,7 @@ export interface LogCase {
 }
 
 /** What a case works with: a log on a new store, and the store's time. */
-interface Bench {
+interface CaseEnvironment {
   readonly log: Log;
   readonly clock: TestClock;
   /** One more log on the same store; only for cases that need a durable one. */
@@ -36,15 +36,15 @@ interface Bench {
 export interface CaseSpec {
   readonly name: string;
   readonly needsDurable?: true;
-  readonly run: (bench: Bench) => Promise<void>;
+  readonly run: (bench: CaseEnvironment) => Promise<void>;
 }
 
 /** The case on a store of its own, which is taken away at the end. */
 export function toCase({ name, run }: CaseSpec, subject: LogSubject): LogCase {
-  return { name, run: () => onBench(subject, run) };
+  return { name, run: () => runCase(subject, run) };
 }
 
-async function onBench(subject: LogSubject, run: CaseSpec['run']): Promise<void> {
+async function runCase(subject: LogSubject, run: CaseSpec['run']): Promise<void> {
   const clock = new TestClock();
   const store = await subject.create(clock);
   if (store.quiet !== undefined) clock.quiet = () => store.quiet?.();

@@ -6,7 +6,7 @@ interface Timer {
 }
 
 /** What is due sooner than this is about order and not about time, and comes by itself. */
-const soonMs = 10;
+const immediateMs = 10;
 
 /** Time that stands still until a test moves it. */
 export class TestClock implements Clock {
@@ -24,7 +24,7 @@ export class TestClock implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    if (ms < soonMs) {
+    if (ms < immediateMs) {
       const soon = setImmediate(run);
       return () => clearImmediate(soon);
     }
@@ -40,7 +40,7 @@ export class TestClock implements Clock {
       this.#now = Math.max(this.#now, next.at);
       this.#timers.delete(next);
       next.run();
-      await settled();
+      await eventLoopSettled();
       await this.quiet();
     }
     this.#now = end;
@@ -58,6 +58,6 @@ export class TestClock implements Clock {
 }
 
 /** Resolves when what is under way, and what that sets off, has had its chance to happen. */
-export async function settled(): Promise<void> {
+export async function eventLoopSettled(): Promise<void> {
   for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve));
 }

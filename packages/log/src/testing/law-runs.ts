@@ -9,7 +9,7 @@ const step = fc.tuple(number, number, number);
 export const steps: fc.Arbitrary<[number, number, number][]> = fc.array(step, {
   ...{ minLength: 10, maxLength: 50, size: 'max' },
 });
-export const words: fc.Arbitrary<number[]> = fc.array(number, {
+export const draftNumbers: fc.Arbitrary<number[]> = fc.array(number, {
   ...{ minLength: 50, maxLength: 300, size: 'max' },
 });
 
@@ -33,8 +33,8 @@ export async function modelRuns(
   const first = isDurable ? await store.open() : undefined;
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(steps, words, async (run, said) => {
-      const script = scriptOf(randomLog(said));
+    fc.asyncProperty(steps, draftNumbers, async (run, numbers) => {
+      const script = scriptOf(randomLog(numbers));
       const options = { store, isDurable, clock, name: `run ${count++}`, script };
       await checkModel(options, run, (what) => seen.add(what));
     }),
@@ -63,12 +63,16 @@ export async function resumeRuns(
   const log = splitLog(writer, reader);
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(words, fc.array(number, { minLength: 1 }), async (said, numbers) => {
-      const session = sessionId(`run ${count++}`);
-      const script = scriptOf(randomLog(said));
-      await checkResume({ log, session, script, numbers, isSettled });
-      await log.delete(session);
-    }),
+    fc.asyncProperty(
+      draftNumbers,
+      fc.array(number, { minLength: 1 }),
+      async (draftSeed, numbers) => {
+        const session = sessionId(`run ${count++}`);
+        const script = scriptOf(randomLog(draftSeed));
+        await checkResume({ log, session, script, numbers, isSettled });
+        await log.delete(session);
+      },
+    ),
     { endOnFailure, ...runs },
   );
   await Promise.all(new Set([writer, reader]).values().map((one) => one.close()));

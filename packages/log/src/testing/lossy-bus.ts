@@ -2,7 +2,12 @@ import type { SessionId } from '@millrace/core';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 
 /** What becomes of a notice. */
-export type Fate = 'arrives' | 'is lost' | 'comes twice' | 'comes late' | 'comes without records';
+export type Delivery =
+  | 'arrives'
+  | 'is lost'
+  | 'comes twice'
+  | 'comes late'
+  | 'comes without records';
 
 /** A bus within one process that does all that a bus may do to what it carries. */
 export class LossyBus implements Bus {
@@ -10,10 +15,10 @@ export class LossyBus implements Bus {
   readonly forgotten: SessionId[] = [];
   readonly #listeners = new Map<SessionId, Set<BusListener>>();
   readonly #late: BusNotice[] = [];
-  #fateOf: () => Fate = () => 'arrives';
+  #fateOf: () => Delivery = () => 'arrives';
 
   /** From now on. */
-  fate(fateOf: () => Fate): void {
+  deliverAs(fateOf: () => Delivery): void {
     this.#fateOf = fateOf;
   }
 
@@ -40,7 +45,7 @@ export class LossyBus implements Bus {
   }
 
   /** All hear that they may have missed something, as after a connection that was lost. */
-  tellMissed(): void {
+  announceMissed(): void {
     for (const some of this.#listeners.values()) for (const listener of some) listener.missed();
   }
 

@@ -14,18 +14,18 @@ import { type Exit, startProcess } from './start-process.ts';
 /** The error of a call in another process, with what was told of it. */
 class RemoteError extends Error {
   readonly code: string;
-  readonly place: ToldError['place'];
+  readonly place: RemoteFailure['place'];
 
-  constructor({ code, message, place }: ToldError) {
+  constructor({ code, message, place }: RemoteFailure) {
     super(message);
     this.code = code;
     this.place = place;
   }
 }
 
-interface HeardBatch extends Batch {
+interface ReceivedBatch extends Batch {
   /** By the clock that all processes of a machine share. */
-  readonly heardAt: number;
+  readonly receivedAt: number;
 }
 
 /** A log in another process, and what is known here of what happens there. */
@@ -43,9 +43,9 @@ export interface RemoteLog extends AsyncDisposable {
     sequence: number,
   ): Promise<ReturnType<LogCalls['produceDrafts']>>;
   /** The next batch that a follower there was given. */
-  heard(): Promise<HeardBatch>;
+  nextBatch(): Promise<ReceivedBatch>;
   /** The error with which the next driver there lost its lease. */
-  lost(): Promise<ToldError>;
+  nextLoss(): Promise<RemoteFailure>;
   kill(signal: NodeJS.Signals): void;
   /** It closes its log and ends. */
   end(): Promise<void>;
@@ -61,15 +61,16 @@ export async function startRemoteLog(
   { codeCache, ...options }: RemoteOptions = {},
 ): Promise<RemoteLog> {
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
-  const batches = new Mailbox<HeardBatch>();
-  const losses = new Mailbox<ToldError>();
+  const batches = new AsyncQueue<ReceivedBatch>();
+  const losses = new AsyncQueue<RemoteFailure>();
   let last = 0;
   const onTold = (value: unknown) => {
-    const told = value as Told;
-    if (told.type === 'answer') calls.get(told.id)?.resolve(told.value);
-    if (told.type === 'error') calls.get(told.id)?.reject(new RemoteError(told.error));
-    if (told.type === 'lost') losses.put(told.error);
-    if (told.type === 'batch') batches.put({ ...decodeBatch(told.batch), heardAt: told.heardAt });
+    const message = value as ProcessMessage;
+    if (message.type === 'answer') calls.get(message.id)?.resolve(message.value);
+    if (message.type === 'error') calls.get(message.id)?.reject(new RemoteError(message.error));
+    if (message.type === 'lost') losses.put(message.error);
+    if (message.type === 'batch')
+      batches.put({ ...decodeBatch(message.batch), receivedAt: message.heardAt });
   };
   const answerTo = (id: number): Promise<unknown> => {
     const call = Promise.withResolvers<unknown>();
@@ -100,8 +101,8 @@ export async function startRemoteLog(
       decodeBatch(await call('append', driver, drafts.map(encodeDraft))),
     produce: (producer, drafts, sequence) =>
       call('produceDrafts', producer, drafts.map(encodeDraft), sequence),
-    heard: () => batches.take(),
-    lost: () => losses.take(),
+    nextBatch: () => batches.take(),
+    nextLoss: () => losses.take(),
     kill: (signal) => child.kill(signal),
     end: () => {
       child.end();
@@ -115,7 +116,7 @@ export async function startRemoteLog(
 }
 
 /** What comes and what is waited for, in order, whichever is first. */
-class Mailbox<T> {
+class AsyncQueue<T> {
   readonly #letters: T[] = [];
   readonly #waiting: PromiseWithResolvers<T>[] = [];
 
@@ -166,7 +167,7 @@ interface OpenedProducer {
   readonly attempt: number;
 }
 
-export type Order = {
+export type CallMessage = {
   readonly [Name in keyof LogCalls]: {
     readonly id: number;
     readonly call: Name;
@@ -174,16 +175,16 @@ export type Order = {
   };
 }[keyof LogCalls];
 
-export interface ToldError {
+export interface RemoteFailure {
   readonly code: string;
   readonly message: string;
   readonly place: Readonly<Record<string, unknown>>;
 }
 
-export type Told =
+export type ProcessMessage =
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly type: 'error'; readonly id: number; readonly error: ToldError }
-  | { readonly type: 'lost'; readonly driver: number; readonly error: ToldError }
+  | { readonly type: 'error'; readonly id: number; readonly error: RemoteFailure }
+  | { readonly type: 'lost'; readonly driver: number; readonly error: RemoteFailure }
   /** `heardAt`: by the clock that all processes of a machine share. */
   | {
       readonly type: 'batch';
@@ -191,4 +192,8 @@ export type Told =
       readonly batch: string;
       readonly heardAt: number;
     }
-  | { readonly type: 'ended'; readonly session: string; readonly error?: ToldError | undefined };
+  | {
+      readonly type: 'ended';
+      readonly session: string;
+      readonly error?: RemoteFailure | undefined;
+    };

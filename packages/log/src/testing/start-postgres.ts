@@ -102,13 +102,13 @@ async function startServer(
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])];
   const stdio = ['ignore', 'ignore', 'pipe'] as const;
   const server = spawn(programOf('postgres'), args, { ...user, cwd: data, stdio: [...stdio] });
-  let said = '';
+  let output = '';
   await new Promise<void>((resolve, reject) => {
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      said = `${said}${text}`.slice(-4000);
-      if (said.includes('ready to accept connections')) resolve();
+      output = `${output}${text}`.slice(-4000);
+      if (output.includes('ready to accept connections')) resolve();
     });
-    server.on('exit', (code) => reject(new Error(`Postgres ended with ${code}: ${said}`)));
+    server.on('exit', (code) => reject(new Error(`Postgres ended with ${code}: ${output}`)));
   });
   return server;
 }

@@ -38,7 +38,7 @@ export function startProcess(program: URL, options: StartOptions): Started {
   });
   // Who was killed does not read any more.
   child.stdin.on('error', () => {});
-  hearLines(child, onTold);
+  readLines(child, onTold);
   return {
     pid: child.pid ?? 0,
     exit: exitOf(child),
@@ -49,7 +49,7 @@ export function startProcess(program: URL, options: StartOptions): Started {
 }
 
 /** A line without its end was cut off by a death, and was not said. */
-function hearLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
+function readLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
   let left = '';
   stdout?.setEncoding('utf8').on('data', (text: string) => {
     const lines = (left + text).split('\n');

@@ -78,12 +78,13 @@ async function started(
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   child.once('exit', () => process.removeListener('exit', end));
-  let said = '';
+  let output = '';
   for await (const text of child.stdout.setEncoding('utf8')) {
-    said += text;
-    if (said.includes('Ready to accept connections')) break;
+    output += text;
+    if (output.includes('Ready to accept connections')) break;
   }
-  if (!said.includes('Ready')) throw new Error(`redis-server did not start: ${said.slice(-500)}`);
+  if (!output.includes('Ready'))
+    throw new Error(`redis-server did not start: ${output.slice(-500)}`);
   return child;
 }
 

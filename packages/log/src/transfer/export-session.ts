@@ -1,5 +1,5 @@
 import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
-import { storedSession } from '../any-log/read-session.ts';
+import { readWholeSession } from '../any-log/read-session.ts';
 import type { Log } from '../contract/log.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { encodeHeader, type Hole } from './session-header.ts';
@@ -12,7 +12,7 @@ import { encodeHeader, type Hole } from './session-header.ts';
  * for await (const line of exportSession(log, session)) file.write(`${line}\n`);
  */
 export async function* exportSession(log: Log, session: SessionId): AsyncGenerator<string> {
-  const { info, records } = await storedSession(log, session);
+  const { info, records } = await readWholeSession(log, session);
   yield asLine(headerOf(info, records));
   for (const record of records) yield asLine(encodeRecord(record));
 }

@@ -10,8 +10,8 @@ import {
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { usedBlobs } from '../storage/blob-references.ts';
-import { BadLine, badLine, type Lines, readLines } from './lines.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { BadLineError, type Lines, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
 
 export interface ImportOptions {
@@ -41,10 +41,10 @@ export async function importSession(
   return log.restore(session, records, { createdAt, changedAt, isClosed, origin, through });
 }
 
-interface Begun {
+interface StartedImport {
   readonly session: SessionId;
   readonly header: SessionHeader;
-  readonly check: RecordCheck;
+  readonly check: RecordValidator;
 }
 
 class SessionReader {
@@ -53,7 +53,7 @@ class SessionReader {
   readonly #log: Log;
   readonly #into: SessionId | undefined;
   readonly #records: LogRecord[] = [];
-  #begun: Begun | undefined;
+  #begun: StartedImport | undefined;
 
   constructor(log: Log, into: SessionId | undefined) {
     this.#log = log;
@@ -65,18 +65,18 @@ class SessionReader {
     const record = decodeRecord(line);
     this.#begun.check.take(record);
     this.#records.push(record);
-    for (const hash of usedBlobs([record]))
+    for (const hash of referencedBlobs([record]))
       if (!this.blobs.has(hash)) this.blobs.set(hash, this.#records.length + 1);
   }
 
   /** `line` is the one that is not there any more. */
   end(line: number) {
     try {
-      if (this.#begun === undefined) throw new BadLine('the file is empty');
+      if (this.#begun === undefined) throw new BadLineError('the file is empty');
       this.#begun.check.end();
       return { ...this.#begun, records: this.#records };
     } catch (error) {
-      throw badLine(error, line, 'a session');
+      throw toImportError(error, line, 'a session');
     }
   }
 
@@ -84,26 +84,26 @@ class SessionReader {
     const header = decodeHeader(line);
     const session = this.#into ?? header.session;
     // Told before the whole file is read; that there is still none is seen to when it is stored.
-    if ((await this.#log.info(session)) !== undefined) throw exists(session);
-    this.#begun = { session, header, check: new RecordCheck(session, header) };
+    if ((await this.#log.info(session)) !== undefined) throw targetExists(session);
+    this.#begun = { session, header, check: new RecordValidator(session, header) };
   }
 }
 
 async function assertBlobs(log: Log, blobs: ReadonlyMap<string, number>): Promise<void> {
   for (const [hash, line] of blobs) {
     if ((await log.blobs.slice(hash, 0, 0)) !== undefined) continue;
-    const why = new BadLine(`its blob ${hash} is not there; import the blobs first`);
-    throw badLine(why, line, 'a session');
+    const why = new BadLineError(`its blob ${hash} is not there; import the blobs first`);
+    throw toImportError(why, line, 'a session');
   }
 }
 
-function exists(session: SessionId): LogError {
+function targetExists(session: SessionId): LogError {
   const message = `Cannot import session ${session}: there is one. Import it into another, or delete that one`;
   return new LogError('session_exists', message, { session });
 }
 
 /** Holds each record against those before it, by the same rules that its writer had to keep. */
-export class RecordCheck {
+export class RecordValidator {
   readonly #through: number;
   readonly #holes: Map<number, number>;
   readonly #keys = new Set<string>();
@@ -132,7 +132,7 @@ export class RecordCheck {
   /** What is there so far is all of it. */
   end(): void {
     if (this.#next <= this.#through)
-      throw new BadLine(`the file ends before offset ${this.#next} of ${this.#through}`);
+      throw new BadLineError(`the file ends before offset ${this.#next} of ${this.#through}`);
   }
 
   #after(offset: number): number {
@@ -144,19 +144,19 @@ export class RecordCheck {
   #assertPlace({ offset }: LogRecord): void {
     if (offset === this.#next && offset <= this.#through) return;
     const expected = this.#next > this.#through ? 'no more records come' : `${this.#next} comes`;
-    throw new BadLine(`it has offset ${offset} where ${expected}`, 'bad_records', { offset });
+    throw new BadLineError(`it has offset ${offset} where ${expected}`, 'bad_records', { offset });
   }
 
   #assertKey({ fact, offset }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
     if (this.#keys.has(fact.key))
-      throw new BadLine('it has the key of an earlier command', 'bad_records', { offset });
+      throw new BadLineError('it has the key of an earlier command', 'bad_records', { offset });
     this.#keys.add(fact.key);
   }
 
   #assertCovers(offset: number, [, last]: readonly [number, number]): void {
     if (last !== offset)
-      throw new BadLine('it covers what is not before it', 'bad_records', { offset });
+      throw new BadLineError('it covers what is not before it', 'bad_records', { offset });
   }
 
   #fold(record: LogRecord): void {
@@ -164,7 +164,7 @@ export class RecordCheck {
     const batch = { after: this.#state.through, through: offset, records: [record] };
     const folded = foldBatch(this.#state, batch);
     if (folded.outcome === 'gap')
-      throw new BadLine(`it does not follow (${folded.gap.code})`, 'bad_records', { offset });
+      throw new BadLineError(`it does not follow (${folded.gap.code})`, 'bad_records', { offset });
     this.#state = folded.state;
   }
 }

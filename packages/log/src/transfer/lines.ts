@@ -23,17 +23,19 @@ export async function readLines(
   let emptyAt: number | undefined;
   for await (const line of typeof lines === 'string' ? lines.split('\n') : lines) {
     number++;
-    if (typeof line !== 'string') throw badLine(new BadLine('it is no text'), number, what);
+    if (typeof line !== 'string')
+      throw toImportError(new BadLineError('it is no text'), number, what);
     if (line.trim() === '') emptyAt ??= number;
     else {
-      if (emptyAt !== undefined) throw badLine(new BadLine('it is empty'), emptyAt, what);
-      await taken(line, number, what, take);
+      if (emptyAt !== undefined)
+        throw toImportError(new BadLineError('it is empty'), emptyAt, what);
+      await takeLine(line, number, what, take);
     }
   }
   return emptyAt === undefined ? number : emptyAt - 1;
 }
 
-async function taken(
+async function takeLine(
   line: string,
   number: number,
   what: string,
@@ -42,14 +44,14 @@ async function taken(
   try {
     await take(line);
   } catch (error) {
-    throw badLine(error, number, what);
+    throw toImportError(error, number, what);
   }
 }
 
 /** The error for whatever is wrong with a line; errors of the log or of the program stay as they are. */
-export function badLine(error: unknown, line: number, what: string): unknown {
+export function toImportError(error: unknown, line: number, what: string): unknown {
   const isAboutLine =
-    error instanceof BadLine || (isMillraceError(error) && !(error instanceof LogError));
+    error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));
   if (!isAboutLine) return error;
   const isNewer = error.code === 'unsupported_version' || error.code === 'too_new';
   const advice = isNewer ? 'Use a later version' : 'Export it again';
@@ -60,7 +62,7 @@ export function badLine(error: unknown, line: number, what: string): unknown {
 }
 
 /** Why a line of a file cannot be taken; which one it is, is for the reader of the file to say. */
-export class BadLine extends Error {
+export class BadLineError extends Error {
   readonly code: 'bad_records' | 'too_new';
   readonly place: ErrorPlace;
 
@@ -76,39 +78,39 @@ export class BadLine extends Error {
 }
 
 /** A line that is an object of JSON. */
-export function fieldsOf(line: string): JsonObject {
+export function parseFields(line: string): JsonObject {
   const parsed = parseJson(line);
-  if (!parsed.ok) throw new BadLine(`it is not JSON (${parsed.failure.message})`);
+  if (!parsed.ok) throw new BadLineError(`it is not JSON (${parsed.failure.message})`);
   return objectIn(parsed.value, 'it');
 }
 
 export function objectIn(value: JsonValue, what: string): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as JsonObject;
-  throw new BadLine(`${what} is not an object`);
+  throw new BadLineError(`${what} is not an object`);
 }
 
 /** A whole number from 0 on. */
 export function countIn(fields: JsonObject, name: string): number {
   const value = fields[name];
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new BadLine(`${name} is not a whole number from 0 on`);
+  throw new BadLineError(`${name} is not a whole number from 0 on`);
 }
 
 export function numberIn(fields: JsonObject, name: string): number {
   const value = fields[name];
   if (typeof value === 'number') return value;
-  throw new BadLine(`${name} is not a number`);
+  throw new BadLineError(`${name} is not a number`);
 }
 
 export function textIn(fields: JsonObject, name: string): string {
   const value = fields[name];
   if (typeof value === 'string') return value;
-  throw new BadLine(`${name} is not a text`);
+  throw new BadLineError(`${name} is not a text`);
 }
 
 export function flagIn(fields: JsonObject, name: string): boolean {
   const value = fields[name];
   if (typeof value === 'boolean') return value;
-  throw new BadLine(`${name} is neither true nor false`);
+  throw new BadLineError(`${name} is neither true nor false`);
 }

@@ -1,6 +1,6 @@
 import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { BadLine, countIn, fieldsOf, flagIn, numberIn, objectIn, textIn } from './lines.ts';
+import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn } from './lines.ts';
 
 /** The first line of an exported session: what is not in its records. */
 export interface SessionHeader
@@ -22,11 +22,11 @@ export function encodeHeader(header: SessionHeader): string {
 }
 
 export function decodeHeader(line: string): SessionHeader {
-  const fields = fieldsOf(line);
-  if (fields['millrace'] !== 'session') throw new BadLine('it is not the header of a session');
+  const fields = parseFields(line);
+  if (fields['millrace'] !== 'session') throw new BadLineError('it is not the header of a session');
   const version = countIn(fields, 'v');
-  if (version > exportVersion) throw new BadLine('a later version wrote it', 'too_new');
-  if (version < exportVersion) throw new BadLine('there was no such version');
+  if (version > exportVersion) throw new BadLineError('a later version wrote it', 'too_new');
+  if (version < exportVersion) throw new BadLineError('there was no such version');
   const through = countIn(fields, 'through');
   return {
     session: sessionId(textIn(fields, 'session')),
@@ -47,14 +47,14 @@ function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
 
 /** In order and apart from each other. */
 function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
-  if (!Array.isArray(value)) throw new BadLine('holes is not an array');
+  if (!Array.isArray(value)) throw new BadLineError('holes is not an array');
   let least = 1;
   return value.map((hole): Hole => {
     const [first, last, ...more] = Array.isArray(hole) ? hole : [];
     const isPair = Number.isSafeInteger(first) && Number.isSafeInteger(last) && more.length === 0;
     const [from, to] = [Number(first), Number(last)];
     if (!isPair || from < least || to < from || to > through)
-      throw new BadLine('holes are not pairs of offsets, in order and not after the last one');
+      throw new BadLineError('holes are not pairs of offsets, in order and not after the last one');
     // Right after a hole there is a record.
     least = to + 2;
     return [from, to];

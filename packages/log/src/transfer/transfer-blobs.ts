@@ -1,20 +1,28 @@
 import { fromBase64, type SessionId, toBase64 } from '@millrace/core';
-import { storedSession } from '../any-log/read-session.ts';
+import { readWholeSession } from '../any-log/read-session.ts';
 import type { BlobRef } from '../contract/blob-store.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { blobHash, usedBlobs } from '../storage/blob-references.ts';
-import { BadLine, badLine, countIn, fieldsOf, type Lines, readLines, textIn } from './lines.ts';
+import { blobHash, referencedBlobs } from '../storage/blob-references.ts';
+import {
+  BadLineError,
+  countIn,
+  type Lines,
+  parseFields,
+  readLines,
+  textIn,
+  toImportError,
+} from './lines.ts';
 
 /** Of one line, so that no line is long however large a blob is. */
 const pieceBytes = 3 * 2 ** 18;
 
 /** The blobs that a session refers to, as lines of JSON: each blob one line or several, in base64. */
 export async function* exportBlobs(log: Log, session: SessionId): AsyncGenerator<string> {
-  const { records } = await storedSession(log, session);
-  for (const hash of new Set(usedBlobs(records))) {
+  const { records } = await readWholeSession(log, session);
+  for (const hash of new Set(referencedBlobs(records))) {
     const bytes = await log.blobs.get(hash);
-    if (bytes === undefined) throw missing(session, hash);
+    if (bytes === undefined) throw missingBlob(session, hash);
     yield* pieces(hash, bytes);
   }
 }
@@ -27,7 +35,7 @@ function* pieces(hash: string, bytes: Uint8Array): Generator<string> {
   }
 }
 
-function missing(session: SessionId, hash: string): LogError {
+function missingBlob(session: SessionId, hash: string): LogError {
   const message = `Cannot export blob ${hash} of session ${session}: the store does not have it. Restore a backup`;
   return new LogError('corrupt', message, { session, hash });
 }
@@ -38,17 +46,17 @@ function missing(session: SessionId, hash: string): LogError {
  */
 export async function importBlobs(log: Log, lines: Lines): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];
-  let growing: GrowingBlob | undefined;
+  let growing: BlobAssembler | undefined;
   const last = await readLines(lines, 'blobs', async (line) => {
     const piece = decodePiece(line);
-    growing ??= new GrowingBlob(piece);
+    growing ??= new BlobAssembler(piece);
     growing.add(piece);
     if (!growing.isWhole) return;
     stored.push(await log.blobs.put(await growing.bytes()));
     growing = undefined;
   });
   if (growing !== undefined)
-    throw badLine(new BadLine('the file ends within a blob'), last + 1, 'blobs');
+    throw toImportError(new BadLineError('the file ends within a blob'), last + 1, 'blobs');
   return stored;
 }
 
@@ -60,16 +68,16 @@ interface Piece {
 }
 
 function decodePiece(line: string): Piece {
-  const fields = fieldsOf(line);
+  const fields = parseFields(line);
   const hash = textIn(fields, 'hash');
   if (!/^[0-9a-f]{64}$/.test(hash))
-    throw new BadLine('hash is not a SHA-256 in hexadecimal digits');
+    throw new BadLineError('hash is not a SHA-256 in hexadecimal digits');
   const bytes = fromBase64(textIn(fields, 'bytes'));
-  if (bytes === undefined) throw new BadLine('bytes is not base64');
+  if (bytes === undefined) throw new BadLineError('bytes is not base64');
   return { hash, length: countIn(fields, 'length'), at: countIn(fields, 'at'), bytes };
 }
 
-class GrowingBlob {
+class BlobAssembler {
   readonly #hash: string;
   readonly #length: number;
   readonly #pieces: Uint8Array[] = [];
@@ -88,7 +96,8 @@ class GrowingBlob {
     const isSame = hash === this.#hash && length === this.#length;
     const fits = at === this.#end && at + bytes.length <= length;
     const isSome = bytes.length > 0 || length === 0;
-    if (!isSame || !fits || !isSome) throw new BadLine('it does not go on where its blob ended');
+    if (!isSame || !fits || !isSome)
+      throw new BadLineError('it does not go on where its blob ended');
     this.#pieces.push(bytes);
     this.#end += bytes.length;
   }
@@ -102,6 +111,6 @@ class GrowingBlob {
     }
     const digest = await blobHash(whole);
     if (digest === this.#hash) return whole;
-    throw new BadLine(`the blob that ends here is not ${this.#hash}`);
+    throw new BadLineError(`the blob that ends here is not ${this.#hash}`);
   }
 }

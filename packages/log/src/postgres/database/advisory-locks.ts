@@ -12,18 +12,18 @@ export function sortedKeys(keys: readonly bigint[]): readonly bigint[] {
 }
 
 /** So many blobs are locked one by one; more of them all together. */
-const locksAtMost = 256;
+const maxSingleLocks = 256;
 
-interface Question {
+interface LockQuery {
   readonly sql: string;
   readonly values: readonly unknown[];
 }
 
 /** What locks these blobs until the transaction ends. Taken after sessions, always, so that nobody waits in a ring. */
-export function blobLocks(schema: string, hashes: readonly string[]): readonly Question[] {
+export function blobLocks(schema: string, hashes: readonly string[]): readonly LockQuery[] {
   if (hashes.length === 0) return [];
   const all = lockKey(schema, 'blob', '');
-  if (hashes.length > locksAtMost)
+  if (hashes.length > maxSingleLocks)
     return [{ sql: `SELECT pg_advisory_xact_lock(${all})`, values: [] }];
   const keys = sortedKeys(hashes.map((hash) => lockKey(schema, 'blob', hash))).map(String);
   return [

@@ -18,8 +18,8 @@ export interface DatabaseOptions {
   readonly maxReaders: number;
 }
 
-const pausesMs = { first: 20, longest: 1000 };
-const hurriedMs = 2000;
+const retryPausesMs = { first: 20, longest: 1000 };
+const closingRetryMs = 2000;
 
 /** The way to Postgres: connections for reading, and what makes up for a server that is gone for a while. */
 export class Database {
@@ -31,9 +31,9 @@ export class Database {
   /** Who was never there is not waited for: the url may be wrong. */
   #hasAnswered = false;
   /** How much is asked and not answered. */
-  #asked = 0;
+  #pendingQueries = 0;
   /** Until when a server that is gone is waited for, because this is about to be closed. */
-  #hurriedUntil = Number.POSITIVE_INFINITY;
+  #closeDeadline = Number.POSITIVE_INFINITY;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -115,27 +115,31 @@ export class Database {
   }
 
   get isQuiet(): boolean {
-    return this.#asked === 0;
+    return this.#pendingQueries === 0;
   }
 
   /** Does it until it is done, for a while, where nothing but the way there fails. */
   async retrying<T>(work: () => Promise<T>): Promise<T> {
-    this.#asked++;
+    this.#pendingQueries++;
     try {
       return await this.#retry(work);
     } finally {
-      this.#asked--;
+      this.#pendingQueries--;
     }
   }
 
   async #retry<T>(work: () => Promise<T>): Promise<T> {
     const begunAt = performance.now();
-    for (let pauseMs = pausesMs.first; ; pauseMs = Math.min(2 * pauseMs, pausesMs.longest)) {
+    for (
+      let pauseMs = retryPausesMs.first;
+      ;
+      pauseMs = Math.min(2 * pauseMs, retryPausesMs.longest)
+    ) {
       if (this.isClosed) throw closedDatabase(this.target);
       try {
         return await work();
       } catch (error) {
-        const deadline = Math.min(begunAt + this.#options.retryMs, this.#hurriedUntil);
+        const deadline = Math.min(begunAt + this.#options.retryMs, this.#closeDeadline);
         const isTooLate = performance.now() + pauseMs > deadline;
         if (this.isClosed) throw closedDatabase(this.target, error);
         if (!isConnectionLoss(error) || !this.#hasAnswered || isTooLate)
@@ -152,13 +156,13 @@ export class Database {
 
   /** It is about to be closed: from now on a server that is gone is waited for briefly, once for all. */
   hurry(): void {
-    this.#hurriedUntil = Math.min(this.#hurriedUntil, performance.now() + hurriedMs);
+    this.#closeDeadline = Math.min(this.#closeDeadline, performance.now() + closingRetryMs);
   }
 
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.#closed.abort();
-    await soon(this.#pool.end());
+    await waitBriefly(this.#pool.end());
   }
 
   async #setUp(): Promise<void> {
@@ -167,7 +171,7 @@ export class Database {
       this.#hasAnswered = true;
       await migrate(client, this.target, this.#options.migrations);
     } finally {
-      await soon(client.end());
+      await waitBriefly(client.end());
     }
   }
 }
@@ -222,18 +226,18 @@ export async function connect(
     await client.connect();
     return client;
   } catch (error) {
-    await soon(client.end());
+    await waitBriefly(client.end());
     throw error;
   }
 }
 
 /** A server that is stopped or cut off says no goodbye. */
-const goodbyeMs = 1_000;
+const closeTimeoutMs = 1_000;
 
 /** When it has ended, well or not, or when it takes too long. The process stays for that, whatever it waits for. */
-export async function soon(work: Promise<unknown>): Promise<void> {
+export async function waitBriefly(work: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, goodbyeMs);
+  const timer = setTimeout(resolve, closeTimeoutMs);
   const done = () => {};
   await Promise.race([work.then(done, done), late]);
   clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { remarks } from '../../suite/drafts.ts';
+import { markers } from '../../suite/drafts.ts';
 import { describeOnPostgres, hasPostgres, usePostgres } from '../../testing/start-postgres.ts';
 import { postgresLog } from '../postgres-log.ts';
 
@@ -24,8 +24,10 @@ describe('a schema', () => {
     for (let round = 0; round < 5; round++) {
       const options = { url: server().url, schema: `first_${round}` };
       const logs = Array.from({ length: 6 }, () => postgresLog(options));
-      const told = await Promise.all(logs.map((log, n) => log.submit(session, { n }, `key ${n}`)));
-      expect(told.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+      const submitted = await Promise.all(
+        logs.map((log, n) => log.submit(session, { n }, `key ${n}`)),
+      );
+      expect(submitted.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
       await Promise.all(logs.map((log) => log.close()));
     }
   });
@@ -57,7 +59,7 @@ describe('a schema', () => {
     const url = server().url.replace('millrace:', 'guest:');
     const guest = postgresLog({ url, schema: 'granted' });
     const driver = await guest.open(session, { from: 1 });
-    expect(await driver.append(remarks(1))).toMatchObject({ through: 2 });
+    expect(await driver.append(markers(1))).toMatchObject({ through: 2 });
     await guest.close();
     const stranger = postgresLog({ url, schema: 'refused' });
     await expect(stranger.ready()).rejects.toMatchObject({
@@ -70,7 +72,7 @@ describe('a schema', () => {
   test('whose rows were taken away tells so, and does not skip what is missing', async () => {
     const log = postgresLog({ url: server().url, schema: 'damaged', commitIntervalMs: 0 });
     const driver = await log.open(session);
-    for (let count = 0; count < 3; count++) await driver.append(remarks(2));
+    for (let count = 0; count < 3; count++) await driver.append(markers(2));
     await client.query('DELETE FROM damaged.chunks WHERE last = 4');
     await expect(log.read(session)).rejects.toMatchObject({ code: 'corrupt' });
     await expect(log.read(session, { from: 2 })).rejects.toMatchObject({ code: 'corrupt' });
@@ -86,7 +88,7 @@ describe('one process', () => {
     const drivers = await Promise.all(ids.map((id) => log.open(id)));
     const before = log.transactions;
     for (let round = 1; round <= 4; round++) {
-      const batches = await Promise.all(drivers.map((driver) => driver.append(remarks(2))));
+      const batches = await Promise.all(drivers.map((driver) => driver.append(markers(2))));
       expect(batches.map(({ through }) => through)).toEqual(ids.map(() => 2 * round));
     }
     expect(log.transactions - before).toBe(4);

@@ -1,7 +1,7 @@
-import type { SessionFields } from '../../storage/session-row.ts';
+import type { SessionColumns } from '../../storage/session-row.ts';
 
 /** In the order in which they are written, with their types. */
-export const sessionColumns: readonly (readonly [keyof SessionFields, string])[] = [
+export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
   ['made', 'bigint'],
   ['rewrites', 'bigint'],
@@ -32,7 +32,7 @@ const arrays = (types: readonly string[], from: number): string =>
   `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
 
 /** So long after its last commit or connection, what a writer that was killed left there is kept. */
-export const writerHours = 24;
+export const writerRetentionHours = 24;
 
 type StatementName =
   | 'register'
@@ -80,7 +80,7 @@ export function statementsIn(schema: string): Statements {
     // By the server's clock alone. Nobody is waited for: who has his row locked lives.
     dropGoneWriters: `DELETE FROM ${table('writers')} WHERE id IN (
       SELECT id FROM ${table('writers')}
-      WHERE seen_at < now() - interval '${writerHours} hours' FOR UPDATE SKIP LOCKED)`,
+      WHERE seen_at < now() - interval '${writerRetentionHours} hours' FOR UPDATE SKIP LOCKED)`,
     // Who asks waits for a transaction of that writer that still goes on: its row is locked.
     stampOf: `SELECT commits FROM ${table('writers')} WHERE id = $1 FOR UPDATE`,
     dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1`,

@@ -3,7 +3,7 @@ import { LogError } from '../../contract/log-error.ts';
 import { type Target, withoutSecrets } from './target.ts';
 
 /** What system errors and Postgres' classes of errors mean for whoever uses the store; the longest match counts. */
-const meanings: readonly (readonly [string, string])[] = [
+const meaningsByCode: readonly (readonly [string, string])[] = [
   ['ECONNREFUSED', 'nobody answers there; start Postgres, or check host and port'],
   ['ENOTFOUND', 'there is no such host; check the url'],
   ['EAI_AGAIN', 'the host cannot be looked up just now; check the network'],
@@ -25,7 +25,7 @@ const meanings: readonly (readonly [string, string])[] = [
 ];
 
 /** The same by words, for what has no code, or one that says less. */
-const meant: readonly (readonly [RegExp, string])[] = [
+const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
   [/does not support SSL/, 'it has no TLS; set it up, or leave sslmode out of the url'],
   [
@@ -37,22 +37,22 @@ const meant: readonly (readonly [RegExp, string])[] = [
 /** What is the matter is the way there, and not what was asked. */
 const lossCodes =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|08\w{3}|25P03|57P0[1-5]|53300)$/;
-const lossWords =
+const lossMessages =
   /connection terminated|connection error|not queryable|timeout expired|timeout exceeded|read timeout/i;
 
 export function isConnectionLoss(error: unknown): boolean {
-  if (isMillraceError(error) || meaningByWords(error) !== undefined) return false;
-  return lossCodes.test(codeOf(error)) || lossWords.test(wordsOf(error));
+  if (isMillraceError(error) || meaningByMessage(error) !== undefined) return false;
+  return lossCodes.test(codeOf(error)) || lossMessages.test(messageOf(error));
 }
 
 /** Two transactions were in each other's way: it can be done again. */
-export function isCollision(error: unknown): boolean {
+export function isSerializationFailure(error: unknown): boolean {
   const state = isMillraceError(error) ? error.place['sqlstate'] : undefined;
   return state === '40001' || state === '40P01';
 }
 
 /** It concerns all who write, and not one of them. */
-export function isForAll(error: unknown): boolean {
+export function affectsAllWrites(error: unknown): boolean {
   return isMillraceError(error) && error.place['way'] !== undefined;
 }
 
@@ -60,26 +60,26 @@ export function isForAll(error: unknown): boolean {
 export function storageError(error: unknown, target: Target): Error {
   if (isMillraceError(error)) return error;
   const code = codeOf(error);
-  const found = meanings.filter(([start]) => code.startsWith(start));
+  const found = meaningsByCode.filter(([start]) => code.startsWith(start));
   const [, why] = found.sort(([a], [b]) => b.length - a.length)[0] ?? [];
-  const said = withoutSecrets(wordsOf(error), target);
+  const text = withoutSecrets(messageOf(error), target);
   const isLost = isConnectionLoss(error);
   const otherwise = isLost ? 'the connection is lost; try again' : 'it failed';
-  const meaning = meaningByWords(error) ?? why ?? otherwise;
-  const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meaning} (${said})`;
+  const meaning = meaningByMessage(error) ?? why ?? otherwise;
+  const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meaning} (${text})`;
   const place = {
     host: target.name,
     ...(isLost ? { way: 'lost' } : {}),
     ...(code === '' ? {} : { sqlstate: code }),
   };
   // The cause says no more than its words, and it might carry the url with it.
-  return new LogError('storage', message, place, { cause: new Error(said) });
+  return new LogError('storage', message, place, { cause: new Error(text) });
 }
 
 /** It may have been stored or not, and nobody can be asked. */
 export function unknownOutcome(error: unknown, target: Target, cause?: unknown): LogError {
-  const said = withoutSecrets(wordsOf(error), target);
-  const message = `Cannot tell whether it was stored in Postgres at ${target.name}: the connection was lost at the commit (${said}). Look at what is there before you write it again`;
+  const text = withoutSecrets(messageOf(error), target);
+  const message = `Cannot tell whether it was stored in Postgres at ${target.name}: the connection was lost at the commit (${text}). Look at what is there before you write it again`;
   return new LogError(
     'storage',
     message,
@@ -88,9 +88,9 @@ export function unknownOutcome(error: unknown, target: Target, cause?: unknown):
   );
 }
 
-function meaningByWords(error: unknown): string | undefined {
-  const words = wordsOf(error);
-  return meant.find(([form]) => form.test(words))?.[1];
+function meaningByMessage(error: unknown): string | undefined {
+  const words = messageOf(error);
+  return meaningsByMessage.find(([form]) => form.test(words))?.[1];
 }
 
 function codeOf(error: unknown): string {
@@ -98,8 +98,8 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   // Several addresses were tried: the last one's reason says as much as any.
-  if (error instanceof AggregateError) return wordsOf(error.errors.at(-1));
+  if (error instanceof AggregateError) return messageOf(error.errors.at(-1));
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import { LogError } from '../../contract/log-error.ts';
-import { decoded } from '../../engine/check-options.ts';
+import { decodeUrlPart } from '../../engine/check-options.ts';
 
 /** Which database, and how it may be shown: without whoever's password. */
 export interface Target {
@@ -13,18 +13,18 @@ export interface Target {
   readonly secrets: readonly string[];
 }
 
-const schemaForm = /^[a-z_][a-z0-9_]{0,40}$/;
+const schemaPattern = /^[a-z_][a-z0-9_]{0,40}$/;
 
 export function targetOf(what: string, url: string, schema: string): Target {
   const parsed = typeof url === 'string' ? URL.parse(url) : null;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
-  if (parsed === null || !isPostgres) throw noUrl(what);
-  if (isTorn(parsed)) throw tornUrl(what);
-  if (typeof schema !== 'string' || !schemaForm.test(schema)) throw noSchema();
+  if (parsed === null || !isPostgres) throw invalidUrl(what);
+  if (isTruncated(parsed)) throw unescapedUrl(what);
+  if (typeof schema !== 'string' || !schemaPattern.test(schema)) throw invalidSchema();
   const { hostname, port, pathname, password, searchParams } = parsed;
   const host = hostname || searchParams.get('host') || 'localhost';
   const name = `${host}${port === '' ? '' : `:${port}`}${pathname}`;
-  const given = [password, decoded(password), searchParams.get('password') ?? ''];
+  const given = [password, decodeUrlPart(password), searchParams.get('password') ?? ''];
   return { what, url, name, schema, secrets: given.filter((secret) => secret !== '') };
 }
 
@@ -34,21 +34,21 @@ export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'
 }
 
 /** A password with such letters in it ends too early, and the rest of it would be shown as a host. */
-function isTorn({ hash, pathname }: URL): boolean {
+function isTruncated({ hash, pathname }: URL): boolean {
   return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;
 }
 
-function tornUrl(what: string): LogError {
+function unescapedUrl(what: string): LogError {
   const message = `Cannot keep ${what} there: in the url's user, password and database, write @ / # ? as %40 %2F %23 %3F`;
   return new LogError('bad_option', message);
 }
 
-function noUrl(what: string): LogError {
+function invalidUrl(what: string): LogError {
   const message = `Cannot keep ${what} there: url is like postgres://user:password@host:5432/database`;
   return new LogError('bad_option', message);
 }
 
-function noSchema(): LogError {
+function invalidSchema(): LogError {
   const message =
     'Cannot use this schema: it has 1 to 41 lower case letters, digits and underscores, and does not begin with a digit';
   return new LogError('bad_option', message);

@@ -1,23 +1,23 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { ShelfWriter } from '../../storage/record-store.ts';
+import type { StoreTransaction } from '../../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
-import { type Fetched, Missing } from './fetched-rows.ts';
+import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
 
 /**
  * What work reads and writes while a transaction is thought out: what was fetched, and over it what is
  * to be written. Whatever is asked for that was not fetched is `Missing`.
  */
-export class Draft implements ShelfWriter {
-  readonly #fetched: Fetched;
+export class TransactionDraft implements StoreTransaction {
+  readonly #fetched: FetchedRows;
   readonly #sessions = new Map<SessionId, SessionDraft>();
   readonly blobChanges: BlobChanges = new BlobChanges();
   /** The numbers of those that are gone. */
-  readonly gone: Set<number> = new Set();
+  readonly deletedSessions: Set<number> = new Set();
   #epochs = 0;
   #made = 0;
 
-  constructor(fetched: Fetched) {
+  constructor(fetched: FetchedRows) {
     this.#fetched = fetched;
   }
 
@@ -29,7 +29,7 @@ export class Draft implements ShelfWriter {
   get hasChanged(): boolean {
     const { puts, dropped } = this.blobChanges;
     const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
-    return hasSessions || this.gone.size > 0 || puts.size > 0 || dropped.size > 0;
+    return hasSessions || this.deletedSessions.size > 0 || puts.size > 0 || dropped.size > 0;
   }
 
   session(session: SessionId): SessionRow | undefined {
@@ -55,13 +55,13 @@ export class Draft implements ShelfWriter {
 
   nextEpoch(): number {
     const number = this.#fetched.epochs[this.#epochs++];
-    if (number === undefined) throw new Missing({ what: 'epoch' });
+    if (number === undefined) throw new NotFetchedError({ what: 'epoch' });
     return number;
   }
 
   nextSession(): number {
     const number = this.#fetched.made[this.#made++];
-    if (number === undefined) throw new Missing({ what: 'made' });
+    if (number === undefined) throw new NotFetchedError({ what: 'made' });
     return number;
   }
 
@@ -87,7 +87,7 @@ export class Draft implements ShelfWriter {
 
   deleteSession(session: SessionId): void {
     const stored = this.#fetched.sessions.get(session);
-    if (stored !== undefined) this.gone.add(stored.row.made);
+    if (stored !== undefined) this.deletedSessions.add(stored.row.made);
     const empty = new SessionDraft(session, undefined, this.blobChanges);
     empty.hasChanged = true;
     this.#sessions.set(session, empty);
@@ -123,7 +123,8 @@ export class Draft implements ShelfWriter {
   #draft(session: SessionId): SessionDraft {
     const known = this.#sessions.get(session);
     if (known !== undefined) return known;
-    if (!this.#fetched.sessions.has(session)) throw new Missing({ what: 'session', session });
+    if (!this.#fetched.sessions.has(session))
+      throw new NotFetchedError({ what: 'session', session });
     const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
     this.#sessions.set(session, draft);
     return draft;

@@ -1,7 +1,7 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
-import { type SessionFields, sessionOf } from '../../storage/session-row.ts';
-import { type Chunk, ChunkReader } from '../chunk-rows.ts';
+import { fromColumns, type SessionColumns } from '../../storage/session-row.ts';
+import { ChunkReader, type ChunkRow } from '../chunk-rows.ts';
 import type { Ask } from '../database/database.ts';
 import type { Statements } from '../database/statements.ts';
 
@@ -24,7 +24,7 @@ interface FetchedRecords {
 }
 
 /** All that a transaction has read. What is done in it is done on drafts of this. */
-export class Fetched {
+export class FetchedRows {
   readonly sessions: Map<SessionId, FetchedSession | undefined> = new Map();
   /** Numbers that are to be had, in order. */
   readonly epochs: number[] = [];
@@ -38,7 +38,7 @@ export class Fetched {
 }
 
 /** What work needs to know and was not fetched. */
-export type Want =
+export type RowRequest =
   | { readonly what: 'session'; readonly session: SessionId }
   | { readonly what: 'producer'; readonly session: SessionId; readonly name: string }
   | { readonly what: 'command'; readonly session: SessionId; readonly name: string }
@@ -49,33 +49,33 @@ export type Want =
   | { readonly what: 'made' };
 
 /** Thrown through work that has to be done again once the want is there. No error that anybody is told. */
-export class Missing extends Error {
-  readonly want: Want;
+export class NotFetchedError extends Error {
+  readonly request: RowRequest;
 
-  constructor(want: Want) {
-    super(`the ${want.what} was not fetched`);
-    this.want = want;
+  constructor(request: RowRequest) {
+    super(`the ${request.what} was not fetched`);
+    this.request = request;
   }
 }
 
-type WantOf<What extends Want['what']> = Extract<Want, { what: What }>;
+type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
 
 /** Brings what work missed, as few questions as there are kinds of it. */
-export async function fetchWants(
+export async function fetchRequests(
   ask: Ask,
   statements: Statements,
-  fetched: Fetched,
-  wants: readonly Want[],
+  fetched: FetchedRows,
+  requests: readonly RowRequest[],
 ): Promise<void> {
-  const of = <What extends Want['what']>(what: What) =>
-    wants.filter((want): want is WantOf<What> => want.what === what);
+  const of = <What extends RowRequest['what']>(what: What) =>
+    requests.filter((request): request is RequestOf<What> => request.what === what);
   await Promise.all([
     fetchNumbers(ask, statements.nextEpochs, of('epoch').length, fetched.epochs),
     fetchNumbers(ask, statements.nextMade, of('made').length, fetched.made),
     fetchProducers(ask, statements.producers, fetched, of('producer')),
     fetchCommands(ask, statements.commands, fetched, of('command')),
-    ...of('records').map((want) => fetchRecords(ask, statements.chunksAfter, fetched, want)),
-    ...of('blobs').map((want) => fetchBlobs(ask, statements.usesOf, fetched, want)),
+    ...of('records').map((request) => fetchRecords(ask, statements.chunksAfter, fetched, request)),
+    ...of('blobs').map((request) => fetchBlobs(ask, statements.usesOf, fetched, request)),
   ]);
 }
 
@@ -83,12 +83,12 @@ export async function fetchWants(
 export async function fetchSessions(
   ask: Ask,
   statements: Statements,
-  fetched: Fetched,
+  fetched: FetchedRows,
   sessions: readonly SessionId[],
 ): Promise<void> {
-  const found = await ask<SessionFields>(statements.sessionsById, [sessions]);
+  const found = await ask<SessionColumns>(statements.sessionsById, [sessions]);
   for (const session of sessions) fetched.putSession(session, undefined);
-  for (const fields of found) fetched.putSession(fields.id as SessionId, sessionOf(fields));
+  for (const fields of found) fetched.putSession(fields.id as SessionId, fromColumns(fields));
 }
 
 async function fetchNumbers(ask: Ask, sql: string, count: number, into: number[]): Promise<void> {
@@ -99,12 +99,15 @@ async function fetchNumbers(ask: Ask, sql: string, count: number, into: number[]
 async function fetchProducers(
   ask: Ask,
   sql: string,
-  fetched: Fetched,
-  wants: readonly WantOf<'producer'>[],
+  fetched: FetchedRows,
+  requests: readonly RequestOf<'producer'>[],
 ): Promise<void> {
-  if (wants.length === 0) return;
-  const owners = ownersOf(fetched, wants);
-  const found = await ask<{ made: number; producer: string; state: string }>(sql, asked(owners));
+  if (requests.length === 0) return;
+  const owners = withOwners(fetched, requests);
+  const found = await ask<{ made: number; producer: string; state: string }>(
+    sql,
+    queryValues(owners),
+  );
   const rows = new Map(found.map((row) => [`${row.made} ${row.producer}`, row]));
   for (const { owner, name } of owners) {
     const row = rows.get(`${owner.row.made} ${JSON.stringify(name)}`);
@@ -115,13 +118,13 @@ async function fetchProducers(
 async function fetchCommands(
   ask: Ask,
   sql: string,
-  fetched: Fetched,
-  wants: readonly WantOf<'command'>[],
+  fetched: FetchedRows,
+  requests: readonly RequestOf<'command'>[],
 ): Promise<void> {
-  if (wants.length === 0) return;
-  const owners = ownersOf(fetched, wants);
+  if (requests.length === 0) return;
+  const owners = withOwners(fetched, requests);
   type Found = { made: number; key: string; at_offset: number; is_consumed: boolean };
-  const found = await ask<Found>(sql, asked(owners));
+  const found = await ask<Found>(sql, queryValues(owners));
   const rows = new Map(found.map((row) => [`${row.made} ${row.key}`, row]));
   for (const { owner, name } of owners) {
     const row = rows.get(`${owner.row.made} ${JSON.stringify(name)}`);
@@ -136,29 +139,29 @@ async function fetchCommands(
 async function fetchRecords(
   ask: Ask,
   sql: string,
-  fetched: Fetched,
-  { session, after }: WantOf<'records'>,
+  fetched: FetchedRows,
+  { session, after }: RequestOf<'records'>,
 ): Promise<void> {
   const owner = fetched.sessions.get(session);
   if (owner === undefined) return;
   const { made, through } = owner.row;
-  const places = await ask<Chunk>(sql, [made, after]);
+  const ranges = await ask<ChunkRow>(sql, [made, after]);
   const reader = new ChunkReader(session, after);
   // All of each row: who replaces some of it has to write the rest again.
-  for (const chunk of places) reader.add(chunk, true);
+  for (const chunk of ranges) reader.add(chunk, true);
   if (reader.end < through) throw reader.missing();
-  const start = Math.min(after, (places[0]?.first ?? after + 1) - 1);
+  const start = Math.min(after, (ranges[0]?.first ?? after + 1) - 1);
   const before = owner.records;
   // Several may want more or less of it.
   if (before === undefined || before.after > start)
-    owner.records = { after: start, records: reader.records, places };
+    owner.records = { after: start, records: reader.records, places: ranges };
 }
 
 async function fetchBlobs(
   ask: Ask,
   sql: string,
-  fetched: Fetched,
-  { session }: WantOf<'blobs'>,
+  fetched: FetchedRows,
+  { session }: RequestOf<'blobs'>,
 ): Promise<void> {
   const owner = fetched.sessions.get(session);
   if (owner === undefined) return;
@@ -166,22 +169,22 @@ async function fetchBlobs(
   owner.blobs = new Map(rows.map(({ hash, count }) => [hash, count]));
 }
 
-interface Owned {
+interface OwnedRequest {
   readonly owner: FetchedSession;
   readonly name: string;
 }
 
-function ownersOf(
-  fetched: Fetched,
-  wants: readonly { readonly session: SessionId; readonly name: string }[],
-): readonly Owned[] {
-  return wants.flatMap(({ session, name }) => {
+function withOwners(
+  fetched: FetchedRows,
+  requests: readonly { readonly session: SessionId; readonly name: string }[],
+): readonly OwnedRequest[] {
+  return requests.flatMap(({ session, name }) => {
     const owner = fetched.sessions.get(session);
     return owner === undefined ? [] : [{ owner, name }];
   });
 }
 
-function asked(owners: readonly Owned[]): readonly unknown[] {
+function queryValues(owners: readonly OwnedRequest[]): readonly unknown[] {
   return [
     owners.map(({ owner }) => owner.row.made),
     owners.map(({ name }) => JSON.stringify(name)),

@@ -1,20 +1,20 @@
 import type { Clock } from '../../contract/clock.ts';
 import {
-  type Commits,
-  type Ears,
-  type Job,
-  type Outcome,
-  outcomeOf,
-  refuse,
+  type CommitJob,
+  type CommitListener,
+  type CommitQueue,
+  type JobOutcome,
+  rejectJob,
+  runJob,
 } from '../../engine/commit-queue.ts';
-import type { OnPoint, ShelfWriter } from '../../storage/record-store.ts';
-import { isForAll } from '../database/storage-error.ts';
-import { Draft } from './draft.ts';
-import { type Fetched, Missing, type Want } from './fetched-rows.ts';
-import type { Pass, Writer } from './writer.ts';
+import type { OnPoint, StoreTransaction } from '../../storage/record-store.ts';
+import { affectsAllWrites } from '../database/storage-error.ts';
+import { TransactionDraft } from './draft.ts';
+import { type FetchedRows, NotFetchedError, type RowRequest } from './fetched-rows.ts';
+import type { PostgresWriter, WorkPass } from './writer.ts';
 
 interface CommitOptions {
-  readonly writer: Writer;
+  readonly writer: PostgresWriter;
   readonly clock: Clock;
   /** From the beginning of one transaction to that of the next, at least. */
   readonly intervalMs: number;
@@ -22,15 +22,15 @@ interface CommitOptions {
 }
 
 /** So that a transaction stays short, and does not need more locks than a server has to give. */
-const jobsAtOnce = 1024;
+const maxJobsPerTransaction = 1024;
 
 /**
  * Puts what comes at once, of all sessions of this process, into one transaction. The first is begun
  * at once; then there is one at a time, and one in each interval.
  */
-export class PostgresCommits implements Commits {
+export class PostgresCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
-  #jobs: Job[] = [];
+  #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #cancel: () => void = () => {};
@@ -44,10 +44,10 @@ export class PostgresCommits implements Commits {
     this.#options = options;
   }
 
-  run<T>(work: (shelf: ShelfWriter) => T, ears: Ears<T> = {}): Promise<T> {
+  run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      this.#jobs.push({ ...ears, work, resolve, reject } as Job);
+      this.#jobs.push({ ...listener, work, resolve, reject } as CommitJob);
       this.#schedule();
     });
   }
@@ -82,7 +82,7 @@ export class PostgresCommits implements Commits {
       if (this.#isScheduled) this.#start();
     };
     // What is said in one breath goes together. What fills a transaction need not wait for more.
-    const isFull = this.#jobs.length >= jobsAtOnce;
+    const isFull = this.#jobs.length >= maxJobsPerTransaction;
     if (intervalMs === 0 || waitMs <= 0 || isFull) return queueMicrotask(start);
     // A clock that was set back must not hold anything up.
     this.#cancel = clock.after(Math.min(waitMs, intervalMs), start);
@@ -93,7 +93,7 @@ export class PostgresCommits implements Commits {
     this.#isScheduled = false;
     if (this.#running !== undefined) return;
     this.#lastAt = this.#options.clock.now();
-    const jobs = this.#jobs.splice(0, jobsAtOnce);
+    const jobs = this.#jobs.splice(0, maxJobsPerTransaction);
     if (jobs.length === 0) return;
     this.#running = this.#commit(jobs).finally(() => {
       this.#running = undefined;
@@ -101,45 +101,45 @@ export class PostgresCommits implements Commits {
     });
   }
 
-  async #commit(jobs: readonly Job[]): Promise<void> {
-    let outcomes: readonly Outcome[];
+  async #commit(jobs: readonly CommitJob[]): Promise<void> {
+    let outcomes: readonly JobOutcome[];
     this.transactions++;
     try {
       outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
     } catch (error) {
       // What one does must not take the others with it; where the server is gone, all are.
-      const isOnesOwn = this.#options.writer.hasBegun && !isForAll(error);
+      const isOnesOwn = this.#options.writer.hasBegun && !affectsAllWrites(error);
       if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
-      else for (const job of jobs) refuse(job, error);
+      else for (const job of jobs) rejectJob(job, error);
       return;
     }
     for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
   }
 
   /** All of it once on what is there. Once something is missing, the rest only tells what it misses too. */
-  #pass(jobs: readonly Job[], fetched: Fetched): Pass {
+  #pass(jobs: readonly CommitJob[], fetched: FetchedRows): WorkPass {
     this.round++;
-    const draft = new Draft(fetched);
-    const outcomes: Outcome[] = [];
-    const wants: Want[] = [];
+    const draft = new TransactionDraft(fetched);
+    const outcomes: JobOutcome[] = [];
+    const requests: RowRequest[] = [];
     for (const job of jobs) {
       try {
-        if (wants.length === 0) outcomes.push(outcomeOf(job, draft));
+        if (requests.length === 0) outcomes.push(runJob(job, draft));
         else job.work(draft);
       } catch (error) {
-        if (error instanceof Missing) wants.push(error.want);
+        if (error instanceof NotFetchedError) requests.push(error.request);
         // What it says of a draft that lacks something means nothing.
-        else if (wants.length === 0) throw error;
+        else if (requests.length === 0) throw error;
       }
     }
-    return { wants, draft, outcomes };
+    return { requests: requests, draft, outcomes };
   }
 
-  #answer(job: Job, outcome: Outcome | undefined): void {
+  #answer(job: CommitJob, outcome: JobOutcome | undefined): void {
     const { onPoint } = this.#options;
-    if (outcome === undefined || 'error' in outcome) return refuse(job, outcome?.error);
+    if (outcome === undefined || 'error' in outcome) return rejectJob(job, outcome?.error);
     onPoint?.('before-tell');
-    job.tell?.(outcome.value);
+    job.onCommitted?.(outcome.value);
     onPoint?.('after-tell');
     job.resolve(outcome.value);
   }

@@ -1,11 +1,11 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { usedBlobs } from '../../storage/blob-references.ts';
-import { firstAfter } from '../../storage/record-list.ts';
+import { referencedBlobs } from '../../storage/blob-references.ts';
+import { indexAfter } from '../../storage/record-list.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
-import { type Chunk, chunksOf } from '../chunk-rows.ts';
-import { type FetchedSession, Missing } from './fetched-rows.ts';
+import { type ChunkRow, toChunkRows } from '../chunk-rows.ts';
+import { type FetchedSession, NotFetchedError } from './fetched-rows.ts';
 
-interface Stretch {
+interface OffsetRange {
   readonly first: number;
   readonly last: number;
 }
@@ -23,9 +23,9 @@ export class SessionDraft {
   readonly uses: Map<string, number> = new Map();
   readonly #added: LogRecord[] = [];
   /** All that was fetched and added, once some of it was replaced. */
-  #whole: LogRecord[] | undefined;
+  #allRecords: LogRecord[] | undefined;
   /** What was replaced, from row to row. */
-  #replaced: Stretch | undefined;
+  #replaced: OffsetRange | undefined;
 
   constructor(session: SessionId, fetched: FetchedSession | undefined, blobs: BlobChanges) {
     this.session = session;
@@ -50,38 +50,39 @@ export class SessionDraft {
   #known<What extends 'producer' | 'command'>(what: What, name: string) {
     const rows = what === 'producer' ? this.#fetched?.producers : this.#fetched?.commands;
     if (rows === undefined) return undefined;
-    if (!rows.has(name)) throw new Missing({ what, session: this.session, name });
+    if (!rows.has(name)) throw new NotFetchedError({ what, session: this.session, name });
     return rows.get(name) as (What extends 'producer' ? ProducerRow : CommandRow) | undefined;
   }
 
   records(after: number): readonly LogRecord[] {
-    if (this.#whole !== undefined) return this.#whole.slice(firstAfter(this.#whole, after));
-    const added = this.#added.slice(firstAfter(this.#added, after));
+    if (this.#allRecords !== undefined)
+      return this.#allRecords.slice(indexAfter(this.#allRecords, after));
+    const added = this.#added.slice(indexAfter(this.#added, after));
     if (after >= this.#storedThrough) return added;
     const { records } = this.#stored(after);
-    return [...records.slice(firstAfter(records, after)), ...added];
+    return [...records.slice(indexAfter(records, after)), ...added];
   }
 
   insert(records: readonly LogRecord[]): void {
     // One by one: a function does not take as many arguments as there may be records.
     for (const record of records) {
       this.#added.push(record);
-      this.#whole?.push(record);
+      this.#allRecords?.push(record);
     }
-    for (const hash of usedBlobs(records)) {
+    for (const hash of referencedBlobs(records)) {
       this.#use(hash, 1);
-      this.#blobs.letGo(hash);
+      this.#blobs.releaseHold(hash);
     }
   }
 
   replace(first: number, last: number, records: readonly LogRecord[]): void {
     const stored = this.#storedThrough === 0 ? undefined : this.#stored(first - 1);
-    const whole = this.#whole ?? [...(stored?.records ?? []), ...this.#added];
-    const [start, end] = [firstAfter(whole, first - 1), firstAfter(whole, last)];
-    this.#name(whole.slice(start, end), records);
-    this.#whole = [...whole.slice(0, start), ...records, ...whole.slice(end)];
-    const places = stored?.places ?? [];
-    const touched = places.filter((place) => place.last >= first && place.first <= last);
+    const whole = this.#allRecords ?? [...(stored?.records ?? []), ...this.#added];
+    const [start, end] = [indexAfter(whole, first - 1), indexAfter(whole, last)];
+    this.#countUses(whole.slice(start, end), records);
+    this.#allRecords = [...whole.slice(0, start), ...records, ...whole.slice(end)];
+    const ranges = stored?.places ?? [];
+    const touched = ranges.filter((range) => range.last >= first && range.first <= last);
     this.#replaced = {
       first: Math.min(first, touched[0]?.first ?? first, this.#replaced?.first ?? first),
       last: Math.max(last, touched.at(-1)?.last ?? last, this.#replaced?.last ?? last),
@@ -91,32 +92,32 @@ export class SessionDraft {
   blobs(): readonly string[] {
     const fetched = this.#fetched;
     if (fetched !== undefined && fetched.blobs === undefined)
-      throw new Missing({ what: 'blobs', session: this.session });
+      throw new NotFetchedError({ what: 'blobs', session: this.session });
     const counts = new Map(fetched?.blobs);
     for (const [hash, more] of this.uses) counts.set(hash, (counts.get(hash) ?? 0) + more);
     return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
   }
 
   /** The stretch of the stored rows that others take the place of. */
-  get replaced(): Stretch | undefined {
+  get replaced(): OffsetRange | undefined {
     return this.#replaced;
   }
 
   /** The rows that are new. */
-  chunks(): readonly Chunk[] {
+  chunks(): readonly ChunkRow[] {
     const through = this.row?.through ?? 0;
     const [stretch, stored] = [this.#replaced, this.#storedThrough];
     const rewritten = stretch === undefined ? [] : this.#rewritten(stretch, through);
     // What was replaced up to the end has what was added in it.
     if (this.#added.length === 0 || (stretch?.last ?? 0) > stored) return rewritten;
-    return [...rewritten, ...chunksOf(stored + 1, through, this.#added)];
+    return [...rewritten, ...toChunkRows(stored + 1, through, this.#added)];
   }
 
-  #rewritten({ first, last }: Stretch, through: number): readonly Chunk[] {
-    const whole = this.#whole ?? [];
+  #rewritten({ first, last }: OffsetRange, through: number): readonly ChunkRow[] {
+    const whole = this.#allRecords ?? [];
     const end = last > this.#storedThrough ? through : last;
-    const within = whole.slice(firstAfter(whole, first - 1), firstAfter(whole, end));
-    return chunksOf(first, end, within);
+    const within = whole.slice(indexAfter(whole, first - 1), indexAfter(whole, end));
+    return toChunkRows(first, end, within);
   }
 
   get #storedThrough(): number {
@@ -126,18 +127,18 @@ export class SessionDraft {
   #stored(after: number) {
     const found = this.#fetched?.records;
     if (found !== undefined && found.after <= after) return found;
-    throw new Missing({ what: 'records', session: this.session, after });
+    throw new NotFetchedError({ what: 'records', session: this.session, after });
   }
 
   /** Records took the place of others. */
-  #name(before: readonly LogRecord[], after: readonly LogRecord[]): void {
-    const known = new Set(usedBlobs(before));
-    for (const hash of usedBlobs(after)) {
+  #countUses(before: readonly LogRecord[], after: readonly LogRecord[]): void {
+    const known = new Set(referencedBlobs(before));
+    for (const hash of referencedBlobs(after)) {
       this.#use(hash, 1);
       // What was named before is not what anybody holds it for.
-      if (!known.has(hash)) this.#blobs.letGo(hash);
+      if (!known.has(hash)) this.#blobs.releaseHold(hash);
     }
-    for (const hash of usedBlobs(before)) this.#use(hash, -1);
+    for (const hash of referencedBlobs(before)) this.#use(hash, -1);
   }
 
   #use(hash: string, more: number): void {
@@ -168,7 +169,7 @@ export class BlobChanges {
   }
 
   /** A record names it: whoever stored it has done what he held it for. */
-  letGo(hash: string): void {
+  releaseHold(hash: string): void {
     const hold = this.#hold(hash);
     hold.added--;
     hold.least = Math.max(0, hold.least - 1);

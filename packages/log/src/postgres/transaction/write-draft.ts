@@ -1,9 +1,9 @@
 import type { SessionRow } from '../../storage/rows.ts';
-import { toFields } from '../../storage/session-row.ts';
+import { toColumns } from '../../storage/session-row.ts';
 import { blobLocks } from '../database/advisory-locks.ts';
 import type { Ask } from '../database/database.ts';
 import { type Statements, sessionColumns } from '../database/statements.ts';
-import type { Draft } from './draft.ts';
+import type { TransactionDraft } from './draft.ts';
 import type { SessionDraft } from './session-draft.ts';
 
 interface WriteOptions {
@@ -18,7 +18,7 @@ interface WriteOptions {
 }
 
 /** Tells the database what the transaction has come to. True where records are in it. */
-export async function writeDraft(draft: Draft, options: WriteOptions): Promise<boolean> {
+export async function writeDraft(draft: TransactionDraft, options: WriteOptions): Promise<boolean> {
   const { ask, statements } = options;
   const drafts = [...draft.sessionDrafts].filter(({ hasChanged }) => hasChanged);
   await lockBlobs(draft, drafts, options);
@@ -33,7 +33,7 @@ export async function writeDraft(draft: Draft, options: WriteOptions): Promise<b
     [...rows].map(([key, command]) => ({ made: row?.made, key, command })),
   );
   const rows = drafts.flatMap(({ row }): SessionRow[] => (row === undefined ? [] : [row]));
-  const fields = rows.map(toFields);
+  const fields = rows.map(toColumns);
   await ask(statements.write, [
     ...sessionColumns.map(([name]) => fields.map((one) => one[name])),
     chunks.map(({ made }) => made),
@@ -58,11 +58,11 @@ export async function writeDraft(draft: Draft, options: WriteOptions): Promise<b
 
 /** Sessions that were deleted, and rows that others take the place of. */
 async function dropGone(
-  draft: Draft,
+  draft: TransactionDraft,
   drafts: readonly SessionDraft[],
   { ask, statements }: WriteOptions,
 ): Promise<void> {
-  const gone = [...draft.gone];
+  const gone = [...draft.deletedSessions];
   if (gone.length > 0) {
     for (const sql of statements.dropOwned) await ask(sql, [gone]);
     const ids = drafts.filter(({ row }) => row === undefined).map(({ session }) => session);
@@ -80,7 +80,7 @@ async function dropGone(
 }
 
 async function lockBlobs(
-  draft: Draft,
+  draft: TransactionDraft,
   drafts: readonly SessionDraft[],
   { ask, schema }: WriteOptions,
 ): Promise<void> {
@@ -91,7 +91,7 @@ async function lockBlobs(
 }
 
 async function writeBlobs(
-  draft: Draft,
+  draft: TransactionDraft,
   drafts: readonly SessionDraft[],
   { ask, statements }: WriteOptions,
 ): Promise<void> {

@@ -1,40 +1,44 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
 import { systemClock } from '../../contract/clock.ts';
-import type { Outcome } from '../../engine/commit-queue.ts';
+import type { JobOutcome } from '../../engine/commit-queue.ts';
 import type { OnPoint } from '../../storage/record-store.ts';
-import { channelOf, noticeText } from '../change-listener.ts';
+import { channelOf, encodeNotice } from '../change-listener.ts';
 import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
-import { type Ask, type Connection, soon } from '../database/database.ts';
+import { type Ask, type Connection, waitBriefly } from '../database/database.ts';
 import type { LogDatabase } from '../database/log-database.ts';
-import { writerHours } from '../database/statements.ts';
-import { isCollision, isConnectionLoss, unknownOutcome } from '../database/storage-error.ts';
+import { writerRetentionHours } from '../database/statements.ts';
+import {
+  isConnectionLoss,
+  isSerializationFailure,
+  unknownOutcome,
+} from '../database/storage-error.ts';
 import type { ServerClock } from '../server-clock.ts';
-import type { Draft } from './draft.ts';
-import { Fetched, fetchSessions, fetchWants, type Want } from './fetched-rows.ts';
+import type { TransactionDraft } from './draft.ts';
+import { FetchedRows, fetchRequests, fetchSessions, type RowRequest } from './fetched-rows.ts';
 import { writeDraft } from './write-draft.ts';
 
 /** What work came to on what was fetched: it missed something, or this is what is to be written. */
-export interface Pass {
-  readonly wants: readonly Want[];
-  readonly draft: Draft;
-  readonly outcomes: readonly Outcome[];
+export interface WorkPass {
+  readonly requests: readonly RowRequest[];
+  readonly draft: TransactionDraft;
+  readonly outcomes: readonly JobOutcome[];
 }
 
 /** What a transaction came to. `lost` is why nobody knows whether it was stored. */
-interface End {
-  readonly outcomes: readonly Outcome[];
+interface TransactionResult {
+  readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
   /** Before it was sent, by this machine's clock. */
   readonly sentAt?: number;
   readonly lost?: unknown;
 }
 
-const collisionsAtMost = 5;
+const maxCollisions = 5;
 /** Each round brings something that work missed; there is no work that misses so much. */
-const roundsAtMost = 10_000;
+const maxRounds = 10_000;
 /** A process that slept for longer than that at a commit may have been taken for a dead one meanwhile. */
-const readableMs = (writerHours / 2) * 3_600_000;
+const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
 interface WriterOptions {
   readonly onPoint?: OnPoint | undefined;
@@ -43,7 +47,7 @@ interface WriterOptions {
 }
 
 /** The one connection of this process that writes. */
-export class Writer {
+export class PostgresWriter {
   /** Told from all others there ever were. */
   readonly id: string = randomUUID();
   readonly #database: LogDatabase;
@@ -66,14 +70,14 @@ export class Writer {
    * done again, until it has all. Where the server goes away meanwhile it is done once more, unless it
    * was stored: that is read back.
    */
-  async transact(work: (fetched: Fetched) => Pass): Promise<readonly Outcome[]> {
+  async transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]> {
     this.hasBegun = false;
     for (let collisions = 0; ; ) {
       try {
-        const end = await this.#database.retrying(() => this.#try(work));
+        const end = await this.#database.retrying(() => this.#attempt(work));
         if (end.lost === undefined || (await this.#isStored(end))) return end.outcomes;
       } catch (error) {
-        if (!isCollision(error) || ++collisions > collisionsAtMost) throw error;
+        if (!isSerializationFailure(error) || ++collisions > maxCollisions) throw error;
       }
     }
   }
@@ -82,13 +86,13 @@ export class Writer {
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
-    await soon(client.query(this.#database.statements.dropWriter, [this.id]));
-    await soon(client.end());
+    await waitBriefly(client.query(this.#database.statements.dropWriter, [this.id]));
+    await waitBriefly(client.end());
   }
 
-  async #try(work: (fetched: Fetched) => Pass): Promise<End> {
-    const first = work(new Fetched());
-    if (first.wants.length === 0 && !first.draft.hasChanged)
+  async #attempt(work: (fetched: FetchedRows) => WorkPass): Promise<TransactionResult> {
+    const first = work(new FetchedRows());
+    if (first.requests.length === 0 && !first.draft.hasChanged)
       return { outcomes: first.outcomes, commit: 0 };
     this.#onPoint?.('before-begin');
     const client = await this.#connected();
@@ -96,7 +100,7 @@ export class Writer {
     // While something is under way, and not longer, it keeps its process alive.
     client.ref();
     try {
-      const end = await this.#onClient(client, work, sessionsIn(first.wants));
+      const end = await this.#runOn(client, work, sessionsIn(first.requests));
       if (end.lost !== undefined) this.#drop(client);
       return end;
     } catch (error) {
@@ -108,11 +112,11 @@ export class Writer {
     }
   }
 
-  async #onClient(
+  async #runOn(
     client: Connection,
-    work: (fetched: Fetched) => Pass,
+    work: (fetched: FetchedRows) => WorkPass,
     sessions: readonly SessionId[],
-  ): Promise<End> {
+  ): Promise<TransactionResult> {
     const { statements } = this.#database;
     // These come each time: the server keeps what it made of them.
     const names = new Map([
@@ -124,24 +128,24 @@ export class Writer {
       const named = name === undefined ? {} : { name };
       return (await client.query({ text, values: [...values], ...named })).rows;
     };
-    const fetched = new Fetched();
+    const fetched = new FetchedRows();
     await Promise.all([
       client.query(this.#begin(sessions)),
       fetchSessions(ask, statements, fetched, sessions),
     ]);
     this.#onPoint?.('after-begin');
-    for (let round = 0; round < roundsAtMost; round++) {
+    for (let round = 0; round < maxRounds; round++) {
       const pass = work(fetched);
-      const more = sessionsIn(pass.wants);
+      const more = sessionsIn(pass.requests);
       if (more.length > 0) {
         // Locks are taken in one order by everybody: so from the start, with all of them.
         await client.query('ROLLBACK');
-        return this.#onClient(client, work, [...new Set([...sessions, ...more])]);
+        return this.#runOn(client, work, [...new Set([...sessions, ...more])]);
       }
-      if (pass.wants.length === 0) return this.#finish(client, ask, pass);
-      await fetchWants(ask, statements, fetched, pass.wants);
+      if (pass.requests.length === 0) return this.#finish(client, ask, pass);
+      await fetchRequests(ask, statements, fetched, pass.requests);
     }
-    throw new Error(`a transaction was not thought out in ${roundsAtMost} rounds`);
+    throw new Error(`a transaction was not thought out in ${maxRounds} rounds`);
   }
 
   /** A session that is not there has no row to lock, so it is its name that is locked. */
@@ -153,7 +157,11 @@ export class Writer {
     return `BEGIN; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
   }
 
-  async #finish(client: Connection, ask: Ask, { draft, outcomes }: Pass): Promise<End> {
+  async #finish(
+    client: Connection,
+    ask: Ask,
+    { draft, outcomes }: WorkPass,
+  ): Promise<TransactionResult> {
     if (!draft.hasChanged) {
       await client.query('ROLLBACK');
       return { outcomes, commit: 0 };
@@ -164,7 +172,7 @@ export class Writer {
     const sessions = [...draft.sessionDrafts].flatMap(({ hasChanged, session }) =>
       hasChanged ? [session] : [],
     );
-    const notice = { channel: channelOf(schema), notice: noticeText(this.id, sessions) };
+    const notice = { channel: channelOf(schema), notice: encodeNotice(this.id, sessions) };
     const options = { ask, statements, schema, writer: this.id, commit, ...notice };
     if (await writeDraft(draft, options)) this.#onPoint?.('after-insert');
     const sentAt = systemClock.now();
@@ -187,7 +195,7 @@ export class Writer {
   }
 
   /** A server that cannot be asked for a while leaves it unknown: then nobody may do it again. */
-  async #isStored({ commit, sentAt = 0, lost }: End): Promise<boolean> {
+  async #isStored({ commit, sentAt = 0, lost }: TransactionResult): Promise<boolean> {
     try {
       const { statements } = this.#database;
       const isStored = await this.#database.retrying(async () => {
@@ -214,7 +222,7 @@ export class Writer {
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
     try {
-      await this.#introduce(client);
+      await this.#register(client);
     } catch (error) {
       this.#drop(client);
       throw error;
@@ -224,7 +232,7 @@ export class Writer {
   }
 
   /** Says that it is here, and clears up after those who are not any more. */
-  async #introduce(client: Connection): Promise<void> {
+  async #register(client: Connection): Promise<void> {
     const { register, dropGoneWriters } = this.#database.statements;
     await client.query(register, [this.id]);
     // Nobody depends on it.
@@ -245,6 +253,10 @@ async function setClock(clock: ServerClock, client: Connection): Promise<void> {
   if (rows[0] !== undefined) clock.set(rows[0].now, askedAt, systemClock.now());
 }
 
-function sessionsIn(wants: readonly Want[]): readonly SessionId[] {
-  return [...new Set(wants.flatMap((want) => (want.what === 'session' ? [want.session] : [])))];
+function sessionsIn(requests: readonly RowRequest[]): readonly SessionId[] {
+  return [
+    ...new Set(
+      requests.flatMap((request) => (request.what === 'session' ? [request.session] : [])),
+    ),
+  ];
 }

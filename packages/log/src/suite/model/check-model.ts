@@ -9,10 +9,10 @@ import {
   startTurn,
 } from './driver-actions.ts';
 import {
-  type Act,
+  type Action,
+  type ActionNumbers,
   codeOfLoss,
   ModelWorld,
-  type Numbers,
   type WorldOptions,
 } from './model-world.ts';
 import { admit, burst, produce, write } from './producer-actions.ts';
@@ -33,7 +33,7 @@ import {
 const rare = { closeSession, consume, fork, jump, list, release, remove, reopen, watch };
 const common = { admit, burst, endTurn, follow, open, produce, redact, settle, startTurn, submit };
 const frequent = { append, endTurn, settle, write };
-const acts: readonly (readonly [string, Act])[] = [
+const actions: readonly (readonly [string, Action])[] = [
   rare,
   common,
   common,
@@ -41,7 +41,7 @@ const acts: readonly (readonly [string, Act])[] = [
   frequent,
 ].flatMap((some) => Object.entries(some));
 /** So that there is somebody to do something. */
-const opening: readonly Act[] = [open, startTurn, admit, produce];
+const openingActions: readonly Action[] = [open, startTurn, admit, produce];
 
 /** Which act it is, and what it is about. */
 export type ModelStep = readonly [number, number, number];
@@ -54,14 +54,14 @@ export type ModelStep = readonly [number, number, number];
 export async function checkModel(
   options: WorldOptions,
   steps: readonly ModelStep[],
-  tell: (what: string) => void = () => {},
+  report: (what: string) => void = () => {},
 ): Promise<void> {
   const world = new ModelWorld(options);
   try {
     for (let count = options.isDurable ? 2 : 1; count > 0; count--)
       world.logs.push(await world.openLog());
-    for (const act of opening) await act(world, { a: 1, b: 2 });
-    for (const [which, a, b] of steps) await take(world, which, { a, b }, tell);
+    for (const act of openingActions) await act(world, { a: 1, b: 2 });
+    for (const [which, a, b] of steps) await takeStep(world, which, { a, b }, report);
     for (const log of world.logs) for (const name of world.names) await world.check(name, log);
     await checkReaders(world);
     for (const { real, reference } of world.drivers)
@@ -72,16 +72,16 @@ export async function checkModel(
   }
 }
 
-async function take(
+async function takeStep(
   world: ModelWorld,
   which: number,
-  numbers: Numbers,
-  tell: (what: string) => void,
+  numbers: ActionNumbers,
+  report: (what: string) => void,
 ): Promise<void> {
-  const [name, act] = acts[which % acts.length] ?? [];
+  const [name, act] = actions[which % actions.length] ?? [];
   if (name === undefined || act === undefined) return;
   const end = await act(world, numbers);
-  tell(`${name}: ${end}`);
+  report(`${name}: ${end}`);
   const log = world.logs[numbers.b % world.logs.length];
   if (end !== 'nothing' && log !== undefined) await world.checkChanged(log);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DraftRecord, SessionId } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { Follower, foldOf, said } from '../follower.ts';
+import { Follower, summaryOf, summaryOfLog } from '../follower.ts';
 
 export interface ResumeOptions {
   readonly log: Log;
@@ -22,21 +22,21 @@ export async function checkResume(options: ResumeOptions): Promise<void> {
   const driver = await log.open(session);
   const uncut = new Follower(log, session);
   const cut = [new Follower(log, session), new Follower(log, session), new Follower(log, session)];
-  for (let told = 0, at = 0; told < script.length; at++) {
+  for (let appended = 0, at = 0; appended < script.length; at++) {
     const number = numbers[at % numbers.length] ?? 0;
     const count = 1 + (number % 20);
-    await driver.append(script.slice(told, told + count));
-    told += count;
+    await driver.append(script.slice(appended, appended + count));
+    appended += count;
     if (number % 2 === 0) await uncut.step();
-    const who = number % cut.length;
-    const reader = cut[who];
-    if (reader !== undefined) cut[who] = await readAndLeave(log, reader, number);
+    const readerIndex = number % cut.length;
+    const reader = cut[readerIndex];
+    if (reader !== undefined) cut[readerIndex] = await readAndLeave(log, reader, number);
     if (isSettled && number % 3 === 0) await log.settle(session, 1 + (number % 4));
   }
-  const whole = await foldOf(log, session);
+  const whole = await summaryOfLog(log, session);
   for (const reader of [uncut, ...cut]) {
     await reader.reach(whole.through);
-    assert.deepEqual(said(reader.folder.state), whole);
+    assert.deepEqual(summaryOf(reader.folder.state), whole);
     await reader.leave();
   }
   await driver.release();

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import type { Batch, DraftRecord, Fact } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
-import { remark } from '../drafts.ts';
-import { openWork, type Session } from '../reference/reference-store.ts';
+import { marker } from '../drafts.ts';
+import { openWork, type ReferenceSession } from '../reference/reference-store.ts';
 import {
-  type Act,
+  type Action,
+  comparableRecords,
   type ModelWorld,
   type Opened,
   type Pair,
-  pick,
-  plain,
+  pickRecent,
   sameOutcome,
 } from './model-world.ts';
-import { endOf, legal, producedTurns } from './script.ts';
+import { legalDrafts, producedTurns, turnEnding } from './script.ts';
 
 const leaseMs = 10_000;
 
-export const open: Act = async (world, { a, b }) => {
-  const [name, log] = [world.nameAt(a), pick(world.logs, b)];
+export const open: Action = async (world, { a, b }) => {
+  const [name, log] = [world.nameAt(a), pickRecent(world.logs, b)];
   if (log === undefined) return 'nothing';
   const through = world.session(name)?.through ?? 0;
   const options = {
@@ -35,26 +35,26 @@ export const open: Act = async (world, { a, b }) => {
   return options.takeOver ? 'by force' : 'done';
 };
 
-export const append: Act = async (world, { a, b }) => {
-  const driver = pick(world.drivers, a);
+export const append: Action = async (world, { a, b }) => {
+  const driver = pickRecent(world.drivers, a);
   if (driver === undefined) return 'nothing';
-  return (await sameOutcome(issueScript(world, driver, 1 + (b % 12)), sayBatch)).code;
+  return (await sameOutcome(appendScript(world, driver, 1 + (b % 12)), comparableBatch)).code;
 };
 
 /** The next of the script, asked for at both without waiting for the answers. */
-export function issueScript(
+export function appendScript(
   world: ModelWorld,
   driver: Opened<Driver>,
   count: number,
 ): Pair<Promise<Batch>> {
   const session = world.session(driver.real.session);
-  if (session === undefined) return issue(driver, [remark('to nobody')]);
+  if (session === undefined) return appendBoth(driver, [marker('to nobody')]);
   const script = world.nextOfScript(session, count);
-  const drafts = legal(session, sensible(session, script));
+  const drafts = legalDrafts(session, plausibleDrafts(session, script));
   const before = session.through;
-  const issued = issue(driver, drafts);
+  const issued = appendBoth(driver, drafts);
   // The reference has done it by now, or refused.
-  if (session.through > before || drafts.length === 0) world.noteTold(session, script.length);
+  if (session.through > before || drafts.length === 0) world.noteScript(session, script.length);
   return issued;
 }
 
@@ -62,7 +62,10 @@ export function issueScript(
  * A driver starts a turn once, as a fork may tempt it not to, and says nothing more in one that it
  * finished, but may still take something back.
  */
-function sensible({ records }: Session, drafts: readonly DraftRecord[]): readonly DraftRecord[] {
+function plausibleDrafts(
+  { records }: ReferenceSession,
+  drafts: readonly DraftRecord[],
+): readonly DraftRecord[] {
   const turnsWith = (type: Fact['type']) =>
     new Set(records.filter(({ fact }) => fact?.type === type).map(({ turn }) => turn));
   const [started, finished] = [turnsWith('turn_started'), turnsWith('turn_finished')];
@@ -72,21 +75,21 @@ function sensible({ records }: Session, drafts: readonly DraftRecord[]): readonl
   });
 }
 
-function issue(
+function appendBoth(
   { real, reference }: Opened<Driver>,
   drafts: readonly DraftRecord[],
 ): Pair<Promise<Batch>> {
   return { real: real.append(drafts), reference: reference.append(drafts) };
 }
 
-export const sayBatch = ({ after, through, records }: Batch): unknown => ({
+export const comparableBatch = ({ after, through, records }: Batch): unknown => ({
   after,
   through,
-  records: plain(records),
+  records: comparableRecords(records),
 });
 
 /** Begins a turn that producers write. */
-export const startTurn: Act = (world, { a, b }) =>
+export const startTurn: Action = (world, { a, b }) =>
   appendOf(world, a, ({ records }) => {
     const turn = producedTurns[b % producedTurns.length] ?? 0;
     const isNew = records.every((record) => record.turn !== turn);
@@ -94,14 +97,14 @@ export const startTurn: Act = (world, { a, b }) =>
   });
 
 /** Finishes what is open of a turn, and the turn. */
-export const endTurn: Act = (world, { a, b }) =>
+export const endTurn: Action = (world, { a, b }) =>
   appendOf(world, a, (session) => {
     const turns = [...openWork(session.records)].filter((work) => work.startsWith('turn '));
-    const turn = Number(pick(turns, b)?.slice('turn '.length) ?? 0);
-    return turn === 0 ? [] : endOf(session, turn);
+    const turn = Number(pickRecent(turns, b)?.slice('turn '.length) ?? 0);
+    return turn === 0 ? [] : turnEnding(session, turn);
   });
 
-export const consume: Act = (world, { a }) =>
+export const consume: Action = (world, { a }) =>
   appendOf(world, a, ({ records }) => {
     const queued = [...openWork(records)].filter((work) => work.startsWith('command '));
     const keys = queued.map((work) => work.slice('command '.length)).slice(0, 1);
@@ -111,28 +114,28 @@ export const consume: Act = (world, { a }) =>
 async function appendOf(
   world: ModelWorld,
   number: number,
-  draftsOf: (session: Session) => readonly DraftRecord[],
+  draftsOf: (session: ReferenceSession) => readonly DraftRecord[],
 ): Promise<string> {
-  const driver = pick(world.drivers, number);
+  const driver = pickRecent(world.drivers, number);
   if (driver === undefined) return 'nothing';
   const session = world.session(driver.real.session);
-  const drafts = session && legal(session, draftsOf(session));
+  const drafts = session && legalDrafts(session, draftsOf(session));
   if (drafts === undefined || drafts.length === 0) return 'nothing';
-  return (await sameOutcome(issue(driver, drafts), sayBatch)).code;
+  return (await sameOutcome(appendBoth(driver, drafts), comparableBatch)).code;
 }
 
-export const release: Act = async (world, { a }) => {
-  const driver = pick(world.drivers, a);
+export const release: Action = async (world, { a }) => {
+  const driver = pickRecent(world.drivers, a);
   if (driver === undefined) return 'nothing';
   const { real, reference } = driver;
   const pair = { real: real.release(), reference: reference.release() };
   return (await sameOutcome(pair, () => undefined)).code;
 };
 
-export const closeSession: Act = async (world, { a, b }) => {
-  const driver = pick(world.drivers, a);
+export const closeSession: Action = async (world, { a, b }) => {
+  const driver = pickRecent(world.drivers, a);
   if (driver === undefined || b % 3 > 0) return 'nothing';
   const { real, reference } = driver;
   const pair = { real: real.closeSession(), reference: reference.closeSession() };
-  return (await sameOutcome(pair, sayBatch)).code;
+  return (await sameOutcome(pair, comparableBatch)).code;
 };

@@ -9,10 +9,10 @@ import {
 import type { Driver, Log } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionInfo } from '../../contract/session-info.ts';
-import { readBatches, said, stateAfter } from '../follower.ts';
+import { readBatches, stateAfter, summaryOf } from '../follower.ts';
 import type { LogStore } from '../log-subject.ts';
 import { ReferenceLog } from '../reference/reference-log.ts';
-import { infoOf, ReferenceStore, type Session } from '../reference/reference-store.ts';
+import { infoOf, type ReferenceSession, ReferenceStore } from '../reference/reference-store.ts';
 import type { TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
@@ -20,7 +20,7 @@ import { stateOf } from './script.ts';
 /** What was opened with one of the logs. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
-export type Written = Opened<Producer> & {
+export type OpenProducer = Opened<Producer> & {
   readonly isRequest: boolean;
   /** What it said last, to say it again. */
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
@@ -44,14 +44,14 @@ export class ModelWorld {
   readonly logs: Pair<Log>[] = [];
   readonly drivers: Opened<Driver>[] = [];
   readonly admissions: (Pair<Admission> & { readonly isRequest: boolean })[] = [];
-  readonly producers: Written[] = [];
+  readonly producers: OpenProducer[] = [];
   readonly cutReaders: CutReader[] = [];
   uncutReaders: readonly UncutReader[] = [];
   /** The highest there was for each session. */
   readonly epochs: Map<SessionId, number> = new Map();
   readonly #checked = new Map<SessionId, readonly unknown[]>();
   /** How much of the script a session has, and since which offset. */
-  readonly #told = new WeakMap<Session, readonly Told[]>();
+  readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -64,7 +64,7 @@ export class ModelWorld {
     return { real: await this.options.store.open(), reference };
   }
 
-  session(name: SessionId): Session | undefined {
+  session(name: SessionId): ReferenceSession | undefined {
     return this.reference.sessions.get(name);
   }
 
@@ -74,30 +74,33 @@ export class ModelWorld {
     return (number % 3 > 0 ? first : others[number % others.length]) ?? sessionId('none');
   }
 
-  sessionAt(number: number): Session | undefined {
+  sessionAt(number: number): ReferenceSession | undefined {
     return this.session(this.nameAt(number));
   }
 
-  isThere(session: Session): boolean {
+  isThere(session: ReferenceSession): boolean {
     return this.session(session.session) === session;
   }
 
-  nextOfScript(session: Session, count: number): readonly DraftRecord[] {
-    const told = this.#told.get(session)?.at(-1)?.count ?? 0;
-    return this.options.script.slice(told, told + count);
+  nextOfScript(session: ReferenceSession, count: number): readonly DraftRecord[] {
+    const appended = this.#scriptPositions.get(session)?.at(-1)?.count ?? 0;
+    return this.options.script.slice(appended, appended + count);
   }
 
-  noteTold(session: Session, count: number): void {
-    const marks = this.#told.get(session) ?? [];
+  noteScript(session: ReferenceSession, count: number): void {
+    const marks = this.#scriptPositions.get(session) ?? [];
     const before = marks.at(-1)?.count ?? 0;
-    this.#told.set(session, [...marks, { offset: session.through, count: before + count }]);
+    this.#scriptPositions.set(session, [
+      ...marks,
+      { offset: session.through, count: before + count },
+    ]);
   }
 
   /** A fork goes on with the script where it was cut. */
-  noteFork(origin: Session, copy: Session, through: number): void {
-    const marks = this.#told.get(origin) ?? [];
+  noteFork(origin: ReferenceSession, copy: ReferenceSession, through: number): void {
+    const marks = this.#scriptPositions.get(origin) ?? [];
     const kept = marks.filter(({ offset }) => offset <= through);
-    this.#told.set(copy, kept);
+    this.#scriptPositions.set(copy, kept);
   }
 
   /** Only where something happened: the rest is looked at in the end. */
@@ -115,32 +118,35 @@ export class ModelWorld {
   async check(name: SessionId, { real }: Pair<Log>): Promise<void> {
     const session = this.session(name);
     const info = await real.info(name);
-    assert.deepEqual(info && plainInfo(info), session && plainInfo(infoOf(session)));
+    assert.deepEqual(info && comparableInfo(info), session && comparableInfo(infoOf(session)));
     if (session === undefined) return;
     const batches = await readBatches(real, name, { maxBytes: 300 });
-    assert.deepEqual(plain(batches.flatMap(({ records }) => records)), plain(session.records));
-    assert.deepEqual(said(stateAfter(name, batches)), said(stateOf(session)));
+    assert.deepEqual(
+      comparableRecords(batches.flatMap(({ records }) => records)),
+      comparableRecords(session.records),
+    );
+    assert.deepEqual(summaryOf(stateAfter(name, batches)), summaryOf(stateOf(session)));
   }
 }
 
-interface Told {
+interface ScriptPosition {
   readonly offset: number;
   readonly count: number;
 }
 
 /** Without what a store may see in its own way. */
-export function plainInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
+export function comparableInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
 }
 
 /** What a step picks depends on its numbers and on what is there by then. */
-export interface Numbers {
+export interface ActionNumbers {
   readonly a: number;
   readonly b: number;
 }
 
 /** Does it in the log and in the reference, compares, and tells in a word what became of it. */
-export type Act = (world: ModelWorld, numbers: Numbers) => Promise<string>;
+export type Action = (world: ModelWorld, numbers: ActionNumbers) => Promise<string>;
 
 /** The same thing in the log that is tested and in the reference. */
 export interface Pair<T> {
@@ -167,17 +173,17 @@ async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
  */
 export async function sameOutcome<T>(
   { real, reference }: Pair<Promise<T>>,
-  sayOf: (value: T) => unknown,
+  comparable: (value: T) => unknown,
 ): Promise<{ readonly values?: Pair<T>; readonly code: string }> {
   const [one, other] = await Promise.all([outcomeOf(real), outcomeOf(reference)]);
-  const shown = ({ code, value }: Outcome<T>) => code ?? sayOf(value as T);
+  const shown = ({ code, value }: Outcome<T>) => code ?? comparable(value as T);
   assert.deepEqual(shown(one), shown(other));
   if (one.code !== undefined || other.code !== undefined) return { code: one.code ?? '' };
   return { values: { real: one.value, reference: other.value }, code: 'done' };
 }
 
 /** Without the writer's name, which every store gives as it likes. */
-export function plain(records: readonly LogRecord[]): readonly unknown[] {
+export function comparableRecords(records: readonly LogRecord[]): readonly unknown[] {
   return records.map(({ producer: _, ...rest }) => rest);
 }
 
@@ -189,6 +195,6 @@ export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefin
 }
 
 /** One of them, mostly of the newest, because most of what is old is over. */
-export function pick<T>(list: readonly T[], number: number): T | undefined {
+export function pickRecent<T>(list: readonly T[], number: number): T | undefined {
   return list.at(-1 - (number % Math.max(1, Math.min(list.length, 4))));
 }

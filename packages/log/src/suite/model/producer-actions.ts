@@ -1,18 +1,18 @@
 import { type DraftRecord, toolCallId } from '@millrace/core';
 import type { Acknowledged } from '../../contract/producer.ts';
-import { issueScript, sayBatch } from './driver-actions.ts';
+import { appendScript, comparableBatch } from './driver-actions.ts';
 import {
-  type Act,
+  type Action,
   type ModelWorld,
+  type OpenProducer,
   type Pair,
-  pick,
+  pickRecent,
   sameOutcome,
-  type Written,
 } from './model-world.ts';
-import { nextOfAnswer, producedTurns } from './script.ts';
+import { nextAnswerDrafts, producedTurns } from './script.ts';
 
-export const admit: Act = async (world, { a, b }) => {
-  const driver = pick(world.drivers, a);
+export const admit: Action = async (world, { a, b }) => {
+  const driver = pickRecent(world.drivers, a);
   if (driver === undefined) return 'nothing';
   const turn = producedTurns[b % producedTurns.length] ?? 0;
   const isRequest = b % 5 > 0;
@@ -26,8 +26,8 @@ export const admit: Act = async (world, { a, b }) => {
   return code;
 };
 
-export const produce: Act = async (world, { a, b }) => {
-  const [admission, log] = [pick(world.admissions, a), pick(world.logs, b)];
+export const produce: Action = async (world, { a, b }) => {
+  const [admission, log] = [pickRecent(world.admissions, a), pickRecent(world.logs, b)];
   if (admission === undefined || log === undefined) return 'nothing';
   const { real, reference, isRequest } = admission;
   const pair = { real: log.real.produce(real), reference: log.reference.produce(reference) };
@@ -41,23 +41,26 @@ export const produce: Act = async (world, { a, b }) => {
   return values.real.attempt > 1 ? 'again' : 'done';
 };
 
-export const write: Act = async (world, { a, b }) => {
-  const producer = pick(world.producers, a);
+export const write: Action = async (world, { a, b }) => {
+  const producer = pickRecent(world.producers, a);
   if (producer === undefined) return 'nothing';
-  const { values, code } = await sameOutcome(issueWrite(world, producer, b), (said) => said);
+  const { values, code } = await sameOutcome(
+    writeBoth(world, producer, b),
+    (acknowledged) => acknowledged,
+  );
   return values?.real.isRepeat ? 'repeat' : code;
 };
 
 /** Says what comes next, or the last thing again, or what is not its turn to say. */
-function issueWrite(
+function writeBoth(
   world: ModelWorld,
-  producer: Written,
+  producer: OpenProducer,
   number: number,
 ): Pair<Promise<Acknowledged>> {
   const { real, reference, last } = producer;
   const isAgain = number % 4 === 0 && last.sequence > 0;
   const isAhead = number % 11 === 0;
-  const foreign = number % 13 === 0 ? [{ ...remarkOf(producer), attempt: 99 }] : [];
+  const foreign = number % 13 === 0 ? [{ ...abortedDraft(producer), attempt: 99 }] : [];
   const drafts = isAgain ? last.drafts : [...nextOf(world, producer, number), ...foreign];
   const sequence = last.sequence + (isAgain ? 0 : isAhead ? 2 : 1);
   if (!isAgain && !isAhead && foreign.length === 0) producer.last = { drafts, sequence };
@@ -67,26 +70,26 @@ function issueWrite(
   };
 }
 
-function nextOf(world: ModelWorld, producer: Written, number: number): readonly DraftRecord[] {
+function nextOf(world: ModelWorld, producer: OpenProducer, number: number): readonly DraftRecord[] {
   const { session: name, turn, attempt } = producer.real;
   const session = world.session(name);
-  if (session === undefined || !producer.isRequest) return [remarkOf(producer)];
+  if (session === undefined || !producer.isRequest) return [abortedDraft(producer)];
   const numbers = Array.from({ length: 1 + (number % 5) }, (_, index) => (number >> index) + index);
-  return nextOfAnswer(session, turn, attempt, numbers);
+  return nextAnswerDrafts(session, turn, attempt, numbers);
 }
 
-function remarkOf({ real: { turn, attempt } }: Written): DraftRecord {
+function abortedDraft({ real: { turn, attempt } }: OpenProducer): DraftRecord {
   return { turn, attempt, fact: { type: 'aborted' } };
 }
 
 /** Several things asked for before the first is answered: they happen in the order of the asking. */
-export const burst: Act = async (world, { a, b }) => {
-  const driver = pick(world.drivers, a);
+export const burst: Action = async (world, { a, b }) => {
+  const driver = pickRecent(world.drivers, a);
   // Whether one that was deleted is missed or another found depends on who waits for what.
   if (driver === undefined || world.session(driver.real.session) === undefined) return 'nothing';
   const { log, real } = driver;
-  const isIts = (one: Written) => one.log === log && one.real.session === real.session;
-  const producer = pick(world.producers.filter(isIts), b);
+  const isIts = (one: OpenProducer) => one.log === log && one.real.session === real.session;
+  const producer = pickRecent(world.producers.filter(isIts), b);
   const answers: Promise<{ readonly code: string }>[] = [];
   for (let count = 2 + (b % 3), number = b; count > 0; count--, number >>= 2) {
     if (number % 4 === 0) {
@@ -97,8 +100,8 @@ export const burst: Act = async (world, { a, b }) => {
       };
       answers.push(sameOutcome(submitted, (one) => one));
     } else if (number % 4 === 1 && producer !== undefined)
-      answers.push(sameOutcome(issueWrite(world, producer, number), (one) => one));
-    else answers.push(sameOutcome(issueScript(world, driver, 1 + (number % 4)), sayBatch));
+      answers.push(sameOutcome(writeBoth(world, producer, number), (one) => one));
+    else answers.push(sameOutcome(appendScript(world, driver, 1 + (number % 4)), comparableBatch));
   }
   return [...new Set((await Promise.all(answers)).map(({ code }) => code))].sort().join(' and ');
 };

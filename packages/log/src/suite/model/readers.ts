@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { emptyState, type FoldState, isMillraceError } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { Follower, said } from '../follower.ts';
-import type { Session } from '../reference/reference-store.ts';
+import { Follower, summaryOf } from '../follower.ts';
+import type { ReferenceSession } from '../reference/reference-store.ts';
 import { stateOf } from './script.ts';
 
 /** One that follows for a while, leaves, and comes back with what it has. */
 export class CutReader {
-  readonly session: Session;
+  readonly session: ReferenceSession;
   #state: FoldState;
 
-  constructor(session: Session) {
+  constructor(session: ReferenceSession) {
     this.session = session;
     this.#state = emptyState(session.session);
   }
@@ -27,18 +27,18 @@ export class CutReader {
   /** Resumed for the last time, it has what the log says. */
   async check(log: Log): Promise<void> {
     await this.read(log, Number.POSITIVE_INFINITY);
-    assert.deepEqual(said(this.#state), said(stateOf(this.session)));
+    assert.deepEqual(summaryOf(this.#state), summaryOf(stateOf(this.session)));
   }
 }
 
 /** One that is never cut. */
 export class UncutReader {
-  readonly session: Session;
+  readonly session: ReferenceSession;
   readonly log: Log;
   readonly #follower: Follower;
   readonly #end: Promise<unknown>;
 
-  constructor(log: Log, session: Session) {
+  constructor(log: Log, session: ReferenceSession) {
     this.session = session;
     this.log = log;
     this.#follower = new Follower(log, session.session);
@@ -55,12 +55,12 @@ export class UncutReader {
   /** It hears of the last record by itself. */
   async check(): Promise<void> {
     const failed = this.#end.then((error) => assert.fail(`it ended early: ${error}`));
-    const hears = async () => {
+    const receivesAll = async () => {
       while (this.#follower.through < this.session.through)
         await new Promise((resolve) => setImmediate(resolve));
     };
-    await Promise.race([hears(), failed]);
+    await Promise.race([receivesAll(), failed]);
     failed.catch(() => {});
-    assert.deepEqual(said(this.#follower.folder.state), said(stateOf(this.session)));
+    assert.deepEqual(summaryOf(this.#follower.folder.state), summaryOf(stateOf(this.session)));
   }
 }

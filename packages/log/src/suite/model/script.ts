@@ -16,7 +16,7 @@ import {
   toArray,
   validate,
 } from '@millrace/core';
-import type { Session } from '../reference/reference-store.ts';
+import type { ReferenceSession } from '../reference/reference-store.ts';
 
 /** Drafts as a driver would say them: with the beginning of each turn that something is said in. */
 export function scriptOf(drafts: readonly DraftRecord[]): readonly DraftRecord[] {
@@ -34,14 +34,17 @@ export function scriptOf(drafts: readonly DraftRecord[]): readonly DraftRecord[]
 /** Turns that only producers write, so that nobody else uses their attempts. */
 export const producedTurns: readonly number[] = [101, 102];
 
-export function stateOf({ session, records, through }: Session): FoldState {
+export function stateOf({ session, records, through }: ReferenceSession): FoldState {
   const folded = foldBatch(emptyState(session), { after: 0, through, records });
   if (folded.outcome === 'gap') throw new Error(`the log does not fold: ${folded.gap.code}`);
   return folded.state;
 }
 
 /** Those of the drafts that a writer would be allowed to append, one after the other. */
-export function legal(session: Session, drafts: readonly DraftRecord[]): readonly DraftRecord[] {
+export function legalDrafts(
+  session: ReferenceSession,
+  drafts: readonly DraftRecord[],
+): readonly DraftRecord[] {
   let state = stateOf(session);
   const taken: DraftRecord[] = [];
   for (const draft of drafts) {
@@ -54,25 +57,25 @@ export function legal(session: Session, drafts: readonly DraftRecord[]): readonl
 }
 
 /** What a producer would say next of its answer; nothing where that is finished. */
-export function nextOfAnswer(
-  session: Session,
+export function nextAnswerDrafts(
+  session: ReferenceSession,
   turn: number,
   attempt: number,
   numbers: readonly number[],
 ): readonly DraftRecord[] {
   let state = stateOf(session);
-  const said: DraftRecord[] = [];
+  const drafts: DraftRecord[] = [];
   for (const number of numbers) {
     const draft = allowed(state, nextOf(state, turn, attempt, number));
     if (draft === undefined) break;
-    said.push(draft);
+    drafts.push(draft);
     state = after(state, draft);
   }
-  return said;
+  return drafts;
 }
 
 /** What a driver says to finish a turn, whatever is open of it. */
-export function endOf(session: Session, turn: number): readonly DraftRecord[] {
+export function turnEnding(session: ReferenceSession, turn: number): readonly DraftRecord[] {
   const { open, items } = stateOf(session);
   const parts = open.filter(({ id }) => attemptOf(id).turn === turn);
   const unfinished = toArray(items).filter((item) => item.turn === turn && !item.finished);
@@ -87,9 +90,9 @@ export function endOf(session: Session, turn: number): readonly DraftRecord[] {
       return { ...attemptOf(id), delta: end };
     }),
     ...unfinished.map(({ id, attempt }) =>
-      of({ turn, attempt }, { type: 'item_finished', itemId: id, stop }),
+      factDraft({ turn, attempt }, { type: 'item_finished', itemId: id, stop }),
     ),
-    of({ turn, attempt: 0 }, { type: 'turn_finished', stop }),
+    factDraft({ turn, attempt: 0 }, { type: 'turn_finished', stop }),
   ];
 }
 
@@ -101,7 +104,8 @@ function nextOf(state: FoldState, turn: number, attempt: number, number: number)
   const id = itemId(`answer ${turn}.${attempt}`);
   const item = findItem(state, id);
   const open = state.open.find(({ begin }) => begin.itemId === id);
-  if (item === undefined) return of(head, { type: 'item_started', itemId: id, kind: 'assistant' });
+  if (item === undefined)
+    return factDraft(head, { type: 'item_started', itemId: id, kind: 'assistant' });
   if (open !== undefined && number % 5 > 0) {
     const { id: part, text } = open;
     const chunk = String.fromCharCode(97 + (number % 26)).repeat(1 + (number % 3));
@@ -110,7 +114,7 @@ function nextOf(state: FoldState, turn: number, attempt: number, number: number)
   if (open !== undefined)
     return { ...head, delta: { type: 'commit_part', partId: open.id, length: open.text.length } };
   if (item.parts.length > 0 && number % 2 === 0)
-    return of(head, {
+    return factDraft(head, {
       type: 'response_finished',
       itemId: id,
       stop: { reason: 'stop' },
@@ -120,7 +124,10 @@ function nextOf(state: FoldState, turn: number, attempt: number, number: number)
   return { ...head, delta: { type: 'begin_part', partId: part, itemId: id, kind: 'text' } };
 }
 
-function of(head: { readonly turn: number; readonly attempt: number }, fact: Fact): DraftRecord {
+function factDraft(
+  head: { readonly turn: number; readonly attempt: number },
+  fact: Fact,
+): DraftRecord {
   return { ...head, fact };
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { itemId } from '@millrace/core';
-import { said } from '../follower.ts';
-import { type Act, pick, plainInfo, sameOutcome } from './model-world.ts';
+import { summaryOf } from '../follower.ts';
+import { type Action, comparableInfo, pickRecent, sameOutcome } from './model-world.ts';
 import { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
-export const submit: Act = async (world, { a, b }) => {
-  const [name, log] = [world.nameAt(a), pick(world.logs, b)];
+export const submit: Action = async (world, { a, b }) => {
+  const [name, log] = [world.nameAt(a), pickRecent(world.logs, b)];
   if (log === undefined) return 'nothing';
   const [command, key] = [{ n: b }, `k${b % 5}`];
   const pair = {
@@ -17,40 +17,40 @@ export const submit: Act = async (world, { a, b }) => {
   return values?.real.isRepeat ? 'repeat' : code;
 };
 
-export const settle: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
+export const settle: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
   if (session === undefined || log === undefined) return 'nothing';
   const { records } = session;
   const finished = records.filter(({ fact }) => fact?.type === 'turn_finished');
   const meant = b % 4 > 0 && finished.length > 0 ? finished : records;
-  const turn = pick([...new Set(meant.map((record) => record.turn))], b) ?? 7;
-  const before = said(stateOf(session));
+  const turn = pickRecent([...new Set(meant.map((record) => record.turn))], b) ?? 7;
+  const before = summaryOf(stateOf(session));
   const pair = {
     real: log.real.settle(session.session, turn),
     reference: log.reference.settle(session.session, turn),
   };
   const { values, code } = await sameOutcome(pair, (isDone) => isDone);
-  assert.deepEqual(said(stateOf(session)), before);
+  assert.deepEqual(summaryOf(stateOf(session)), before);
   return values?.real ? 'done' : `${code} nothing`;
 };
 
-export const fork: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
-  const into = pick(world.names, b >> 2);
+export const fork: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
+  const into = pickRecent(world.names, b >> 2);
   if (session === undefined || into === undefined || log === undefined) return 'nothing';
   const options = { into, through: (b >> 3) % (session.through + 2) };
   const pair = {
     real: log.real.fork(session.session, options),
     reference: log.reference.fork(session.session, options),
   };
-  const { values, code } = await sameOutcome(pair, plainInfo);
+  const { values, code } = await sameOutcome(pair, comparableInfo);
   const copy = world.session(into);
   if (values !== undefined && copy !== undefined) world.noteFork(session, copy, options.through);
   return code;
 };
 
-export const redact: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
+export const redact: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
   if (session === undefined || log === undefined) return 'nothing';
   const items = session.records.flatMap(({ fact }) =>
     fact?.type === 'item_started' ? fact.itemId : [],
@@ -65,8 +65,8 @@ export const redact: Act = async (world, { a, b }) => {
   return code === 'done' && session.through === before ? 'superseded' : code;
 };
 
-export const remove: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
+export const remove: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
   if (session === undefined || log === undefined || b % 3 > 0) return 'nothing';
   const pair = {
     real: log.real.delete(session.session),
@@ -79,29 +79,29 @@ export const remove: Act = async (world, { a, b }) => {
   return code;
 };
 
-export const list: Act = async (world, { a, b }) => {
-  const log = pick(world.logs, a);
+export const list: Action = async (world, { a, b }) => {
+  const log = pickRecent(world.logs, a);
   if (log === undefined) return 'nothing';
   const filter = {
     isWaiting: [undefined, true, false][b % 3],
     isClosed: [undefined, true, false][(b >> 2) % 3],
     limit: b % 4 === 0 ? 1 : undefined,
-    after: b % 5 === 0 ? pick(world.names, b) : undefined,
+    after: b % 5 === 0 ? pickRecent(world.names, b) : undefined,
   };
   const pair = { real: log.real.list(filter), reference: log.reference.list(filter) };
-  return (await sameOutcome(pair, (infos) => infos.map(plainInfo))).code;
+  return (await sameOutcome(pair, (infos) => infos.map(comparableInfo))).code;
 };
 
 /** Deletes what is left, so that the store is empty for the next run. */
-export async function removeAll({ names, logs }: Parameters<Act>[0]): Promise<void> {
+export async function removeAll({ names, logs }: Parameters<Action>[0]): Promise<void> {
   for (const name of names) await logs[0]?.real.delete(name);
 }
 
 const maxUncut = 3;
 
-export const follow: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
-  const known = pick(world.cutReaders, b >> 1);
+export const follow: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
+  const known = pickRecent(world.cutReaders, b >> 1);
   if (session === undefined || log === undefined) return 'nothing';
   const isKnown = known !== undefined && world.isThere(known.session) && b % 4 > 0;
   const reader = isKnown ? known : new CutReader(session);
@@ -110,8 +110,8 @@ export const follow: Act = async (world, { a, b }) => {
   return isKnown ? 'on' : 'done';
 };
 
-export const watch: Act = async (world, { a, b }) => {
-  const [session, log] = [world.sessionAt(a), pick(world.logs, b)];
+export const watch: Action = async (world, { a, b }) => {
+  const [session, log] = [world.sessionAt(a), pickRecent(world.logs, b)];
   const isEnough = world.uncutReaders.length >= maxUncut;
   if (session === undefined || log === undefined || isEnough) return 'nothing';
   world.uncutReaders = [...world.uncutReaders, new UncutReader(log.real, session)];
@@ -119,8 +119,8 @@ export const watch: Act = async (world, { a, b }) => {
 };
 
 /** Closes a log and opens another in its place, on the same store. */
-export const reopen: Act = async (world, { a }) => {
-  const log = pick(world.logs, a);
+export const reopen: Action = async (world, { a }) => {
+  const log = pickRecent(world.logs, a);
   if (log === undefined || !world.options.isDurable) return 'nothing';
   await Promise.all([log.real.close(), log.reference.close()]);
   for (const reader of world.uncutReaders)
@@ -130,7 +130,7 @@ export const reopen: Act = async (world, { a }) => {
   return 'done';
 };
 
-export const jump: Act = async ({ options: { clock } }, { a }) => {
+export const jump: Action = async ({ options: { clock } }, { a }) => {
   clock.jump([4000, 7000, 10_000, -3000][a % 4] ?? 0);
   return 'done';
 };

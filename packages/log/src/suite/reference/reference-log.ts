@@ -23,20 +23,26 @@ import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
 import {
   assertAdmission,
-  assertFilter,
-  assertFollowing,
-  assertForking,
-  assertKey,
-  assertOpening,
-  assertReading,
+  assertCommandKey,
+  assertFollowOptions,
+  assertForkOptions,
+  assertOpenOptions,
+  assertReadOptions,
   assertReason,
-  assertRestoring,
-  assertSession,
+  assertRestoreOptions,
+  assertSessionFilter,
+  assertSessionId,
 } from '../../engine/check-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
-import { after, assertOffset, Following } from './reference-read.ts';
+import { assertOffset, batchAfter, FollowIterator } from './reference-read.ts';
 import { fork, redact, restore, settle } from './reference-rewrite.ts';
-import { infoOf, openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
+import {
+  infoOf,
+  openWork,
+  type ReferenceSession,
+  type ReferenceStore,
+  refusal,
+} from './reference-store.ts';
 import { produce, ReferenceDriver } from './reference-writers.ts';
 
 /** Of one batch. */
@@ -63,12 +69,12 @@ export class ReferenceLog implements Log {
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     const { holder = 'somebody', leaseMs = 15_000, takeOver = false, from = 0 } = options;
     const store = this.#open();
-    assertOpening(session, options);
+    assertOpenOptions(session, options);
     const known = store.sessions.get(session);
     assertOffset({ session, through: known?.through ?? 0 }, from);
     if (known?.isClosed) throw refusal('session_closed', { session });
     if (options.epoch !== undefined)
-      return this.#goOn(session, { ...options, epoch: options.epoch });
+      return this.#continueLease(session, { ...options, epoch: options.epoch });
     if (known !== undefined && !takeOver && store.isHeld(known))
       throw refusal('held', { holder: known.lease?.holder, epoch: known.lease?.epoch });
     const opened = known ?? store.make(session);
@@ -77,13 +83,13 @@ export class ReferenceLog implements Log {
     Object.assign(opened, { lease: { holder, epoch, expiresAt: now + leaseMs } });
     const isDetached = options.isDetached === true;
     const driver = new ReferenceDriver(store, opened, { epoch, leaseMs, from, isDetached });
-    this.#lookAfter(session);
+    this.#recheckDrivers(session);
     this.#drivers.push(driver);
     return driver;
   }
 
   /** With a lease that somebody took before. */
-  #goOn(session: SessionId, options: OpenOptions & { readonly epoch: number }): Driver {
+  #continueLease(session: SessionId, options: OpenOptions & { readonly epoch: number }): Driver {
     const { epoch, leaseMs = 15_000, from = 0 } = options;
     const store = this.#open();
     const known = store.sessions.get(session);
@@ -103,8 +109,8 @@ export class ReferenceLog implements Log {
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
     const store = this.#open();
-    assertSession(session);
-    assertKey(key, session);
+    assertSessionId(session);
+    assertCommandKey(key, session);
     const known = store.sessions.get(session);
     const offset = known?.commands.get(key);
     if (offset !== undefined) return { offset, isRepeat: true };
@@ -119,15 +125,15 @@ export class ReferenceLog implements Log {
 
   async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
     this.#open();
-    assertReading(options, session);
+    assertReadOptions(options, session);
     const { from = 0, maxBytes = pageBytes } = options;
-    return after(this.#known(session), from, maxBytes);
+    return batchAfter(this.#known(session), from, maxBytes);
   }
 
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
-    assertFollowing(session, options);
+    assertFollowOptions(session, options);
     const { signal: outer, ...rest } = options;
-    return new Following(outer, (signal) => this.#follow(session, { ...rest, signal }));
+    return new FollowIterator(outer, (signal) => this.#follow(session, { ...rest, signal }));
   }
 
   async *#follow(session: SessionId, options: FollowOptions): AsyncGenerator<Batch> {
@@ -136,10 +142,10 @@ export class ReferenceLog implements Log {
     let hasWaited = false;
     const found = this.#known(session);
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
-    for (let { through } = { ...after(found, from), through: from }; ; ) {
+    for (let { through } = { ...batchAfter(found, from), through: from }; ; ) {
       if (signal?.aborted || this.#isClosed) return;
       if (this.#store.sessions.get(session) !== found) throw refusal('no_session', { session });
-      const batch = after(found, through, pageBytes);
+      const batch = batchAfter(found, through, pageBytes);
       const isIdle = ![...openWork(found.records)].some((work) => /^(run|turn) /.test(work));
       const isOver = found.isClosed || (until === 'idle' && isIdle);
       if (hadCaughtUp && !hasWaited && found.through - through > maxLag)
@@ -149,7 +155,7 @@ export class ReferenceLog implements Log {
       through = batch.through;
       if (batch.through > batch.after) {
         yield mergeBatch(batch);
-        await this.#others();
+        await this.#yieldToOthers();
       } else if (until !== undefined && isOver) return;
       else await Promise.race([this.#store.changed, aborted]);
     }
@@ -157,16 +163,16 @@ export class ReferenceLog implements Log {
 
   async info(session: SessionId): Promise<SessionInfo | undefined> {
     const store = this.#open();
-    assertSession(session);
+    assertSessionId(session);
     const found = store.sessions.get(session);
     return found && infoOf(found);
   }
 
   async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
     this.#open();
-    assertFilter(filter);
+    assertSessionFilter(filter);
     const { isWaiting, isClosed, after: last, limit } = filter;
-    const isOf = (found: Session) => {
+    const isOf = (found: ReferenceSession) => {
       const info = infoOf(found);
       const waits = info.hasWork && !this.#store.isHeld(found);
       return (isWaiting ?? waits) === waits && (isClosed ?? info.isClosed) === info.isClosed;
@@ -185,7 +191,7 @@ export class ReferenceLog implements Log {
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
     this.#open();
-    assertForking(options);
+    assertForkOptions(options);
     return infoOf(fork(this.#store, this.#known(session), options));
   }
 
@@ -195,8 +201,8 @@ export class ReferenceLog implements Log {
     options: RestoreOptions = {},
   ): Promise<SessionInfo> {
     const store = this.#open();
-    assertSession(session);
-    assertRestoring(options, session);
+    assertSessionId(session);
+    assertRestoreOptions(options, session);
     return infoOf(restore(store, session, records, options));
   }
 
@@ -208,20 +214,20 @@ export class ReferenceLog implements Log {
 
   async delete(session: SessionId, { ifThrough }: DeleteOptions = {}): Promise<boolean> {
     const store = this.#open();
-    assertSession(session);
+    assertSessionId(session);
     const { records = [], through } = store.sessions.get(session) ?? {};
     if (through === undefined || (ifThrough ?? through) !== through) return false;
     store.sessions.delete(session);
     store.dropBlobs(records);
-    store.tell();
-    this.#lookAfter(session);
+    store.notifyChange();
+    this.#recheckDrivers(session);
     return true;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const driver of this.#drivers) driver.end(refusal('closed'));
-    this.#store.tell();
+    this.#store.notifyChange();
   }
 
   async #put(bytes: Uint8Array): Promise<BlobRef> {
@@ -237,18 +243,18 @@ export class ReferenceLog implements Log {
   }
 
   /** Whoever else has something to do comes to their turn. */
-  #others(): Promise<void> {
+  #yieldToOthers(): Promise<void> {
     return new Promise((resolve) => this.#store.clock.after(0, resolve));
   }
 
   /** Whoever drove it here finds out at once. */
-  #lookAfter(session: SessionId): void {
-    for (const driver of this.#drivers) if (driver.session === session) driver.look();
+  #recheckDrivers(session: SessionId): void {
+    for (const driver of this.#drivers) if (driver.session === session) driver.recheck();
   }
 
-  #known(session: SessionId): Session {
+  #known(session: SessionId): ReferenceSession {
     const store = this.#open();
-    assertSession(session);
+    assertSessionId(session);
     const found = store.sessions.get(session);
     if (found === undefined) throw refusal('no_session', { session });
     return found;

@@ -1,21 +1,25 @@
 import { type Batch, encodeRecord } from '@millrace/core';
-import { isInside } from './reference-rewrite.ts';
-import { refusal, type Session } from './reference-store.ts';
+import { isInsideSettled } from './reference-rewrite.ts';
+import { type ReferenceSession, refusal } from './reference-store.ts';
 
 /** What follows, as far as a page goes, which does not end inside of what was settled. */
-export function after(found: Session, from: number, maxBytes: number = Infinity): Batch {
+export function batchAfter(
+  found: ReferenceSession,
+  from: number,
+  maxBytes: number = Infinity,
+): Batch {
   assertOffset(found, from);
   const records = found.records.filter(({ offset }) => offset > from);
   let bytes = 0;
   const end = records.find((record) => {
     bytes += encodeRecord(record).length;
-    return bytes >= maxBytes && !isInside(found.records, record.offset);
+    return bytes >= maxBytes && !isInsideSettled(found.records, record.offset);
   });
   const through = end?.offset ?? found.through;
   return { after: from, through, records: records.filter(({ offset }) => offset <= through) };
 }
 
-type Extent = Pick<Session, 'session' | 'through'>;
+type Extent = Pick<ReferenceSession, 'session' | 'through'>;
 
 export function assertOffset({ session, through }: Extent, offset: number): void {
   const isThere = Number.isInteger(offset) && offset >= 0 && offset <= through;
@@ -27,7 +31,7 @@ export function assertOffset({ session, through }: Extent, offset: number): void
  * for. A generator alone would wait for the next record, which may never come. Nothing starts before
  * the first batch is asked for.
  */
-export class Following implements AsyncIterableIterator<Batch, undefined, undefined> {
+export class FollowIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #outer: AbortSignal | undefined;
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();

@@ -12,21 +12,26 @@ import {
   type ToolCallId,
 } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../../contract/log.ts';
-import { withoutWords } from '../../rewrite/redact.ts';
-import { usedBlobs } from '../../storage/blob-references.ts';
-import { openWork, type ReferenceStore, refusal, type Session } from './reference-store.ts';
+import { redactFact } from '../../rewrite/redact.ts';
+import { referencedBlobs } from '../../storage/blob-references.ts';
+import {
+  openWork,
+  type ReferenceSession,
+  type ReferenceStore,
+  refusal,
+} from './reference-store.ts';
 
-export function settle(store: ReferenceStore, found: Session, turn: number): boolean {
+export function settle(store: ReferenceStore, found: ReferenceSession, turn: number): boolean {
   const before = found.records;
   found.records = settleTurn(before, turn, stateOf(found));
   store.dropBlobs(before);
-  store.tell();
+  store.notifyChange();
   return found.records !== before;
 }
 
 export function redact(
   store: ReferenceStore,
-  found: Session,
+  found: ReferenceSession,
   itemId: ItemId,
   reason?: string,
 ): void {
@@ -44,22 +49,22 @@ export function redact(
   // Of an item that left with its attempt there is nothing to tell: nobody has it.
   if (item !== undefined) store.add(found, [{ turn: 0, attempt: 0, fact }], 'store');
   store.dropBlobs(before);
-  store.tell();
+  store.notifyChange();
 }
 
 export function fork(
   store: ReferenceStore,
-  found: Session,
+  found: ReferenceSession,
   { into, through }: ForkOptions,
-): Session {
+): ReferenceSession {
   const { session, records } = found;
   if (store.sessions.has(into)) throw refusal('session_exists', { session: into });
   const ends = [0, found.through, ...records.map(({ offset }) => offset)];
-  if (!ends.includes(through) || isInside(records, through))
+  if (!ends.includes(through) || isInsideSettled(records, through))
     throw refusal('bad_offset', { session, offset: through });
   const kept = records.filter(({ offset }) => offset <= through);
   const queued = [...openWork(kept)].filter((work) => work.startsWith('command '));
-  const copy = copied(store, into, kept, { session, through });
+  const copy = copySession(store, into, kept, { session, through });
   copy.through = through;
   store.add(copy, queued.map(consumed), 'store');
   return copy;
@@ -70,7 +75,7 @@ export function restore(
   session: SessionId,
   records: readonly LogRecord[],
   { origin, through = 0, ...options }: RestoreOptions,
-): Session {
+): ReferenceSession {
   const keys = records.flatMap(({ fact }) => (fact?.type === 'command_queued' ? fact.key : []));
   const isInOrder = records.every(
     ({ offset }, index) =>
@@ -78,20 +83,20 @@ export function restore(
   );
   if (!isInOrder || new Set(keys).size < keys.length) throw refusal('bad_records');
   if (store.sessions.has(session)) throw refusal('session_exists', { session });
-  const copy = copied(store, session, records, origin);
+  const copy = copySession(store, session, records, origin);
   return Object.assign(copy, options, { through: Math.max(through, copy.through) });
 }
 
 /** A session of records from elsewhere, with what has to be remembered of them. */
-function copied(
+function copySession(
   store: ReferenceStore,
   session: SessionId,
   records: readonly LogRecord[],
-  origin: Session['origin'],
-): Session {
+  origin: ReferenceSession['origin'],
+): ReferenceSession {
   const copy = store.make(session, origin);
   copy.records = records;
-  for (const hash of usedBlobs(records)) store.hold(hash, -1);
+  for (const hash of referencedBlobs(records)) store.hold(hash, -1);
   copy.through = records.at(-1)?.offset ?? 0;
   for (const { offset, fact, turn, attempt } of records) {
     const producer = `request ${turn} 0 `;
@@ -110,7 +115,7 @@ function copied(
 }
 
 /** Is the offset among those that a snapshot stands for, and not the last of them? */
-export function isInside(records: readonly LogRecord[], through: number): boolean {
+export function isInsideSettled(records: readonly LogRecord[], through: number): boolean {
   return records.some(
     ({ fact }) =>
       fact?.type === 'snapshot' && fact.covers[0] <= through && through < fact.covers[1],
@@ -122,7 +127,7 @@ function consumed(work: string): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
 }
 
-function stateOf({ session, records, through }: Session): FoldState {
+function stateOf({ session, records, through }: ReferenceSession): FoldState {
   return foldBatch(emptyState(session), { after: 0, through, records }).state;
 }
 
@@ -134,7 +139,7 @@ function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogR
   return records.filter(isLeft).map((record): LogRecord => {
     if (record.delta !== undefined) return record;
     if (record.fact.type !== 'snapshot')
-      return { ...record, fact: withoutWords(record.fact, item, calls) };
+      return { ...record, fact: redactFact(record.fact, item, calls) };
     const items = record.fact.items.filter(({ itemId }) => itemId !== item);
     return { ...record, fact: { ...record.fact, items } };
   });

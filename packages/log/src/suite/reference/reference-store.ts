@@ -3,10 +3,10 @@ import type { Clock } from '../../contract/clock.ts';
 import { LogError, type LogErrorCode } from '../../contract/log-error.ts';
 import type { LeaseInfo, SessionInfo } from '../../contract/session-info.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
-import { usedBlobs } from '../../storage/blob-references.ts';
+import { referencedBlobs } from '../../storage/blob-references.ts';
 
 /** All that is known of a session. */
-export interface Session {
+export interface ReferenceSession {
   readonly session: SessionId;
   readonly createdAt: number;
   readonly origin: SessionInfo['origin'];
@@ -32,7 +32,7 @@ export interface ProducerState {
 /** Everything in arrays and maps, for the logs on it. */
 export class ReferenceStore {
   readonly clock: Clock;
-  readonly sessions: Map<SessionId, Session> = new Map();
+  readonly sessions: Map<SessionId, ReferenceSession> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
   /** How often each was stored and not named since. */
   readonly heldBlobs: Map<string, number> = new Map();
@@ -49,12 +49,12 @@ export class ReferenceStore {
     return this.#change.promise;
   }
 
-  tell(): void {
+  notifyChange(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
 
-  make(session: SessionId, origin?: SessionInfo['origin']): Session {
+  make(session: SessionId, origin?: SessionInfo['origin']): ReferenceSession {
     const now = this.clock.now();
     const none = { isClosed: false, lease: undefined, records: [], through: 0 };
     const maps = { commands: new Map(), producers: new Map() };
@@ -63,17 +63,17 @@ export class ReferenceStore {
     return made;
   }
 
-  add(session: Session, drafts: readonly DraftRecord[], producer: string): void {
+  add(session: ReferenceSession, drafts: readonly DraftRecord[], producer: string): void {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
     const ready = readableDrafts(drafts, session.session);
     const own = ready.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
     session.records = [...session.records, ...own];
-    for (const hash of usedBlobs(own)) this.hold(hash, -1);
+    for (const hash of referencedBlobs(own)) this.hold(hash, -1);
     session.changedAt = this.clock.now();
-    this.tell();
+    this.notifyChange();
   }
 
-  isHeld({ lease }: Session): boolean {
+  isHeld({ lease }: ReferenceSession): boolean {
     return lease !== undefined && lease.expiresAt > this.clock.now();
   }
 
@@ -83,8 +83,10 @@ export class ReferenceStore {
 
   /** Of the blobs that some records named, those go that no record names any more. */
   dropBlobs(before: readonly LogRecord[]): void {
-    const left = new Set([...this.sessions.values()].flatMap((one) => [...usedBlobs(one.records)]));
-    for (const hash of usedBlobs(before))
+    const left = new Set(
+      [...this.sessions.values()].flatMap((one) => [...referencedBlobs(one.records)]),
+    );
+    for (const hash of referencedBlobs(before))
       if (!left.has(hash) && !this.heldBlobs.get(hash)) this.blobs.delete(hash);
   }
 }
@@ -103,7 +105,7 @@ export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
   return open;
 }
 
-export function infoOf(found: Session): SessionInfo {
+export function infoOf(found: ReferenceSession): SessionInfo {
   const { session, through, createdAt, changedAt, isClosed, lease, origin, records } = found;
   const hasWork = !isClosed && openWork(records).size > 0;
   return { session, through, createdAt, changedAt, isClosed, hasWork, lease, origin };

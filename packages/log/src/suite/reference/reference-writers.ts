@@ -1,13 +1,13 @@
 import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
 import type { Acknowledged, Admission, AdmitOptions, Producer } from '../../contract/producer.ts';
-import { assertAdmitting } from '../../engine/check-options.ts';
+import { assertAdmitOptions } from '../../engine/check-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import {
   type ProducerState,
+  type ReferenceSession,
   type ReferenceStore,
   refusal,
-  type Session,
 } from './reference-store.ts';
 
 interface DriverTerms {
@@ -17,7 +17,7 @@ interface DriverTerms {
   readonly isDetached: boolean;
 }
 
-interface Ending {
+interface EndOptions {
   readonly isLoss?: boolean;
   readonly isGivenBack?: boolean;
 }
@@ -29,18 +29,18 @@ export class ReferenceDriver implements Driver {
   readonly #store: ReferenceStore;
   readonly #leaseMs: number;
   readonly #isDetached: boolean;
-  readonly #tellLost: (error: Error) => void;
-  #given: number;
+  readonly #resolveLost: (error: Error) => void;
+  #deliveredThrough: number;
   /** Why it drives no more. */
-  #end: Error | undefined;
+  #endReason: Error | undefined;
 
-  constructor(store: ReferenceStore, { session }: Session, terms: DriverTerms) {
+  constructor(store: ReferenceStore, { session }: ReferenceSession, terms: DriverTerms) {
     const { epoch, leaseMs, from, isDetached } = terms;
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.#store = store;
     this.#leaseMs = leaseMs;
-    this.#tellLost = resolve;
-    this.#given = from;
+    this.#resolveLost = resolve;
+    this.#deliveredThrough = from;
     this.#isDetached = isDetached;
     this.session = session;
     this.epoch = epoch;
@@ -49,7 +49,7 @@ export class ReferenceDriver implements Driver {
   }
 
   async append(drafts: readonly DraftRecord[]): Promise<Batch> {
-    const driven = this.#driven();
+    const driven = this.#requireLease();
     this.#renew(driven);
     try {
       this.#store.add(driven, drafts, `driver ${this.epoch}`);
@@ -59,14 +59,14 @@ export class ReferenceDriver implements Driver {
       throw error;
     }
     const { through, records } = driven;
-    const after = this.#given;
-    this.#given = through;
+    const after = this.#deliveredThrough;
+    this.#deliveredThrough = through;
     return { after, through, records: records.filter(({ offset }) => offset > after) };
   }
 
   async admit(options: AdmitOptions): Promise<Admission> {
-    const { session, producers } = this.#driven();
-    assertAdmitting(options, session);
+    const { session, producers } = this.#requireLease();
+    assertAdmitOptions(options, session);
     const { epoch: driverEpoch } = this;
     const isRequest = options.for === 'request';
     const call = isRequest ? { attempt: 0, toolCallId: '' } : options;
@@ -82,10 +82,10 @@ export class ReferenceDriver implements Driver {
 
   async closeSession(): Promise<Batch> {
     const last = await this.append([]);
-    const driven = this.#driven();
+    const driven = this.#requireLease();
     Object.assign(driven, { isClosed: true, lease: undefined });
-    this.#end = refusal('session_closed', { session: this.session });
-    this.#store.tell();
+    this.#endReason = refusal('session_closed', { session: this.session });
+    this.#store.notifyChange();
     return last;
   }
 
@@ -98,17 +98,17 @@ export class ReferenceDriver implements Driver {
   }
 
   /** Gives back what it still holds, where it is its own. */
-  end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: Ending = {}): void {
+  end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: EndOptions = {}): void {
     const driven = this.#store.sessions.get(this.session);
     if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
-    if (this.#end === undefined && isLoss) this.#tellLost(why);
-    this.#end ??= why;
+    if (this.#endReason === undefined && isLoss) this.#resolveLost(why);
+    this.#endReason ??= why;
   }
 
   /** Finds out whether it still drives, and goes on driving if so. */
-  look(): Session | undefined {
+  recheck(): ReferenceSession | undefined {
     try {
-      const driven = this.#driven();
+      const driven = this.#requireLease();
       this.#renew(driven);
       return driven;
     } catch {
@@ -117,8 +117,8 @@ export class ReferenceDriver implements Driver {
     }
   }
 
-  #driven(): Session {
-    if (this.#end !== undefined) throw this.#end;
+  #requireLease(): ReferenceSession {
+    if (this.#endReason !== undefined) throw this.#endReason;
     const found = this.#store.sessions.get(this.session);
     if (found?.lease?.epoch === this.epoch) return found;
     const code = found?.isClosed ? 'session_closed' : 'fenced';
@@ -127,16 +127,16 @@ export class ReferenceDriver implements Driver {
     throw why;
   }
 
-  #renew({ lease }: Session): void {
+  #renew({ lease }: ReferenceSession): void {
     const expiresAt = this.#store.clock.now() + this.#leaseMs;
     if (lease !== undefined) Object.assign(lease, { expiresAt });
   }
 
   #renewLater(): void {
-    if (this.#end !== undefined) return;
+    if (this.#endReason !== undefined) return;
     const isEndless = this.#leaseMs === Number.POSITIVE_INFINITY;
     this.#store.clock.after(isEndless ? 5000 : Math.min(this.#leaseMs / 3, 3_600_000), () => {
-      if (this.look() !== undefined) this.#renewLater();
+      if (this.recheck() !== undefined) this.#renewLater();
     });
   }
 }
@@ -173,7 +173,7 @@ function admitted(
   { sessions }: ReferenceStore,
   { session, driverEpoch, producer }: Admission,
   epoch?: number,
-): readonly [Session, ProducerState] {
+): readonly [ReferenceSession, ProducerState] {
   const found = sessions.get(session);
   const row = found?.producers.get(producer);
   const isDriven = found?.lease?.epoch === driverEpoch && row?.driverEpoch === driverEpoch;

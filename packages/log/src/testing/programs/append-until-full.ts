@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { isMillraceError, sessionId } from '@millrace/core';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
-import { remarks } from '../../suite/drafts.ts';
+import { markers } from '../../suite/drafts.ts';
 import { tell } from '../start-process.ts';
 
 // Drives a session of a log as far as it gets, and tells how far: try-log.ts <file> <folder or file that takes room>.
 /** What became of it; where it went wrong, after how many records. */
-export type Tried =
+export type AttemptResult =
   | { readonly done: number }
   | { readonly failed: string; readonly message: string; readonly after: number };
 
@@ -14,7 +14,7 @@ const [path = '', ballast] = process.argv.slice(2);
 const session = sessionId('s');
 
 /** Appends until it may not, or until there is as much as is wanted. */
-async function attempt(rounds: number): Promise<Tried> {
+async function attempt(rounds: number): Promise<AttemptResult> {
   let after = 0;
   try {
     const log = sqliteLog({ path, busyTimeoutMs: 0 });
@@ -22,7 +22,7 @@ async function attempt(rounds: number): Promise<Tried> {
       const driver = await log.open(session, { takeOver: true });
       after = (await driver.append([])).through;
       for (let round = 0; round < rounds; round++)
-        after = (await driver.append(remarks(20, 'x'.repeat(500)))).through;
+        after = (await driver.append(markers(20, 'x'.repeat(500)))).through;
       return { done: (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).through };
     } finally {
       await log.close();

@@ -2,7 +2,7 @@ import { decodeDraft, encodeBatch, isMillraceError, sessionId } from '@millrace/
 import type { Driver } from '../../contract/log.ts';
 import type { Producer } from '../../contract/producer.ts';
 import { type SqliteLogOptions, sqliteLog } from '../../sqlite/sqlite-log.ts';
-import type { LogCalls, Order, Told, ToldError } from '../remote-log.ts';
+import type { CallMessage, LogCalls, ProcessMessage, RemoteFailure } from '../remote-log.ts';
 import { orders, tell } from '../start-process.ts';
 
 // A log in a process of its own that does what a test tells it to: log-process.ts <file> <options>.
@@ -24,7 +24,7 @@ const answers: Answers = {
     const driver = await log.open(sessionId(session), { ...rest, ...terms });
     const number = drivers.push(driver) - 1;
     void driver.lost.then((error) =>
-      say({ type: 'lost', driver: number, error: toldError(error) }),
+      send({ type: 'lost', driver: number, error: failureOf(error) }),
     );
     return { driver: number, epoch: driver.epoch };
   },
@@ -55,8 +55,8 @@ const answers: Answers = {
     // Asked for before the answer, so that whoever hears it knows that somebody listens.
     const first = batches.next();
     pass(session, batches, first).then(
-      () => say({ type: 'ended', session }),
-      (error: unknown) => say({ type: 'ended', session, error: toldError(error) }),
+      () => send({ type: 'ended', session }),
+      (error: unknown) => send({ type: 'ended', session, error: failureOf(error) }),
     );
     return null;
   },
@@ -73,7 +73,7 @@ async function pass(
 ): Promise<void> {
   for (let next = await first; !next.done; next = await batches.next()) {
     const heardAt = performance.timeOrigin + performance.now();
-    say({ type: 'batch', session, batch: encodeBatch(next.value), heardAt });
+    send({ type: 'batch', session, batch: encodeBatch(next.value), heardAt });
   }
 }
 
@@ -83,7 +83,7 @@ function at<T>(list: readonly T[], index: number): T {
   return found;
 }
 
-function toldError(error: unknown): ToldError {
+function failureOf(error: unknown): RemoteFailure {
   if (isMillraceError(error)) {
     const { code, message, place } = error;
     return { code, message, place };
@@ -91,17 +91,17 @@ function toldError(error: unknown): ToldError {
   return { code: 'unknown', message: String(error), place: {} };
 }
 
-const say = (told: Told): void => tell(told);
+const send = (message: ProcessMessage): void => tell(message);
 
-function answer({ id, call, args }: Order): Promise<void> {
+function answer({ id, call, args }: CallMessage): Promise<void> {
   const run = answers[call] as (...given: typeof args) => Promise<unknown>;
   return run(...args).then(
-    (value) => say({ type: 'answer', id, value }),
-    (error: unknown) => say({ type: 'error', id, error: toldError(error) }),
+    (value) => send({ type: 'answer', id, value }),
+    (error: unknown) => send({ type: 'error', id, error: failureOf(error) }),
   );
 }
 
-say({ type: 'answer', id: 0, value: process.pid });
+send({ type: 'answer', id: 0, value: process.pid });
 // Several may be under way at once, as they may in any process.
-for await (const order of orders<Order>()) answer(order).catch(() => process.exit(1));
+for await (const order of orders<CallMessage>()) answer(order).catch(() => process.exit(1));
 await log.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { itemId, sessionId } from '@millrace/core';
-import { remark, remarks } from '../../drafts.ts';
-import { refuses, refusesToFollow } from '../../expectations.ts';
+import { marker, markers } from '../../drafts.ts';
+import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -12,17 +12,17 @@ export const closingCases: readonly CaseSpec[] = [
     name: 'closed session: nothing more is appended, ever, and it can still be read',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(2));
+      await driver.append(markers(2));
       await log.submit(session, {}, 'k');
       const last = await driver.closeSession();
       assert.deepEqual([last.after, last.through, last.records.length], [2, 3, 1]);
-      await refuses('session_closed', driver.append([remark('late')]));
-      await refuses('session_closed', driver.closeSession());
-      await refuses('session_closed', driver.admit({ for: 'request', turn: 1 }));
-      const error = await refuses('session_closed', log.open(session));
+      await expectRefusal('session_closed', driver.append([marker('late')]));
+      await expectRefusal('session_closed', driver.closeSession());
+      await expectRefusal('session_closed', driver.admit({ for: 'request', turn: 1 }));
+      const error = await expectRefusal('session_closed', log.open(session));
       assert.equal(error.place['session'], session);
-      await refuses('session_closed', log.open(session, { takeOver: true }));
-      await refuses('session_closed', log.submit(session, {}, 'new'));
+      await expectRefusal('session_closed', log.open(session, { takeOver: true }));
+      await expectRefusal('session_closed', log.submit(session, {}, 'new'));
       const { isClosed, lease, hasWork } = { ...(await log.info(session)) };
       assert.deepEqual([isClosed, lease, hasWork], [true, undefined, false]);
       assert.deepEqual(await offsets(log, session), [1, 2, 3]);
@@ -35,12 +35,12 @@ export const closingCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
-      await driver.append(remarks(2));
+      await driver.append(markers(2));
       const other = await another();
       await driver.closeSession();
-      await refuses('session_closed', other.open(session));
+      await expectRefusal('session_closed', other.open(session));
       await log.close();
-      await refuses('session_closed', (await another()).open(session));
+      await expectRefusal('session_closed', (await another()).open(session));
     },
   },
   {
@@ -66,13 +66,13 @@ export const closingCases: readonly CaseSpec[] = [
         () => log.blobs.put(Uint8Array.of(2)),
         () => log.blobs.get(hash),
         () => log.blobs.slice(hash, 0, 1),
-        () => driver.append([remark('late')]),
+        () => driver.append([marker('late')]),
         () => driver.admit({ for: 'request', turn: 1 }),
         () => driver.closeSession(),
         () => producer.append([], 1),
       ])
-        await refuses('closed', attempt());
-      await refusesToFollow('closed', log.follow(session));
+        await expectRefusal('closed', attempt());
+      await expectFollowRefusal('closed', log.follow(session));
       await driver.release();
     },
   },
@@ -81,7 +81,7 @@ export const closingCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
-      const appends = remarks(10).map((draft) => driver.append([draft]));
+      const appends = markers(10).map((draft) => driver.append([draft]));
       await log.close();
       assert.equal((await Promise.all(appends)).at(-1)?.through, 10);
       const error = await driver.lost;
@@ -97,14 +97,14 @@ export const closingCases: readonly CaseSpec[] = [
       const infinite = sessionId('infinite');
       const driver = await log.open(session);
       await log.open(infinite, { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append([remark('first')]);
+      await driver.append([marker('first')]);
       const taken = await log.open(sessionId('taken'));
       const taker = await other.open(sessionId('taken'), { takeOver: true });
       await log.close();
       await other.open(session);
       await other.open(infinite);
       assert.equal((await taken.lost).name.length > 0, true);
-      assert.equal((await taker.append([remark('mine')])).through, 1);
+      assert.equal((await taker.append([marker('mine')])).through, 1);
     },
   },
 ];

@@ -8,11 +8,11 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { Driver, FollowOptions, Log, OpenOptions } from '../../../contract/log.ts';
-import { answer, fact, remark, remarks } from '../../drafts.ts';
-import { atOnce, refuses } from '../../expectations.ts';
+import { answer, fact, marker, markers } from '../../drafts.ts';
+import { expectImmediate, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets, readAll } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
-import { settled } from '../../test-clock.ts';
+import { eventLoopSettled } from '../../test-clock.ts';
 
 const session = sessionId('s');
 const other = sessionId('t');
@@ -83,16 +83,16 @@ export const mistakeCases: readonly CaseSpec[] = [
     name: 'mistake: after a refused append nothing of its driver is stored, and what came before it is',
     async run({ log }) {
       const driver = await log.open(session, { leaseMs: endless });
-      const first = driver.append([remark('a')]);
-      const refused = driver.append([remark('b'), unreadable]);
-      const later = [driver.append([remark('c')]), driver.append([]), driver.closeSession()];
+      const first = driver.append([marker('a')]);
+      const refused = driver.append([marker('b'), unreadable]);
+      const later = [driver.append([marker('c')]), driver.append([]), driver.closeSession()];
       await Promise.allSettled([first, refused, ...later]);
       assert.equal((await first).through, 1);
-      const error = await refuses('bad_records', refused);
-      for (const attempt of later) await refuses('bad_records', attempt);
-      assert.equal(await atOnce(driver.lost), error);
-      await refuses('bad_records', driver.append([remark('d')]));
-      await refuses('bad_records', driver.admit({ for: 'request', turn: 1 }));
+      const error = await expectRefusal('bad_records', refused);
+      for (const attempt of later) await expectRefusal('bad_records', attempt);
+      assert.equal(await expectImmediate(driver.lost), error);
+      await expectRefusal('bad_records', driver.append([marker('d')]));
+      await expectRefusal('bad_records', driver.admit({ for: 'request', turn: 1 }));
       assert.deepEqual(await offsets(log, session), [1]);
       assert.equal((await log.info(session))?.isClosed, false);
     },
@@ -102,7 +102,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     async run({ log }) {
       for (const leaseMs of [15_000, endless]) {
         const driver = await log.open(session, { leaseMs });
-        await refuses('bad_records', driver.append([unreadable]));
+        await expectRefusal('bad_records', driver.append([unreadable]));
         const next = await log.open(session, { leaseMs });
         await Promise.all([driver.release(), driver.release()]);
         await driver.release();
@@ -118,7 +118,7 @@ export const mistakeCases: readonly CaseSpec[] = [
       const elsewhere = await another();
       for (const leaseMs of [15_000, endless]) {
         const driver = await log.open(session, { leaseMs });
-        const drafts = [remark('a'), unreadable, remark('c')];
+        const drafts = [marker('a'), unreadable, marker('c')];
         await Promise.allSettled(drafts.map((draft) => driver.append([draft])));
         await (await elsewhere.open(session, { leaseMs })).release();
       }
@@ -131,7 +131,7 @@ export const mistakeCases: readonly CaseSpec[] = [
       const elsewhere = await another();
       for (const leaseMs of [15_000, endless]) {
         const driver = await log.open(session, { leaseMs });
-        await refuses('bad_records', driver.append([unreadable]));
+        await expectRefusal('bad_records', driver.append([unreadable]));
         await (await elsewhere.open(session, { leaseMs })).release();
       }
     },
@@ -141,11 +141,11 @@ export const mistakeCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const waiting = new Follower(log, session);
-      void waiting.ask();
-      await settled();
+      void waiting.request();
+      await eventLoopSettled();
       for (const signal of [new AbortController(), {}, 'stop'])
-        await refuses('bad_option', firstStep(log, session, { signal: signal as never }));
-      assert.equal((await driver.append(remarks(2))).through, 2);
+        await expectRefusal('bad_option', firstStep(log, session, { signal: signal as never }));
+      assert.equal((await driver.append(markers(2))).through, 2);
       await waiting.reach(2);
       await waiting.leave();
     },
@@ -156,7 +156,7 @@ export const mistakeCases: readonly CaseSpec[] = [
       const driver = await log.open(session);
       for (const [what, call] of Object.entries(malformed)) {
         const theirs = await log.open(other, { takeOver: true });
-        const before = driver.append([remark(what)]);
+        const before = driver.append([marker(what)]);
         const wrong = call(log, theirs);
         const after = log.submit(session, {}, what);
         await Promise.allSettled([before, wrong, after]);
@@ -172,7 +172,7 @@ export const mistakeCases: readonly CaseSpec[] = [
   {
     name: 'mistake: what is no id is no session anywhere, and the others can be listed',
     async run({ log }) {
-      await (await log.open(session)).append(remarks(1));
+      await (await log.open(session)).append(markers(1));
       for (const [what, call] of Object.entries(callsOn))
         for (const id of badIds)
           await refusesOption(`${what} ${JSON.stringify(id)}`, call(log, id));
@@ -194,7 +194,7 @@ export const mistakeCases: readonly CaseSpec[] = [
   {
     name: 'mistake: what is no amount is refused, in whatever is read, listed and followed',
     async run({ log }) {
-      await (await log.open(session)).append(remarks(3));
+      await (await log.open(session)).append(markers(3));
       for (const maxBytes of [Number.NaN, 0, -1, '9' as never])
         await refusesOption(`maxBytes ${maxBytes}`, log.read(session, { maxBytes }));
       for (const limit of [Number.NaN, 1.5, -1, '9' as never])
@@ -235,7 +235,7 @@ export const mistakeCases: readonly CaseSpec[] = [
       // What is longer, the system's timers take for no time at all.
       assert.ok(Math.max(...waits) < 2 ** 31);
       clock.jump(98 * dayMs);
-      await refuses('held', log.open(session));
+      await expectRefusal('held', log.open(session));
       clock.jump(2 * dayMs);
       await log.open(session);
     },
@@ -247,7 +247,7 @@ export const mistakeCases: readonly CaseSpec[] = [
       const producer = await log.produce(await driver.admit({ for: 'request', turn: 1 }));
       const id = partId(0, 0, 'p');
       const delta = { type: 'append_bytes', partId: id, at: 0, chunk: Uint8Array.of(1) } as const;
-      const drafts = (): DraftRecord[] => [remark('a'), { turn: 0, attempt: 0, delta }];
+      const drafts = (): DraftRecord[] => [marker('a'), { turn: 0, attempt: 0, delta }];
       const lists = [drafts(), drafts(), [...answer(1, ['a', 'b'])]];
       const given = lists.map((list) => structuredClone(list));
       const [awaited = [], early = [], produced = []] = given;

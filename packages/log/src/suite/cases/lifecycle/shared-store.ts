@@ -6,17 +6,17 @@ import {
   answer,
   answerId,
   fact,
-  remark,
-  remarks,
+  marker,
+  markers,
   runFinished,
   runStarted,
   turnFinished,
   turnStarted,
 } from '../../drafts.ts';
-import { atOnce, refuses } from '../../expectations.ts';
+import { expectImmediate, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets, readAll, stateAfter } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
-import { settled } from '../../test-clock.ts';
+import { eventLoopSettled } from '../../test-clock.ts';
 
 const session = sessionId('s');
 const copy = sessionId('copy');
@@ -24,20 +24,20 @@ const endless = Number.POSITIVE_INFINITY;
 const long = 'x'.repeat(2 ** 16);
 
 async function codeOfLoss({ lost }: Driver): Promise<unknown> {
-  return ((await atOnce(lost)) as { code?: string }).code;
+  return ((await expectImmediate(lost)) as { code?: string }).code;
 }
 
 /** A session of that name with three records, and the records that another one of that name will have. */
 async function someRecords(log: Log, id: SessionId): Promise<readonly LogRecord[]> {
-  await (await log.open(id)).append(remarks(3, 'its own'));
-  await (await log.open(copy)).append(remarks(6, "another one's"));
+  await (await log.open(id)).append(markers(3, 'its own'));
+  await (await log.open(copy)).append(markers(6, "another one's"));
   return readAll(log, copy);
 }
 
 async function waitingFor(log: Log, id: SessionId): Promise<Follower> {
   const follower = await new Follower(log, id).reach(3);
-  follower.ask().catch(() => {});
-  await settled();
+  follower.request().catch(() => {});
+  await eventLoopSettled();
   return follower;
 }
 
@@ -56,12 +56,12 @@ export const neighbourCases: readonly CaseSpec[] = [
       const elsewhere = await another();
       for (const isMadeAgain of [false, true]) {
         const driver = await log.open(session);
-        for (let count = 0; count < 3; count++) await driver.append(remarks(16, long));
+        for (let count = 0; count < 3; count++) await driver.append(markers(16, long));
         const follower = new Follower(log, session);
         await follower.step();
         await elsewhere.delete(session);
-        if (isMadeAgain) await (await elsewhere.open(session)).append(remarks(60));
-        await refuses('no_session', follower.step());
+        if (isMadeAgain) await (await elsewhere.open(session)).append(markers(60));
+        await expectRefusal('no_session', follower.step());
         await elsewhere.delete(session);
       }
     },
@@ -73,7 +73,7 @@ export const neighbourCases: readonly CaseSpec[] = [
       const { createdAt } = { ...(await log.info(session)) };
       const follower = await waitingFor(log, session);
       await Promise.all([log.delete(session), log.restore(session, records, { createdAt })]);
-      await refuses('no_session', follower.step());
+      await expectRefusal('no_session', follower.step());
     },
   },
   {
@@ -86,24 +86,24 @@ export const neighbourCases: readonly CaseSpec[] = [
       const elsewhere = await another();
       const restored = () => elsewhere.restore(session, records, { createdAt });
       await Promise.all([elsewhere.delete(session), restored()]);
-      await refuses('no_session', follower.step());
+      await expectRefusal('no_session', follower.step());
     },
   },
   {
     name: 'neighbours: who leaves while it waits is let go at once',
     async run({ log }) {
-      await (await log.open(session)).append(remarks(1));
+      await (await log.open(session)).append(markers(1));
       const batches = log.follow(session, { from: 1 })[Symbol.asyncIterator]();
       const next = batches.next();
-      await settled();
-      assert.equal((await atOnce(batches.return?.() ?? next)).done, true);
-      assert.equal((await atOnce(next)).done, true);
-      assert.equal((await atOnce(batches.next())).done, true);
+      await eventLoopSettled();
+      assert.equal((await expectImmediate(batches.return?.() ?? next)).done, true);
+      assert.equal((await expectImmediate(next)).done, true);
+      assert.equal((await expectImmediate(batches.next())).done, true);
       const stream = ReadableStream.from(log.follow(session, { from: 1 })).getReader();
       const read = stream.read();
-      await settled();
-      await atOnce(stream.cancel());
-      assert.equal((await atOnce(read)).done, true);
+      await eventLoopSettled();
+      await expectImmediate(stream.cancel());
+      assert.equal((await expectImmediate(read)).done, true);
     },
   },
   {
@@ -111,10 +111,10 @@ export const neighbourCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const followers = [new Follower(log, session), new Follower(log, session)] as const;
-      for (const follower of followers) void follower.ask();
-      await settled();
-      await atOnce(followers[0].leave());
-      await driver.append(remarks(2));
+      for (const follower of followers) void follower.request();
+      await eventLoopSettled();
+      await expectImmediate(followers[0].leave());
+      await driver.append(markers(2));
       await followers[1].reach(2);
       await followers[1].leave();
     },
@@ -167,7 +167,7 @@ export const neighbourCases: readonly CaseSpec[] = [
         const ada = await log.open(session, { leaseMs });
         const bob = await log.open(session, { leaseMs, takeOver: true });
         assert.equal(await codeOfLoss(ada), 'fenced');
-        assert.equal((await bob.append([remark('mine')])).through, 1);
+        assert.equal((await bob.append([marker('mine')])).through, 1);
         await log.delete(session);
         assert.equal(await codeOfLoss(bob), 'no_session');
       }
@@ -194,14 +194,14 @@ export const neighbourCases: readonly CaseSpec[] = [
     name: 'neighbours: a fork beside a delete is a whole copy, or none',
     async run({ log }) {
       const fork = () => log.fork(session, { into: copy, through: 3 });
-      await (await log.open(session)).append(remarks(3));
+      await (await log.open(session)).append(markers(3));
       const [kept] = await Promise.all([fork(), log.delete(session)]);
       assert.equal(kept.through, 3);
       assert.deepEqual(await offsets(log, copy), [1, 2, 3]);
       await log.delete(copy);
-      await (await log.open(session)).append(remarks(3));
+      await (await log.open(session)).append(markers(3));
       const deleted = log.delete(session);
-      await refuses('no_session', fork());
+      await expectRefusal('no_session', fork());
       await deleted;
       assert.equal(await log.info(copy), undefined);
     },
@@ -234,12 +234,12 @@ export const neighbourCases: readonly CaseSpec[] = [
     name: 'neighbours: who waits is not late, however much comes at once',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       const follower = await new Follower(log, session, { maxLag: 3 }).reach(1);
       for (const through of [11, 21]) {
-        void follower.ask();
-        await settled();
-        await driver.append(remarks(10));
+        void follower.request();
+        await eventLoopSettled();
+        await driver.append(markers(10));
         assert.equal((await follower.step())?.through, through);
       }
       await follower.leave();
@@ -249,7 +249,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     name: 'neighbours: who has much to catch up with lets others come to their turn meanwhile',
     async run({ log }) {
       const driver = await log.open(session);
-      for (let count = 0; count < 20; count++) await driver.append(remarks(16, long));
+      for (let count = 0; count < 20; count++) await driver.append(markers(16, long));
       let hasCome = false;
       setImmediate(() => {
         hasCome = true;

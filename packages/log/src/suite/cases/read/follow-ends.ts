@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import {
   answer,
-  remark,
-  remarks,
+  marker,
+  markers,
   runFinished,
   runStarted,
   turnFinished,
   turnStarted,
   wholeTurn,
 } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
+import { expectRefusal } from '../../expectations.ts';
 import { Follower } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
-import { settled } from '../../test-clock.ts';
+import { eventLoopSettled } from '../../test-clock.ts';
 
 const session = sessionId('s');
 const letters = [...'abcdefghij'];
@@ -44,7 +44,7 @@ export const followEndCases: readonly CaseSpec[] = [
         const next = follower.step().finally(() => {
           hasCome = true;
         });
-        await settled();
+        await eventLoopSettled();
         assert.equal(hasCome, false, 'it ended or went on before there was anything');
         await driver.append(piece);
         await next;
@@ -61,7 +61,7 @@ export const followEndCases: readonly CaseSpec[] = [
       const follower = new Follower(log, session, { until: 'idle' });
       await follower.step();
       const next = follower.step();
-      await settled();
+      await eventLoopSettled();
       await driver.append([turnFinished(1)]);
       assert.equal((await next)?.through, 2);
       assert.equal(await follower.step(), undefined);
@@ -71,12 +71,12 @@ export const followEndCases: readonly CaseSpec[] = [
     name: 'follow until closed: ends with the session, with all that was said',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(2));
+      await driver.append(markers(2));
       const early = new Follower(log, session, { until: 'closed' });
       await early.step();
       const ended = early.end();
       await log.submit(session, {}, 'k');
-      await driver.append([turnStarted(1), remark('last')]);
+      await driver.append([turnStarted(1), marker('last')]);
       await driver.closeSession();
       assert.equal((await ended).through, 5);
       assert.equal((await new Follower(log, session, { until: 'closed' }).end()).through, 5);
@@ -97,7 +97,7 @@ export const followEndCases: readonly CaseSpec[] = [
         isOver = true;
       });
       await driver.closeSession();
-      await settled();
+      await eventLoopSettled();
       assert.equal(isOver, false);
       left.abort();
       await end;
@@ -107,18 +107,18 @@ export const followEndCases: readonly CaseSpec[] = [
     name: 'follow: a signal ends it while it waits, between batches, and before it began',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       const waiting = new AbortController();
       const follower = new Follower(log, session, { signal: waiting.signal });
       await follower.step();
       const end = follower.step();
-      await settled();
+      await eventLoopSettled();
       waiting.abort();
       assert.equal(await end, undefined);
       const between = new AbortController();
       const stopped = new Follower(log, session, { signal: between.signal });
       await stopped.step();
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       between.abort();
       assert.equal(await stopped.step(), undefined);
       const never = new Follower(log, session, { signal: AbortSignal.abort() });
@@ -129,18 +129,18 @@ export const followEndCases: readonly CaseSpec[] = [
     name: 'follow: ends when the log is closed, and is refused when the session is deleted',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       const [behind, waiting] = [new Follower(log, session), new Follower(log, session)];
       await behind.step();
       await waiting.step();
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       await waiting.step();
       const next = waiting.step();
       await log.delete(session);
       // A silent end would look like the end of what was said.
       await assert.rejects(next, { code: 'no_session' });
       // Another session of the same name is another session.
-      await (await log.open(session)).append(remarks(5));
+      await (await log.open(session)).append(markers(5));
       await assert.rejects(behind.step(), { code: 'no_session' });
       const last = new Follower(log, session);
       await last.step();
@@ -153,15 +153,15 @@ export const followEndCases: readonly CaseSpec[] = [
     name: 'follow: who had caught up and falls further behind than it may is cut off with its cursor',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(20));
+      await driver.append(markers(20));
       // How long it takes to catch up is another matter.
       const follower = await new Follower(log, session, { maxLag: 3 }).reach(20);
-      void follower.ask();
-      await settled();
-      await driver.append(remarks(1));
+      void follower.request();
+      await eventLoopSettled();
+      await driver.append(markers(1));
       await follower.reach(21);
-      await driver.append(remarks(4));
-      const error = await refuses('lagged', follower.step());
+      await driver.append(markers(4));
+      const error = await expectRefusal('lagged', follower.step());
       assert.equal(error.place['cursor'], 21);
       const again = await new Follower(log, follower.folder.state).reach(25);
       await again.leave();

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { type LogRecord, sessionId } from '@millrace/core';
-import { answer, remark, remarks, wholeTurn } from '../../drafts.ts';
-import { refusesToFollow } from '../../expectations.ts';
-import { Follower, folded, readAll, readBatches, said, stateAfter } from '../../follower.ts';
+import { answer, marker, markers, wholeTurn } from '../../drafts.ts';
+import { expectFollowRefusal } from '../../expectations.ts';
+import {
+  Follower,
+  foldedSummary,
+  readAll,
+  readBatches,
+  stateAfter,
+  summaryOf,
+} from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
-import { settled } from '../../test-clock.ts';
+import { eventLoopSettled } from '../../test-clock.ts';
 
 const session = sessionId('s');
 const letters = [...'abcdefghij'];
@@ -22,12 +29,13 @@ export const followCases: readonly CaseSpec[] = [
         followers.push(new Follower(log, stateAfter(session, from === 0 ? [] : [had])));
       }
       // Some ask before there is more, some after: both are at the seam.
-      for (const [index, follower] of followers.entries()) if (index % 2 === 0) void follower.ask();
+      for (const [index, follower] of followers.entries())
+        if (index % 2 === 0) void follower.request();
       for (const draft of wholeTurn(2, letters)) await driver.append([draft]);
-      const whole = folded(session, await readBatches(log, session));
+      const whole = foldedSummary(session, await readBatches(log, session));
       for (const follower of followers) {
         await follower.reach(whole.through);
-        assert.deepEqual(said(follower.folder.state), whole);
+        assert.deepEqual(summaryOf(follower.folder.state), whole);
         await follower.leave();
       }
     },
@@ -38,12 +46,12 @@ export const followCases: readonly CaseSpec[] = [
       const driver = await log.open(session);
       const follower = new Follower(log, session);
       for (const count of [1, 4, 2]) {
-        void follower.ask();
-        await settled();
-        const stored = await driver.append(remarks(count));
-        const heard = await follower.step();
-        assert.equal(heard?.through, stored.through);
-        assert.deepEqual(heard?.records, stored.records);
+        void follower.request();
+        await eventLoopSettled();
+        const stored = await driver.append(markers(count));
+        const received = await follower.step();
+        assert.equal(received?.through, stored.through);
+        assert.deepEqual(received?.records, stored.records);
       }
       await follower.leave();
     },
@@ -51,12 +59,12 @@ export const followCases: readonly CaseSpec[] = [
   {
     name: 'follow: may begin before the first record, where there is a session',
     async run({ log }) {
-      await refusesToFollow('no_session', log.follow(session));
+      await expectFollowRefusal('no_session', log.follow(session));
       const driver = await log.open(session);
       const follower = new Follower(log, session);
-      void follower.ask();
-      await settled();
-      await driver.append([remark('first')]);
+      void follower.request();
+      await eventLoopSettled();
+      await driver.append([marker('first')]);
       assert.deepEqual((await follower.step())?.records, await readAll(log, session));
       await follower.leave();
     },
@@ -66,13 +74,13 @@ export const followCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
-      void follower.ask();
-      await settled();
+      void follower.request();
+      await eventLoopSettled();
       await log.submit(session, {}, 'k');
       assert.equal((await follower.step())?.records[0]?.fact?.type, 'command_queued');
       const producer = await log.produce(await driver.admit({ for: 'request', turn: 1 }));
-      void follower.ask();
-      await settled();
+      void follower.request();
+      await eventLoopSettled();
       await producer.append(answer(1, ['a']).slice(0, 3), 1);
       assert.equal((await follower.step())?.records.length, 3);
       await follower.leave();
@@ -82,13 +90,13 @@ export const followCases: readonly CaseSpec[] = [
     name: 'follow: who leaves can come back with its cursor',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(2));
+      await driver.append(markers(2));
       let cursor = 0;
       for await (const batch of log.follow(session)) {
         cursor = batch.through;
         break;
       }
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       for await (const { after, through, records } of log.follow(session, { from: cursor })) {
         assert.deepEqual([after, through, records.length], [2, 3, 1]);
         break;
@@ -100,15 +108,15 @@ export const followCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const followers = Array.from({ length: 100 }, () => new Follower(log, session));
-      for (const follower of followers) void follower.ask();
+      for (const follower of followers) void follower.request();
       await driver.append(wholeTurn(1, letters).slice(0, 5));
       for (const follower of followers) await follower.step();
       for (const follower of followers.splice(50)) await follower.leave();
       await driver.append(wholeTurn(1, letters).slice(5));
-      const whole = folded(session, await readBatches(log, session));
+      const whole = foldedSummary(session, await readBatches(log, session));
       for (const follower of followers) {
         await follower.reach(whole.through);
-        assert.deepEqual(said(follower.folder.state), whole);
+        assert.deepEqual(summaryOf(follower.folder.state), whole);
         await follower.leave();
       }
     },
@@ -126,12 +134,12 @@ export const followCases: readonly CaseSpec[] = [
       const stalled = Array.from({ length: 5 }, () => new Follower(log, session));
       for (const follower of stalled) await follower.step();
       for (let at = 0; at < rest.length; at += 100) await driver.append(rest.slice(at, at + 100));
-      const whole = folded(session, await readBatches(log, session));
+      const whole = foldedSummary(session, await readBatches(log, session));
       for (const follower of stalled) {
         await follower.reach(whole.through);
-        assert.deepEqual(said(follower.folder.state), whole);
-        const heard = follower.batches.flatMap(({ records }) => records).length;
-        assert.ok(heard < rest.length / 10, `${heard} records are not merged`);
+        assert.deepEqual(summaryOf(follower.folder.state), whole);
+        const received = follower.batches.flatMap(({ records }) => records).length;
+        assert.ok(received < rest.length / 10, `${received} records are not merged`);
         await follower.leave();
       }
     },
@@ -141,7 +149,7 @@ export const followCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const turns = [wholeTurn(1, letters), wholeTurn(2, letters)];
-      const between = remark('between');
+      const between = marker('between');
       const crossed = turns[0]?.flatMap((draft, at) => [
         draft,
         ...(turns[1]?.slice(at, at + 1) ?? []),
@@ -168,8 +176,8 @@ export const followCases: readonly CaseSpec[] = [
       for (const isBefore of [true, false])
         assert.equal(lengthOf(merged, isBefore), lengthOf(all, isBefore));
       assert.deepEqual(
-        said(follower.folder.state),
-        folded(session, [{ after: 0, through: all.length, records: all }]),
+        summaryOf(follower.folder.state),
+        foldedSummary(session, [{ after: 0, through: all.length, records: all }]),
       );
     },
   },
@@ -178,16 +186,16 @@ export const followCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
-      await driver.append(remarks(1));
+      await driver.append(markers(1));
       const follower = new Follower(await another(), session);
       await follower.step();
       for (const draft of wholeTurn(1, letters)) {
-        void follower.ask();
+        void follower.request();
         const { through } = await driver.append([draft]);
         await follower.reach(through);
       }
-      const whole = folded(session, await readBatches(log, session));
-      assert.deepEqual(said(follower.folder.state), whole);
+      const whole = foldedSummary(session, await readBatches(log, session));
+      assert.deepEqual(summaryOf(follower.folder.state), whole);
       await follower.leave();
     },
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MillraceError, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
 import type { SessionFilter } from '../../../contract/session-info.ts';
-import { fact, remark, remarks, runFinished, runStarted, turnStarted } from '../../drafts.ts';
+import { fact, marker, markers, runFinished, runStarted, turnStarted } from '../../drafts.ts';
 import { Follower, offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -61,7 +61,7 @@ export const listCases: readonly CaseSpec[] = [
     name: 'list: ids are what they are, whatever they look like',
     async run({ log }) {
       for (const [index, id] of oddIds.entries())
-        await (await log.open(id)).append(remarks(index + 1));
+        await (await log.open(id)).append(markers(index + 1));
       for (const [index, id] of oddIds.entries()) {
         assert.equal((await offsets(log, id)).length, index + 1);
         assert.equal((await log.info(id))?.session, id);
@@ -86,7 +86,7 @@ export const listCases: readonly CaseSpec[] = [
       const [session, made] = [sessionId('s'), clock.now()];
       const driver = await log.open(session);
       clock.jump(500);
-      await driver.append([remark('later')]);
+      await driver.append([marker('later')]);
       const [info] = await log.list();
       assert.deepEqual([info?.createdAt, info?.changedAt], [made, made + 500]);
       assert.deepEqual(await log.info(session), info);

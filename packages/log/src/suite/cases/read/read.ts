@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { encodeRecord, itemId, sessionId } from '@millrace/core';
-import { remark, remarks } from '../../drafts.ts';
-import { refuses, refusesToFollow } from '../../expectations.ts';
+import { marker, markers } from '../../drafts.ts';
+import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { readAll, readBatches } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -13,8 +13,8 @@ export const readCases: readonly CaseSpec[] = [
     name: 'read: gives what follows an offset, and nothing after the last',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(2));
-      const { records } = await driver.append(remarks(3));
+      await driver.append(markers(2));
+      const { records } = await driver.append(markers(3));
       assert.deepEqual(await log.read(session, { from: 2 }), { after: 2, through: 5, records });
       assert.deepEqual(await log.read(session, { from: 3 }), {
         after: 3,
@@ -37,7 +37,7 @@ export const readCases: readonly CaseSpec[] = [
       const driver = await log.open(session);
       const text = 'x'.repeat(1000);
       for (let batch = 0; batch < 20; batch++)
-        await driver.append([remark(text), remark(`${batch}${text}`)]);
+        await driver.append([marker(text), marker(`${batch}${text}`)]);
       const all = await readAll(log, session);
       assert.equal(all.length, 40);
       for (const maxBytes of [1, 5000, 1_000_000]) {
@@ -59,17 +59,17 @@ export const readCases: readonly CaseSpec[] = [
     name: 'read: an offset that never was is refused, wherever one is asked for',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(3));
+      await driver.append(markers(3));
       await driver.release();
       for (const from of [4, 99, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-        const error = await refuses('bad_offset', log.read(session, { from }));
+        const error = await expectRefusal('bad_offset', log.read(session, { from }));
         assert.equal(error.place['session'], session);
         assert.equal(error.place['through'], 3);
-        await refusesToFollow('bad_offset', log.follow(session, { from }));
-        await refuses('bad_offset', log.open(session, { from }));
-        await refuses('bad_offset', log.fork(session, { into: nowhere, through: from }));
+        await expectFollowRefusal('bad_offset', log.follow(session, { from }));
+        await expectRefusal('bad_offset', log.open(session, { from }));
+        await expectRefusal('bad_offset', log.fork(session, { into: nowhere, through: from }));
       }
-      await refuses('bad_offset', log.open(nowhere, { from: 1 }));
+      await expectRefusal('bad_offset', log.open(nowhere, { from: 1 }));
       assert.equal(await log.info(nowhere), undefined);
       // And none of them took the lease on the way.
       assert.equal((await log.info(session))?.lease, undefined);
@@ -78,11 +78,11 @@ export const readCases: readonly CaseSpec[] = [
   {
     name: 'read: a session that is not there is refused, and is not made by asking',
     async run({ log }) {
-      await refuses('no_session', log.read(nowhere));
-      await refusesToFollow('no_session', log.follow(nowhere));
-      await refuses('no_session', log.settle(nowhere, 1));
-      await refuses('no_session', log.fork(nowhere, { into: session, through: 0 }));
-      const error = await refuses('no_session', log.redact(nowhere, itemId('i')));
+      await expectRefusal('no_session', log.read(nowhere));
+      await expectFollowRefusal('no_session', log.follow(nowhere));
+      await expectRefusal('no_session', log.settle(nowhere, 1));
+      await expectRefusal('no_session', log.fork(nowhere, { into: session, through: 0 }));
+      const error = await expectRefusal('no_session', log.redact(nowhere, itemId('i')));
       assert.equal(error.place['session'], nowhere);
       assert.equal(await log.info(nowhere), undefined);
       assert.deepEqual(await log.list(), []);

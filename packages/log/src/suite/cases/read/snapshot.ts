@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import { snapshot } from '../../../any-log/snapshot.ts';
-import { remark, wholeTurn } from '../../drafts.ts';
-import { Follower, folded, readAll, said } from '../../follower.ts';
+import { marker, wholeTurn } from '../../drafts.ts';
+import { Follower, foldedSummary, readAll, summaryOf } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('folded');
-const turns = [...wholeTurn(1, ['a', 'b', 'c']), remark('between'), ...wholeTurn(2, ['d', 'e'])];
+const turns = [...wholeTurn(1, ['a', 'b', 'c']), marker('between'), ...wholeTurn(2, ['d', 'e'])];
 
 export const snapshotCases: readonly CaseSpec[] = [
   {
@@ -17,7 +17,7 @@ export const snapshotCases: readonly CaseSpec[] = [
       for (let through = 0; through <= records.length; through++) {
         const batch = { after: 0, through, records: records.slice(0, through) };
         const state = await snapshot(log, session, { through });
-        assert.deepEqual(said(state), folded(session, through === 0 ? [] : [batch]));
+        assert.deepEqual(summaryOf(state), foldedSummary(session, through === 0 ? [] : [batch]));
       }
       assert.equal((await snapshot(log, session)).through, turns.length);
     },
@@ -32,16 +32,16 @@ export const snapshotCases: readonly CaseSpec[] = [
       await driver.closeSession();
       const late = await new Follower(log, state, { until: 'closed' }).end();
       const early = await new Follower(log, session, { until: 'closed' }).end();
-      assert.deepEqual(said(late.folder.state), said(early.folder.state));
+      assert.deepEqual(summaryOf(late.folder.state), summaryOf(early.folder.state));
     },
   },
   {
     name: 'snapshot: one within a settled turn is refused, and its end is the same as before',
     async run({ log }) {
       await (await log.open(session)).append(turns);
-      const before = said(await snapshot(log, session));
+      const before = summaryOf(await snapshot(log, session));
       assert.equal(await log.settle(session, 1), true);
-      assert.deepEqual(said(await snapshot(log, session)), before);
+      assert.deepEqual(summaryOf(await snapshot(log, session)), before);
       await assert.rejects(snapshot(log, session, { through: 4 }), { code: 'bad_offset' });
       assert.equal((await snapshot(log, session, { through: 9 })).through, 9);
     },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
-import { remark, remarks, wholeItem } from '../../drafts.ts';
-import { refuses, refusesToFollow } from '../../expectations.ts';
+import { marker, markers, wholeItem } from '../../drafts.ts';
+import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -23,12 +23,12 @@ export const deleteCases: readonly CaseSpec[] = [
   {
     name: 'delete: the session is gone, and the others are not',
     async run({ log }) {
-      await (await log.open(session)).append(remarks(3));
-      await (await log.open(other)).append(remarks(2));
+      await (await log.open(session)).append(markers(3));
+      await (await log.open(other)).append(markers(2));
       await log.delete(session);
       assert.equal(await log.info(session), undefined);
-      await refuses('no_session', log.read(session));
-      await refusesToFollow('no_session', log.follow(session));
+      await expectRefusal('no_session', log.read(session));
+      await expectFollowRefusal('no_session', log.follow(session));
       assert.deepEqual(
         (await log.list()).map((info) => info.session),
         [other],
@@ -44,16 +44,16 @@ export const deleteCases: readonly CaseSpec[] = [
       const ada = await log.open(session);
       const bob = await log.open(session, { takeOver: true });
       const early = await bob.admit({ for: 'request', turn: 1 });
-      await bob.append(remarks(1));
+      await bob.append(markers(1));
       await log.delete(session);
-      await refuses('no_session', bob.append([remark('late')]));
+      await expectRefusal('no_session', bob.append([marker('late')]));
       const cyd = await log.open(session);
       const dan = await log.open(session, { takeOver: true });
       for (const stale of [ada, bob])
-        await assert.rejects(stale.append([remark('stale')]), { code: /fenced|no_session/ });
-      await refuses('fenced', cyd.append([remark('stale')]));
-      await refuses('fenced', log.produce(early));
-      assert.deepEqual((await dan.append([remark('first')])).through, 1);
+        await assert.rejects(stale.append([marker('stale')]), { code: /fenced|no_session/ });
+      await expectRefusal('fenced', cyd.append([marker('stale')]));
+      await expectRefusal('fenced', log.produce(early));
+      assert.deepEqual((await dan.append([marker('first')])).through, 1);
       assert.ok(dan.epoch > cyd.epoch && cyd.epoch > bob.epoch && bob.epoch > ada.epoch);
     },
   },
@@ -62,7 +62,7 @@ export const deleteCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       await log.submit(session, {}, 'k');
-      await driver.append(remarks(2));
+      await driver.append(markers(2));
       await log.produce(await driver.admit({ for: 'request', turn: 1 }));
       await log.delete(session);
       assert.deepEqual(await log.submit(session, {}, 'k'), { offset: 1, isRepeat: false });
@@ -125,7 +125,7 @@ export const deleteCases: readonly CaseSpec[] = [
   {
     name: 'delete: can be asked for on condition that nobody added anything',
     async run({ log }) {
-      await (await log.open(session)).append(remarks(2));
+      await (await log.open(session)).append(markers(2));
       await log.submit(session, {}, 'came since');
       assert.equal(await log.delete(session, { ifThrough: 2 }), false);
       assert.equal((await log.info(session))?.through, 3);
@@ -148,13 +148,13 @@ export const deleteCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const second = await another();
-      await (await log.open(session)).append(remarks(3));
+      await (await log.open(session)).append(markers(3));
       assert.deepEqual(await offsets(second, session), [1, 2, 3]);
       await log.delete(session);
-      await refuses('no_session', second.read(session));
+      await expectRefusal('no_session', second.read(session));
       // Whatever a store numbers sessions with, nobody reads another's.
-      await (await log.open(other)).append([remark('a secret of another session')]);
-      await (await log.open(session)).append(remarks(2));
+      await (await log.open(other)).append([marker('a secret of another session')]);
+      await (await log.open(session)).append(markers(2));
       const text = JSON.stringify(await second.read(session));
       assert.equal(text.includes('a secret'), false);
       assert.deepEqual(await offsets(second, session), [1, 2]);

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
-import { fact, remark, remarks, runStarted, wholeItem, wholeTurn } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
+import { fact, marker, markers, runStarted, wholeItem, wholeTurn } from '../../drafts.ts';
+import { expectRefusal } from '../../expectations.ts';
 import {
   Follower,
-  foldOf,
   offsets,
   readAll,
   readBatches,
-  said,
   stateAfter,
+  summaryOf,
+  summaryOfLog,
 } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('s');
 const into = sessionId('fork');
 const letters = [...'abcdefghij'];
-const told = [...wholeItem('i', { kind: 'text', text: 'hello' }), ...wholeTurn(1, letters)];
+const drafts = [...wholeItem('i', { kind: 'text', text: 'hello' }), ...wholeTurn(1, letters)];
 
 export const forkCases: readonly CaseSpec[] = [
   {
     name: 'fork: at any record it is a copy of what was there up to then, and says of what',
     async run({ log, clock }) {
-      await (await log.open(session)).append([...told, remark('after')]);
+      await (await log.open(session)).append([...drafts, marker('after')]);
       const all = await readAll(log, session);
       clock.jump(1000);
       for (let through = 0; through <= all.length; through++) {
@@ -44,7 +44,7 @@ export const forkCases: readonly CaseSpec[] = [
         const records = all.slice(0, through);
         assert.deepEqual(await readAll(log, copy), records);
         const expected = stateAfter(copy, through === 0 ? [] : [{ after: 0, through, records }]);
-        assert.deepEqual(await foldOf(log, copy), said(expected));
+        assert.deepEqual(await summaryOfLog(log, copy), summaryOf(expected));
       }
       assert.deepEqual(await readAll(log, session), all);
     },
@@ -53,25 +53,25 @@ export const forkCases: readonly CaseSpec[] = [
     name: 'fork: it goes on by itself, and the original does not hear of it',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(told);
+      await driver.append(drafts);
       await log.fork(session, { into, through: 3 });
       const follower = await new Follower(log, into).reach(3);
       const other = await log.open(into, { from: 3 });
-      assert.deepEqual((await other.append([remark('here')])).through, 4);
-      await driver.append([remark('there')]);
+      assert.deepEqual((await other.append([marker('here')])).through, 4);
+      await driver.append([marker('there')]);
       assert.equal((await follower.step())?.through, 4);
       await follower.leave();
       assert.deepEqual(await offsets(log, into), [1, 2, 3, 4]);
-      assert.equal((await log.info(session))?.through, told.length + 1);
+      assert.equal((await log.info(session))?.through, drafts.length + 1);
     },
   },
   {
     name: 'fork: one inside a turn opens as an interrupted session that waits for a driver',
     async run({ log }) {
-      await (await log.open(session)).append([runStarted, ...told]);
+      await (await log.open(session)).append([runStarted, ...drafts]);
       const info = await log.fork(session, { into, through: 9 });
       assert.equal(info.hasWork, true);
-      const { items, open, run } = await foldOf(log, into);
+      const { items, open, run } = await summaryOfLog(log, into);
       assert.equal(open.length, 1);
       assert.equal(run, 'run1');
       assert.deepEqual(items.at(-1)?.parts, [{ kind: 'text', text: 'ab', partial: true }]);
@@ -89,7 +89,7 @@ export const forkCases: readonly CaseSpec[] = [
       await log.submit(session, { n: 1 }, 'done');
       await driver.append([fact({ type: 'command_consumed', key: 'done' })]);
       await log.submit(session, { n: 2 }, 'waits');
-      const { through } = await driver.append([remark('last')]);
+      const { through } = await driver.append([marker('last')]);
       const info = await log.fork(session, { into, through });
       assert.equal(info.hasWork, false);
       assert.equal((await log.info(session))?.hasWork, true);
@@ -108,21 +108,21 @@ export const forkCases: readonly CaseSpec[] = [
   {
     name: 'fork: into a session that is there is refused',
     async run({ log }) {
-      await (await log.open(session)).append(told);
+      await (await log.open(session)).append(drafts);
       await log.submit(into, {}, 'k');
-      const error = await refuses('session_exists', log.fork(session, { into, through: 1 }));
+      const error = await expectRefusal('session_exists', log.fork(session, { into, through: 1 }));
       assert.equal(error.place['session'], into);
-      await refuses('session_exists', log.fork(session, { into: session, through: 1 }));
+      await expectRefusal('session_exists', log.fork(session, { into: session, through: 1 }));
       assert.equal((await log.info(into))?.through, 1);
     },
   },
   {
     name: 'fork: inside a settled turn nobody knows what was there; before it and at its end one does',
     async run({ log }) {
-      await (await log.open(session)).append([...told, remark('after')]);
+      await (await log.open(session)).append([...drafts, marker('after')]);
       const [first, last] = [6, 17];
       await log.settle(session, 1);
-      for (let through = 0; through <= told.length; through++) {
+      for (let through = 0; through <= drafts.length; through++) {
         const copy = sessionId(`fork ${through}`);
         const forked = log.fork(session, { into: copy, through });
         if (through < first || through >= last) {
@@ -130,7 +130,7 @@ export const forkCases: readonly CaseSpec[] = [
           const prefix = (await readAll(log, session)).filter(({ offset }) => offset <= through);
           assert.deepEqual(await readAll(log, copy), prefix);
         } else {
-          const error = await refuses('bad_offset', forked);
+          const error = await expectRefusal('bad_offset', forked);
           assert.equal(error.place['offset'], through);
           assert.equal(await log.info(copy), undefined);
         }
@@ -140,11 +140,11 @@ export const forkCases: readonly CaseSpec[] = [
   {
     name: 'fork: a record that was taken out is no place to begin at',
     async run({ log }) {
-      await (await log.open(session)).append(told);
+      await (await log.open(session)).append(drafts);
       const [item] = await readAll(log, session);
       assert.ok(item?.fact?.type === 'item_started');
       await log.redact(session, item.fact.itemId);
-      await refuses('bad_offset', log.fork(session, { into, through: 2 }));
+      await expectRefusal('bad_offset', log.fork(session, { into, through: 2 }));
       await log.fork(session, { into, through: 3 });
       assert.deepEqual(await offsets(log, into), [1, 3]);
       assert.equal((await new Follower(log, into, { until: 'idle' }).end()).through, 3);
@@ -154,11 +154,11 @@ export const forkCases: readonly CaseSpec[] = [
     name: 'fork: of a closed session is open; of a fork is one more',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(remarks(3));
+      await driver.append(markers(3));
       await driver.closeSession();
       const info = await log.fork(session, { into, through: 2 });
       assert.equal(info.isClosed, false);
-      await (await log.open(into)).append([remark('on')]);
+      await (await log.open(into)).append([marker('on')]);
       const twice = await log.fork(into, { into: sessionId('twice'), through: 3 });
       assert.deepEqual(twice.origin, { session: into, through: 3 });
     },
@@ -166,8 +166,8 @@ export const forkCases: readonly CaseSpec[] = [
   {
     name: 'fork: stays when its origin is deleted',
     async run({ log }) {
-      await (await log.open(session)).append(told);
-      await log.fork(session, { into, through: told.length });
+      await (await log.open(session)).append(drafts);
+      await log.fork(session, { into, through: drafts.length });
       const before = await readBatches(log, into);
       await log.delete(session);
       assert.deepEqual(await readBatches(log, into), before);

@@ -19,14 +19,21 @@ import {
   wholeItem,
   wholeTurn,
 } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
-import { Follower, foldOf, readAll, readBatches, said, stateAfter } from '../../follower.ts';
+import { expectRefusal } from '../../expectations.ts';
+import {
+  Follower,
+  readAll,
+  readBatches,
+  stateAfter,
+  summaryOf,
+  summaryOfLog,
+} from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('s');
 const secret = 'xyzzy';
 const chunks = ['my ', secret, ' is'];
-const told = [
+const drafts = [
   ...wholeItem('i', { kind: 'text', text: 'hello' }),
   ...wholeTurn(1, chunks),
   ...wholeTurn(2, ['fine']),
@@ -41,30 +48,30 @@ export const redactCases: readonly CaseSpec[] = [
   {
     name: 'redact: the content is in no record any more, and the log says so',
     async run({ log }) {
-      await (await log.open(session)).append(told);
-      const before = await foldOf(log, session);
+      await (await log.open(session)).append(drafts);
+      const before = await summaryOfLog(log, session);
       await log.redact(session, answerId(1), 'on request');
       await assertGone(log);
       const last = (await readAll(log, session)).at(-1);
       const fact = { type: 'item_redacted', itemId: answerId(1), reason: 'on request' };
-      assert.deepEqual([last?.offset, last?.fact], [told.length + 1, fact]);
+      assert.deepEqual([last?.offset, last?.fact], [drafts.length + 1, fact]);
       const expected = before.items.map((item) =>
         item.id === answerId(1) ? { ...item, parts: [], redacted: true } : item,
       );
-      assert.deepEqual((await foldOf(log, session)).items, expected);
+      assert.deepEqual((await summaryOfLog(log, session)).items, expected);
     },
   },
   {
     name: 'redact: takes it out of snapshots as well, before and after settling',
     async run({ log }) {
-      await (await log.open(session)).append(told);
+      await (await log.open(session)).append(drafts);
       await log.settle(session, 1);
       await log.redact(session, answerId(1));
       await assertGone(log);
       await log.redact(session, answerId(2));
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       await log.settle(session, 2);
-      assert.deepEqual(await foldOf(log, session), fold);
+      assert.deepEqual(await summaryOfLog(log, session), fold);
       assert.deepEqual(
         fold.items.map(({ parts }) => parts.length),
         [1, 0, 0],
@@ -75,19 +82,19 @@ export const redactCases: readonly CaseSpec[] = [
     name: 'redact: a reader cut anywhere before has the same in the end',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(told);
+      await driver.append(drafts);
       const records = await readAll(log, session);
       const followers: Follower[] = [];
       for (let through = 0; through <= records.length; through++) {
         const had = { after: 0, through, records: records.slice(0, through) };
         followers.push(new Follower(log, stateAfter(session, through === 0 ? [] : [had])));
       }
-      void followers.at(-1)?.ask();
+      void followers.at(-1)?.request();
       await log.redact(session, answerId(1));
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       for (const follower of followers) {
         await follower.reach(fold.through);
-        assert.deepEqual(said(follower.folder.state), fold);
+        assert.deepEqual(summaryOf(follower.folder.state), fold);
         await follower.leave();
       }
       assert.equal((await driver.append([])).records[0]?.fact?.type, 'item_redacted');
@@ -114,14 +121,14 @@ export const redactCases: readonly CaseSpec[] = [
     name: 'redact: what was taken back after settling leaves nothing that could not be folded',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(told);
+      await driver.append(drafts);
       await log.settle(session, 1);
       const partId = answerPart(1);
       const delta = { type: 'retract_part', partId, reason: 'withdrawn' } as const;
       await driver.append([{ turn: 1, attempt: 1, delta }]);
       await log.redact(session, answerId(1));
       await assertGone(log);
-      assert.equal((await foldOf(log, session)).through, told.length + 2);
+      assert.equal((await summaryOfLog(log, session)).through, drafts.length + 2);
     },
   },
   {
@@ -133,7 +140,7 @@ export const redactCases: readonly CaseSpec[] = [
       for (const piece of pieces.slice(1)) {
         await driver.append(piece);
         const before = await readAll(log, session);
-        await refuses('bad_records', log.redact(session, answerId(1)));
+        await expectRefusal('bad_records', log.redact(session, answerId(1)));
         assert.deepEqual(await readAll(log, session), before);
       }
       // Its turn might still go back to it.
@@ -145,9 +152,9 @@ export const redactCases: readonly CaseSpec[] = [
   {
     name: 'redact: an item that was never there is refused, so that the log can still be folded',
     async run({ log }) {
-      await (await log.open(session)).append(told);
-      await refuses('bad_option', log.redact(session, itemId('nobody')));
-      assert.equal((await foldOf(log, session)).through, told.length);
+      await (await log.open(session)).append(drafts);
+      await expectRefusal('bad_option', log.redact(session, itemId('nobody')));
+      assert.equal((await summaryOfLog(log, session)).through, drafts.length);
     },
   },
   {
@@ -160,15 +167,15 @@ export const redactCases: readonly CaseSpec[] = [
         ...answer(1, chunks).slice(0, 5),
         { turn: 1, attempt: 1, fact: { type: 'attempt_superseded', reason: 'retry' } },
       ]);
-      await refuses('bad_records', log.redact(session, answerId(1)));
+      await expectRefusal('bad_records', log.redact(session, answerId(1)));
       await driver.append([...answer(1, ['fine'], 2), turnFinished(1)]);
-      const before = await foldOf(log, session);
+      const before = await summaryOfLog(log, session);
       await log.redact(session, answerId(1));
       await assertGone(log);
       await behind.reach(before.through);
       assert.equal(JSON.stringify(behind.batches.slice(1)).includes(secret), false);
       await behind.leave();
-      assert.deepEqual((await foldOf(log, session)).items, before.items);
+      assert.deepEqual((await summaryOfLog(log, session)).items, before.items);
     },
   },
   {
@@ -189,7 +196,7 @@ export const redactCases: readonly CaseSpec[] = [
       const follower = new Follower(log, session);
       await log.redact(session, answerId(1));
       await assertGone(log);
-      assert.equal((await foldOf(log, session)).through, through);
+      assert.equal((await summaryOfLog(log, session)).through, through);
       await follower.reach(through ?? 0);
       await follower.leave();
       const copy = await log.fork(session, { into: sessionId('t'), through: through ?? 0 });
@@ -201,12 +208,12 @@ export const redactCases: readonly CaseSpec[] = [
     name: 'redact: twice is fine, and so is a closed session',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append(told);
+      await driver.append(drafts);
       await driver.closeSession();
       await log.redact(session, answerId(1));
       await log.redact(session, answerId(1));
       await assertGone(log);
-      const { items } = await foldOf(log, session);
+      const { items } = await summaryOfLog(log, session);
       assert.equal(items.find(({ id }) => id === answerId(1))?.redacted, true);
       assert.equal((await log.info(session))?.isClosed, true);
     },
@@ -289,13 +296,13 @@ export const redactCases: readonly CaseSpec[] = [
     name: 'redact: stays when the store is opened again',
     needsDurable: true,
     async run({ log, another }) {
-      await (await log.open(session)).append(told);
+      await (await log.open(session)).append(drafts);
       await log.redact(session, answerId(1));
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       await log.close();
       const again = await another();
       await assertGone(again);
-      assert.deepEqual(await foldOf(again, session), fold);
+      assert.deepEqual(await summaryOfLog(again, session), fold);
     },
   },
 ];

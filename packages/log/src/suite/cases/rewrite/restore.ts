@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type LogRecord, sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
-import { answer, answerId, remark, turnStarted, wholeTurn } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
-import { Follower, foldOf, readAll } from '../../follower.ts';
+import { answer, answerId, marker, turnStarted, wholeTurn } from '../../drafts.ts';
+import { expectRefusal } from '../../expectations.ts';
+import { Follower, readAll, summaryOfLog } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('s');
@@ -32,9 +32,9 @@ export const restoreCases: readonly CaseSpec[] = [
       assert.deepEqual([info.through, info.createdAt], [through, clock.now()]);
       assert.deepEqual([info.hasWork, info.isClosed, info.lease], [true, false, undefined]);
       assert.deepEqual(await readAll(log, copy), records);
-      assert.deepEqual(await foldOf(log, copy), await foldOf(log, session));
+      assert.deepEqual(await summaryOfLog(log, copy), await summaryOfLog(log, session));
       const driver = await log.open(copy, { from: through });
-      assert.equal((await driver.append([remark('on')])).through, through + 1);
+      assert.equal((await driver.append([marker('on')])).through, through + 1);
       const follower = await new Follower(log, copy).reach(through + 1);
       await follower.leave();
     },
@@ -47,7 +47,7 @@ export const restoreCases: readonly CaseSpec[] = [
       const { createdAt, changedAt, isClosed, ...rest } = await log.restore(copy, [], options);
       assert.deepEqual({ createdAt, changedAt, isClosed, origin: rest.origin }, options);
       assert.equal(rest.through, 0);
-      await refuses('session_closed', log.open(copy));
+      await expectRefusal('session_closed', log.open(copy));
     },
   },
   {
@@ -59,7 +59,7 @@ export const restoreCases: readonly CaseSpec[] = [
       const driver = await log.open(copy);
       const producer = await log.produce(await driver.admit({ for: 'request', turn: 3 }));
       assert.equal(producer.attempt, 2);
-      const { items } = await foldOf(log, copy);
+      const { items } = await summaryOfLog(log, copy);
       assert.equal(items.length, 2, 'the attempt that was cut is superseded');
     },
   },
@@ -68,18 +68,18 @@ export const restoreCases: readonly CaseSpec[] = [
     async run({ log }) {
       const records = await someRecords(log);
       const before = await readAll(log, session);
-      await refuses('session_exists', log.restore(session, records));
+      await expectRefusal('session_exists', log.restore(session, records));
       assert.deepEqual(await readAll(log, session), before);
-      await refuses('bad_records', log.restore(copy, [...records].reverse()));
+      await expectRefusal('bad_records', log.restore(copy, [...records].reverse()));
       const [first] = records;
       assert.ok(first !== undefined);
-      await refuses('bad_records', log.restore(copy, [first, first]));
+      await expectRefusal('bad_records', log.restore(copy, [first, first]));
       for (const offset of [0, -1, 1.5, Number.NaN])
-        await refuses('bad_records', log.restore(copy, [{ ...first, offset }]));
+        await expectRefusal('bad_records', log.restore(copy, [{ ...first, offset }]));
       const queued = records.find(({ fact }) => fact?.type === 'command_queued');
       assert.ok(queued !== undefined);
       const twice = [queued, { ...queued, offset: queued.offset + 1 }];
-      await refuses('bad_records', log.restore(copy, twice));
+      await expectRefusal('bad_records', log.restore(copy, twice));
       assert.equal(await log.info(copy), undefined);
     },
   },

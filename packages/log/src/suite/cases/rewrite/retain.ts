@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import { retain } from '../../../any-log/retain.ts';
 import type { Log } from '../../../contract/log.ts';
-import { remark, turnStarted, wholeTurn } from '../../drafts.ts';
-import { foldOf, readAll } from '../../follower.ts';
+import { marker, turnStarted, wholeTurn } from '../../drafts.ts';
+import { readAll, summaryOfLog } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const [old, other] = [sessionId('old'), sessionId('other')];
@@ -20,7 +20,7 @@ export const retainCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(old);
       for (const turn of [1, 2, 3]) await driver.append(wholeTurn(turn, ['a', 'b']));
-      const before = await foldOf(log, old);
+      const before = await summaryOfLog(log, old);
       const nothing = { settledTurns: 0, deletedSessions: 0 };
       assert.deepEqual(await retain(log, {}), nothing);
       assert.deepEqual(await retain(log, { turnsWithDeltas: 3 }), nothing);
@@ -29,7 +29,7 @@ export const retainCases: readonly CaseSpec[] = [
       assert.deepEqual(await retain(log, { turnsWithDeltas: 1 }), nothing);
       await driver.append([turnStarted(4)]);
       assert.deepEqual(await retain(log, { turnsWithDeltas: 0 }), { ...nothing, settledTurns: 1 });
-      assert.deepEqual((await foldOf(log, old)).items, before.items);
+      assert.deepEqual((await summaryOfLog(log, old)).items, before.items);
     },
   },
   {
@@ -52,12 +52,12 @@ export const retainCases: readonly CaseSpec[] = [
     name: 'retain: leaves what somebody drives, and where work waits',
     async run({ log, clock }) {
       const driver = await log.open(old, { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append([remark('still here')]);
+      await driver.append([marker('still here')]);
       await log.submit(other, {}, 'waits');
       await clock.advance(1000);
       const kept = { settledTurns: 0, deletedSessions: 0 };
       assert.deepEqual(await retain(log, { changedBefore: clock.now() }), kept);
-      await driver.append([remark('and still')]);
+      await driver.append([marker('and still')]);
       assert.equal((await log.list()).length, 2);
     },
   },

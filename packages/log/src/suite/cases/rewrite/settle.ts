@@ -14,7 +14,7 @@ import {
   answerId,
   answerPart,
   fact,
-  remark,
+  marker,
   turnFinished,
   turnStarted,
   wholeItem,
@@ -22,12 +22,12 @@ import {
 } from '../../drafts.ts';
 import {
   Follower,
-  foldOf,
   offsets,
   readAll,
   readBatches,
-  said,
   stateAfter,
+  summaryOf,
+  summaryOfLog,
 } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -37,11 +37,11 @@ const hello = { kind: 'text', text: 'hello' } as const;
 
 /** A turn with a message of the user's in the middle of it, and something before and after. */
 const crowded: readonly DraftRecord[] = [
-  remark('before'),
+  marker('before'),
   ...wholeTurn(1, letters).slice(0, 8),
   ...wholeItem('i', hello),
   ...wholeTurn(1, letters).slice(8),
-  remark('after'),
+  marker('after'),
 ];
 /** The offsets of the turn's first and last delta in it. */
 const [first, last] = [4, 4 + 11 + 3];
@@ -61,7 +61,7 @@ export const settleCases: readonly CaseSpec[] = [
     async run({ log }) {
       await (await log.open(session)).append(crowded);
       const before = await readAll(log, session);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       assert.equal(await log.settle(session, 1), true);
       const after = await readAll(log, session);
       const isOwn = ({ turn, delta }: (typeof before)[number]) => turn === 1 && delta !== undefined;
@@ -80,7 +80,7 @@ export const settleCases: readonly CaseSpec[] = [
         after.filter((record) => record !== snapshot),
         before.filter((record) => !isOwn(record)),
       );
-      assert.deepEqual(await foldOf(log, session), fold);
+      assert.deepEqual(await summaryOfLog(log, session), fold);
       assert.equal((await log.info(session))?.through, before.length);
     },
   },
@@ -89,7 +89,7 @@ export const settleCases: readonly CaseSpec[] = [
     async run({ log }) {
       await (await log.open(session)).append(crowded);
       const states = await statesAt(log);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       await log.settle(session, 1);
       for (const state of states) {
         const batches = await readBatches(log, session, { from: state.through });
@@ -97,7 +97,7 @@ export const settleCases: readonly CaseSpec[] = [
           records.some((record) => record.fact?.type === 'snapshot'),
         );
         assert.equal(gotIt, state.through < last);
-        assert.deepEqual(said(stateAfter(state, batches)), fold);
+        assert.deepEqual(summaryOf(stateAfter(state, batches)), fold);
       }
     },
   },
@@ -117,11 +117,11 @@ export const settleCases: readonly CaseSpec[] = [
     name: 'settle: nor where what lies between is long',
     async run({ log }) {
       const driver = await log.open(session);
-      const long = remark('x'.repeat(10_000));
+      const long = marker('x'.repeat(10_000));
       const [start, ...rest] = wholeTurn(1, letters);
       for (const draft of rest) await driver.append([draft, long, long]);
       assert.ok(start !== undefined);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       await log.settle(session, 1);
       // Whatever else is rewritten.
       await driver.append(wholeItem('i', hello));
@@ -133,7 +133,7 @@ export const settleCases: readonly CaseSpec[] = [
       assert.deepEqual(covers, [4, 37]);
       assert.ok(pages.length > 1);
       for (const { through } of pages) assert.ok(through < 4 || through >= 37, `${through}`);
-      assert.deepEqual((await foldOf(log, session)).items.slice(0, -1), fold.items);
+      assert.deepEqual((await summaryOfLog(log, session)).items.slice(0, -1), fold.items);
     },
   },
   {
@@ -144,12 +144,12 @@ export const settleCases: readonly CaseSpec[] = [
       for (let at = 0; at < one.length; at++)
         await driver.append([...one.slice(at, at + 1), ...two.slice(at, at + 1)]);
       const states = await statesAt(log);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       for (const turn of [1, 2]) {
         assert.equal(await log.settle(session, turn), true);
         for (const state of states) {
           const batches = await readBatches(log, session, { from: state.through, maxBytes: 1 });
-          assert.deepEqual(said(stateAfter(state, batches)), fold);
+          assert.deepEqual(summaryOf(stateAfter(state, batches)), fold);
         }
       }
     },
@@ -183,7 +183,7 @@ export const settleCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
-      void follower.ask();
+      void follower.request();
       await driver.append(wholeTurn(1, letters));
       await follower.step();
       const behind = await new Follower(log, session).reach(1);
@@ -192,7 +192,7 @@ export const settleCases: readonly CaseSpec[] = [
       assert.deepEqual([after, through], [16, 32]);
       for (const one of [follower, behind]) {
         await one.reach(through);
-        assert.deepEqual(said(one.folder.state), await foldOf(log, session));
+        assert.deepEqual(summaryOf(one.folder.state), await summaryOfLog(log, session));
         await one.leave();
       }
     },
@@ -244,7 +244,7 @@ export const settleCases: readonly CaseSpec[] = [
     name: 'settle: who is behind gets the snapshot, though the deltas were told live',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append([remark('first')]);
+      await driver.append([marker('first')]);
       const behind = await new Follower(log, session).reach(1);
       await driver.append(wholeTurn(1, letters));
       await log.settle(session, 1);
@@ -266,9 +266,9 @@ export const settleCases: readonly CaseSpec[] = [
         ...answer(1, letters, 2),
         turnFinished(1),
       ]);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       assert.equal(await log.settle(session, 1), true);
-      assert.deepEqual(await foldOf(log, session), fold);
+      assert.deepEqual(await summaryOfLog(log, session), fold);
       assert.equal(JSON.stringify(await readAll(log, session)).includes('a secret'), false);
     },
   },
@@ -282,7 +282,7 @@ export const settleCases: readonly CaseSpec[] = [
       const partId = answerPart(1);
       const delta = { type: 'retract_part', partId, reason: 'withdrawn' } as const;
       await driver.append([{ turn: 1, attempt: 1, delta }]);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       assert.equal(await log.settle(session, 1), true);
       const snapshots = (await readAll(log, session)).flatMap(({ fact: what }) =>
         what?.type === 'snapshot' ? what : [],
@@ -292,7 +292,7 @@ export const settleCases: readonly CaseSpec[] = [
       ]);
       for (const state of states) {
         const batches = await readBatches(log, session, { from: state.through });
-        assert.deepEqual(said(stateAfter(state, batches)), fold);
+        assert.deepEqual(summaryOf(stateAfter(state, batches)), fold);
       }
     },
   },
@@ -308,9 +308,9 @@ export const settleCases: readonly CaseSpec[] = [
         ...answer(1, letters, 2).slice(-1),
         turnFinished(1),
       ]);
-      const fold = await foldOf(log, session);
+      const fold = await summaryOfLog(log, session);
       await log.settle(session, 1);
-      assert.deepEqual(await foldOf(log, session), fold);
+      assert.deepEqual(await summaryOfLog(log, session), fold);
     },
   },
   {
@@ -325,7 +325,7 @@ export const settleCases: readonly CaseSpec[] = [
       assert.deepEqual(await readAll(again, session), left);
       assert.equal(await again.settle(session, 1), false);
       const driver = await again.open(session, { from: crowded.length });
-      await driver.append([remark('on')]);
+      await driver.append([marker('on')]);
       assert.equal((await offsets(again, session)).at(-1), crowded.length + 1);
     },
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { itemId, type JsonObject, partId, sessionId } from '@millrace/core';
-import { fact, remark, remarks, wholeItem } from '../../drafts.ts';
+import { fact, marker, markers, wholeItem } from '../../drafts.ts';
 import { offsets, readAll } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -11,7 +11,7 @@ export const appendCases: readonly CaseSpec[] = [
     name: 'append: offsets are dense and begin at 1, whatever the batches were',
     async run({ log }) {
       const driver = await log.open(session);
-      for (const count of [1, 3, 1, 10]) await driver.append(remarks(count));
+      for (const count of [1, 3, 1, 10]) await driver.append(markers(count));
       assert.deepEqual(
         await offsets(log, session),
         Array.from({ length: 15 }, (_, index) => index + 1),
@@ -23,15 +23,15 @@ export const appendCases: readonly CaseSpec[] = [
     name: 'append: sessions are numbered apart',
     async run({ log }) {
       const [one, other] = [await log.open(session), await log.open(sessionId('t'))];
-      await one.append(remarks(3));
-      assert.equal((await other.append(remarks(2))).through, 2);
+      await one.append(markers(3));
+      assert.equal((await other.append(markers(2))).through, 2);
     },
   },
   {
     name: 'append: gives the records that it stored, numbered, with their time and what was written',
     async run({ log, clock }) {
       const driver = await log.open(session);
-      const drafts = [remark('a'), { ...remark('b'), turn: 7 }];
+      const drafts = [marker('a'), { ...marker('b'), turn: 7 }];
       const { after, through, records } = await driver.append(drafts);
       assert.deepEqual([after, through], [0, 2]);
       const time = clock.now();
@@ -48,7 +48,7 @@ export const appendCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       const driver = await log.open(session);
       const foreign = { offset: 99, time: 1, producer: 'elsewhere', v: 1 };
-      const { records } = await driver.append([{ ...foreign, ...remark('a') }]);
+      const { records } = await driver.append([{ ...foreign, ...marker('a') }]);
       const [stored] = await readAll(log, session);
       for (const record of [records[0], stored])
         assert.deepEqual([record?.offset, record?.time], [1, clock.now()]);
@@ -71,13 +71,13 @@ export const appendCases: readonly CaseSpec[] = [
     name: "append: gives everything since the driver's last, others' records included, in order",
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append([remark('first')]);
+      await driver.append([marker('first')]);
       await log.submit(session, {}, 'k1');
       const admission = await driver.admit({ for: 'request', turn: 1 });
       const producer = await log.produce(admission);
       await producer.append([{ turn: 1, attempt: 1, fact: { type: 'aborted' } }], 1);
       await log.submit(session, {}, 'k2');
-      const batch = await driver.append([remark('last')]);
+      const batch = await driver.append([marker('last')]);
       assert.deepEqual([batch.after, batch.through], [1, 5]);
       const types = batch.records.map((record) => record.fact?.type);
       assert.deepEqual(types, ['command_queued', 'aborted', 'command_queued', 'handed_off']);
@@ -88,10 +88,10 @@ export const appendCases: readonly CaseSpec[] = [
     name: 'append: a driver that says what it has gets what follows that',
     async run({ log }) {
       const first = await log.open(session);
-      await first.append(remarks(4));
+      await first.append(markers(4));
       await first.release();
       const second = await log.open(session, { from: 3 });
-      const { after, through, records } = await second.append([remark('mine')]);
+      const { after, through, records } = await second.append([marker('mine')]);
       assert.deepEqual([after, through], [3, 5]);
       assert.deepEqual(
         records.map(({ offset }) => offset),
@@ -104,12 +104,12 @@ export const appendCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const names = Array.from({ length: 50 }, (_, index) => `${index}`);
-      const batches = await Promise.all(names.map((name) => driver.append([remark(name)])));
-      const told = batches.flatMap(({ records }) => records);
+      const batches = await Promise.all(names.map((name) => driver.append([marker(name)])));
+      const appended = batches.flatMap(({ records }) => records);
       const stored = await readAll(log, session);
-      assert.deepEqual(told, stored);
-      const said = stored.map((record) => record.fact?.type === 'handed_off' && record.fact.to);
-      assert.deepEqual(said, names);
+      assert.deepEqual(appended, stored);
+      const texts = stored.map((record) => record.fact?.type === 'handed_off' && record.fact.to);
+      assert.deepEqual(texts, names);
       for (const [index, batch] of batches.entries()) assert.equal(batch.after, index);
     },
   },
@@ -117,7 +117,7 @@ export const appendCases: readonly CaseSpec[] = [
     name: 'append: what is told is stored: it can be read at once',
     async run({ log }) {
       const driver = await log.open(session);
-      for (const draft of remarks(5)) {
+      for (const draft of markers(5)) {
         const { through } = await driver.append([draft]);
         assert.equal((await log.read(session, { from: through - 1 })).records.length, 1);
       }
@@ -165,13 +165,13 @@ export const appendCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
-      await driver.append(remarks(3));
-      const told = await readAll(log, session);
+      await driver.append(markers(3));
+      const appended = await readAll(log, session);
       await log.close();
       const again = await another();
-      assert.deepEqual(await readAll(again, session), told);
+      assert.deepEqual(await readAll(again, session), appended);
       const next = await again.open(session, { from: 3 });
-      assert.equal((await next.append([remark('on')])).through, 4);
+      assert.equal((await next.append([marker('on')])).through, 4);
     },
   },
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
-import { fact, remark } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
+import { fact, marker } from '../../drafts.ts';
+import { expectRefusal } from '../../expectations.ts';
 import { readAll } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -24,7 +24,7 @@ export const commandCases: readonly CaseSpec[] = [
     name: 'command: the same key again changes nothing and gives the offset that it has',
     async run({ log }) {
       const driver = await log.open(session);
-      await driver.append([remark('first')]);
+      await driver.append([marker('first')]);
       await log.submit(session, command, 'k');
       await driver.append([fact({ type: 'command_consumed', key: 'k' })]);
       const again = await log.submit(session, { type: 'something else' }, 'k');
@@ -66,7 +66,7 @@ export const commandCases: readonly CaseSpec[] = [
       await log.submit(session, command, 'k');
       await (await log.open(session)).closeSession();
       assert.deepEqual(await log.submit(session, command, 'k'), { offset: 1, isRepeat: true });
-      const error = await refuses('session_closed', log.submit(session, command, 'new'));
+      const error = await expectRefusal('session_closed', log.submit(session, command, 'new'));
       assert.equal(error.place['session'], session);
       assert.equal((await log.info(session))?.through, 1);
     },
@@ -90,9 +90,9 @@ export const commandCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
-      await driver.append([remark('first')]);
+      await driver.append([marker('first')]);
       await (await another()).submit(session, command, 'k');
-      const { after, through, records } = await driver.append([remark('next')]);
+      const { after, through, records } = await driver.append([marker('next')]);
       assert.deepEqual([after, through], [1, 3]);
       assert.deepEqual(
         records.map((record) => record.fact?.type),

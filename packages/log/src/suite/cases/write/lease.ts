@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import type { Driver, Log } from '../../../contract/log.ts';
-import { remark, remarks } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
+import { marker, markers } from '../../drafts.ts';
+import { expectRefusal } from '../../expectations.ts';
 import { offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
@@ -16,12 +16,12 @@ export const leaseCases: readonly CaseSpec[] = [
     name: 'lease: one drives; who comes second hears who does, and the epoch',
     async run({ log }) {
       const ada = await open(log, 'ada');
-      const error = await refuses('held', open(log, 'bob'));
+      const error = await expectRefusal('held', open(log, 'bob'));
       assert.equal(error.place['holder'], 'ada');
       assert.equal(error.place['epoch'], ada.epoch);
       assert.match(error.message, /ada/);
       assert.match(error.message, new RegExp(`\\b${ada.epoch}\\b`));
-      assert.deepEqual((await ada.append([remark('on')])).through, 1);
+      assert.deepEqual((await ada.append([marker('on')])).through, 1);
     },
   },
   {
@@ -64,7 +64,7 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       await open(log, 'ada');
       clock.jump(leaseMs - 1);
-      await refuses('held', open(log, 'bob'));
+      await expectRefusal('held', open(log, 'bob'));
       clock.jump(1);
       await open(log, 'bob');
       assert.equal((await log.info(session))?.lease?.holder, 'bob');
@@ -74,11 +74,11 @@ export const leaseCases: readonly CaseSpec[] = [
     name: 'lease: an append is a sign of life',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
-      for (const draft of remarks(5)) {
+      for (const draft of markers(5)) {
         clock.jump(leaseMs - 1);
         await ada.append([draft]);
       }
-      await refuses('held', open(log, 'bob'));
+      await expectRefusal('held', open(log, 'bob'));
     },
   },
   {
@@ -86,8 +86,8 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       await clock.advance(10 * leaseMs);
-      await refuses('held', open(log, 'bob'));
-      assert.equal((await ada.append([remark('on')])).through, 1);
+      await expectRefusal('held', open(log, 'bob'));
+      assert.equal((await ada.append([marker('on')])).through, 1);
     },
   },
   {
@@ -95,24 +95,24 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       clock.jump(3 * leaseMs);
-      assert.equal((await ada.append([remark('late')])).through, 1);
-      await refuses('held', open(log, 'bob'));
+      assert.equal((await ada.append([marker('late')])).through, 1);
+      await expectRefusal('held', open(log, 'bob'));
     },
   },
   {
     name: 'lease: who takes over fences the holder, which stores nothing any more',
     async run({ log }) {
       const ada = await open(log, 'ada');
-      await ada.append([remark('before')]);
+      await ada.append([marker('before')]);
       const bob = await open(log, 'bob', true);
-      const error = await refuses('fenced', ada.append(remarks(3)));
+      const error = await expectRefusal('fenced', ada.append(markers(3)));
       assert.equal(error.place['session'], session);
-      await refuses('fenced', ada.append([]));
-      await refuses('fenced', ada.closeSession());
-      await refuses('fenced', ada.admit({ for: 'request', turn: 1 }));
+      await expectRefusal('fenced', ada.append([]));
+      await expectRefusal('fenced', ada.closeSession());
+      await expectRefusal('fenced', ada.admit({ for: 'request', turn: 1 }));
       assert.deepEqual(await offsets(log, session), [1]);
       assert.equal((await log.info(session))?.isClosed, false);
-      assert.equal((await bob.append([remark('after')])).through, 2);
+      assert.equal((await bob.append([marker('after')])).through, 2);
     },
   },
   {
@@ -124,8 +124,8 @@ export const leaseCases: readonly CaseSpec[] = [
       await clock.advance(leaseMs);
       const lost = await ada.lost;
       assert.equal((lost as { code?: string }).code, 'fenced');
-      await assert.rejects(ada.append([remark('late')]), lost);
-      assert.equal((await bob.append([remark('mine')])).through, 1);
+      await assert.rejects(ada.append([marker('late')]), lost);
+      assert.equal((await bob.append([marker('mine')])).through, 1);
     },
   },
   {
@@ -133,7 +133,7 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log }) {
       const ada = await open(log, 'ada');
       await open(log, 'bob', true);
-      const error = await refuses('fenced', ada.append([remark('late')]));
+      const error = await expectRefusal('fenced', ada.append([marker('late')]));
       assert.equal(await ada.lost, error);
       await assert.rejects(ada.append([]), error);
     },
@@ -145,9 +145,9 @@ export const leaseCases: readonly CaseSpec[] = [
       await ada.release();
       await ada.release();
       assert.equal((await log.info(session))?.lease, undefined);
-      await refuses('fenced', ada.append([remark('late')]));
+      await expectRefusal('fenced', ada.append([marker('late')]));
       await open(log, 'bob');
-      await refuses('fenced', ada.append([remark('later')]));
+      await expectRefusal('fenced', ada.append([marker('later')]));
       assert.equal((await log.info(session))?.through, 0);
     },
   },
@@ -157,7 +157,7 @@ export const leaseCases: readonly CaseSpec[] = [
       const ada = await open(log, 'ada');
       await open(log, 'bob', true);
       await ada.release();
-      await refuses('held', open(log, 'cyd'));
+      await expectRefusal('held', open(log, 'cyd'));
       assert.equal((await log.info(session))?.lease?.holder, 'bob');
     },
   },
@@ -167,11 +167,11 @@ export const leaseCases: readonly CaseSpec[] = [
       const ada = await log.open(session, { holder: 'ada', leaseMs: Number.POSITIVE_INFINITY });
       assert.equal((await log.info(session))?.lease?.expiresAt, Number.POSITIVE_INFINITY);
       clock.jump(1000 * 24 * 3_600_000);
-      await refuses('held', open(log, 'bob'));
-      await ada.append([remark('awake')]);
+      await expectRefusal('held', open(log, 'bob'));
+      await ada.append([marker('awake')]);
       assert.equal((await log.info(session))?.lease?.expiresAt, Number.POSITIVE_INFINITY);
       const bob = await open(log, 'bob', true);
-      await refuses('fenced', ada.append([remark('late')]));
+      await expectRefusal('fenced', ada.append([marker('late')]));
       await bob.release();
       await open(log, 'cyd');
     },
@@ -181,8 +181,8 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       clock.jump(-10 * leaseMs);
-      await refuses('held', open(log, 'bob'));
-      assert.equal((await ada.append([remark('earlier')])).through, 1);
+      await expectRefusal('held', open(log, 'bob'));
+      assert.equal((await ada.append([marker('earlier')])).through, 1);
     },
   },
   {
@@ -191,11 +191,11 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log, another }) {
       const other = await another();
       const ada = await open(log, 'ada');
-      const error = await refuses('held', open(other, 'bob'));
+      const error = await expectRefusal('held', open(other, 'bob'));
       assert.deepEqual([error.place['holder'], error.place['epoch']], ['ada', ada.epoch]);
       const bob = await open(other, 'bob', true);
-      await refuses('fenced', ada.append(remarks(2)));
-      await bob.append([remark('mine')]);
+      await expectRefusal('fenced', ada.append(markers(2)));
+      await bob.append([marker('mine')]);
       assert.deepEqual(await offsets(log, session), [1]);
     },
   },
@@ -203,15 +203,15 @@ export const leaseCases: readonly CaseSpec[] = [
     name: 'lease: who knows its epoch goes on with one that somebody left',
     async run({ log }) {
       const ada = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY, isDetached: true });
-      await ada.append([remark('one')]);
+      await ada.append([marker('one')]);
       ada.leave();
-      await refuses('fenced', ada.append([remark('none')]));
-      await refuses('held', open(log, 'bob'));
+      await expectRefusal('fenced', ada.append([marker('none')]));
+      await expectRefusal('held', open(log, 'bob'));
       const again = await log.open(session, { epoch: ada.epoch, from: 1 });
       assert.equal(again.epoch, ada.epoch);
-      assert.equal((await again.append([remark('two')])).after, 1);
+      assert.equal((await again.append([marker('two')])).after, 1);
       await again.release();
-      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+      await expectRefusal('fenced', log.open(session, { epoch: ada.epoch }));
       await open(log, 'bob');
     },
   },
@@ -222,20 +222,20 @@ export const leaseCases: readonly CaseSpec[] = [
       const admission = await ada.admit({ for: 'request', turn: 1 });
       ada.leave();
       const producer = await log.produce(admission);
-      const said = { ...remark('said'), turn: 1, attempt: 1 };
+      const said = { ...marker('said'), turn: 1, attempt: 1 };
       assert.equal((await producer.append([said], 1)).through, 1);
       await open(log, 'bob', true);
-      await refuses('fenced', producer.append([said], 2));
-      await refuses('fenced', log.open(session, { epoch: ada.epoch }));
+      await expectRefusal('fenced', producer.append([said], 2));
+      await expectRefusal('fenced', log.open(session, { epoch: ada.epoch }));
     },
   },
   {
     name: 'lease: of a session that is not there, or closed, no epoch can go on',
     async run({ log }) {
-      await refuses('no_session', log.open(session, { epoch: 1 }));
+      await expectRefusal('no_session', log.open(session, { epoch: 1 }));
       const ada = await open(log, 'ada');
       await ada.closeSession();
-      await refuses('session_closed', log.open(session, { epoch: ada.epoch }));
+      await expectRefusal('session_closed', log.open(session, { epoch: ada.epoch }));
     },
   },
   {
@@ -243,12 +243,12 @@ export const leaseCases: readonly CaseSpec[] = [
     needsDurable: true,
     async run({ log, another }) {
       const ada = await log.open(session, { isDetached: true, holder: 'a workflow' });
-      await ada.append([remark('one')]);
+      await ada.append([marker('one')]);
       await log.close();
       const next = await another();
-      await refuses('held', open(next, 'bob'));
+      await expectRefusal('held', open(next, 'bob'));
       const again = await next.open(session, { epoch: ada.epoch, from: 1 });
-      assert.equal((await again.append([remark('two')])).after, 1);
+      assert.equal((await again.append([marker('two')])).after, 1);
     },
   },
 ];

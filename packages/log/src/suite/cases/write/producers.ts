@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type DraftRecord, sessionId, toolCallId } from '@millrace/core';
 import type { Admission } from '../../../contract/producer.ts';
-import { answer, remark, turnStarted } from '../../drafts.ts';
-import { refuses } from '../../expectations.ts';
-import { foldOf, offsets, readAll } from '../../follower.ts';
+import { answer, marker, turnStarted } from '../../drafts.ts';
+import { expectRefusal } from '../../expectations.ts';
+import { offsets, readAll, summaryOfLog } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('s');
@@ -20,7 +20,7 @@ export const producerCases: readonly CaseSpec[] = [
       assert.deepEqual([producer.session, producer.turn, producer.attempt], [session, 1, 1]);
       assert.deepEqual(await producer.append([line(), line()], 1), { through: 2, isRepeat: false });
       assert.deepEqual(await producer.append([line()], 2), { through: 3, isRepeat: false });
-      const told = await driver.append([remark('and I')]);
+      const told = await driver.append([marker('and I')]);
       assert.deepEqual([told.after, told.through, told.records.length], [0, 4, 4]);
     },
   },
@@ -72,7 +72,7 @@ export const producerCases: readonly CaseSpec[] = [
       await producer.append([line()], 1);
       await producer.append([line()], 2);
       for (const sequence of [4, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
-        await refuses('bad_sequence', producer.append([line()], sequence));
+        await expectRefusal('bad_sequence', producer.append([line()], sequence));
       assert.deepEqual(await offsets(log, session), [1, 2]);
       assert.equal((await producer.append([line()], 3)).through, 3);
     },
@@ -91,11 +91,11 @@ export const producerCases: readonly CaseSpec[] = [
       const last = (await readAll(log, session)).at(-1);
       assert.deepEqual([last?.turn, last?.attempt], [1, 1]);
       assert.equal(last?.fact?.type, 'attempt_superseded');
-      await refuses('fenced', first.append([line()], 2));
+      await expectRefusal('fenced', first.append([line()], 2));
       // Also of what it stored before: whoever repeats it would go on from there.
-      await refuses('fenced', first.append(answer(1, ['half an ans']).slice(0, 3), 1));
+      await expectRefusal('fenced', first.append(answer(1, ['half an ans']).slice(0, 3), 1));
       await second.append(answer(1, ['an answer'], 2), 1);
-      const { items } = await foldOf(log, session);
+      const { items } = await summaryOfLog(log, session);
       assert.deepEqual(
         items.map(({ parts }) => parts),
         [[{ kind: 'text', text: 'an answer' }]],
@@ -112,7 +112,7 @@ export const producerCases: readonly CaseSpec[] = [
       await first.append([line()], 1);
       const second = await log.produce(admission);
       assert.equal(second.attempt, 1);
-      await refuses('fenced', first.append([line()], 2));
+      await expectRefusal('fenced', first.append([line()], 2));
       await second.append([line()], 1);
       const types = (await readAll(log, session)).map((record) => record.fact?.type);
       assert.deepEqual(types, ['aborted', 'aborted']);
@@ -137,8 +137,8 @@ export const producerCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const producer = await log.produce(await driver.admit(request));
-      for (const foreign of [line(2), { ...line(), turn: 2 }, remark('outside')])
-        await refuses('bad_records', producer.append([line(), foreign], 1));
+      for (const foreign of [line(2), { ...line(), turn: 2 }, marker('outside')])
+        await expectRefusal('bad_records', producer.append([line(), foreign], 1));
       assert.deepEqual(await offsets(log, session), []);
       assert.equal((await producer.append([line()], 1)).through, 1);
     },
@@ -156,8 +156,8 @@ export const producerCases: readonly CaseSpec[] = [
         if (end === 'closeSession') await driver.closeSession();
         if (end === 'delete') await log.delete(session);
         const before = (await log.info(session))?.through;
-        await refuses('fenced', producer.append([line()], 2));
-        await refuses('fenced', log.produce(admission));
+        await expectRefusal('fenced', producer.append([line()], 2));
+        await expectRefusal('fenced', log.produce(admission));
         assert.equal((await log.info(session))?.through, before, end);
         await log.delete(session);
       }
@@ -171,7 +171,7 @@ export const producerCases: readonly CaseSpec[] = [
       await early.append([line()], 1);
       const second = await log.open(session, { takeOver: true });
       const admission = await second.admit(request);
-      await refuses('fenced', early.append([line()], 2));
+      await expectRefusal('fenced', early.append([line()], 2));
       const late = await log.produce(admission);
       assert.equal(late.attempt, 2);
       assert.ok(late.epoch > early.epoch);
@@ -183,9 +183,9 @@ export const producerCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       const admission = await driver.admit(request);
-      await refuses('fenced', log.produce({ ...admission, producer: 'request 2' }));
-      await refuses('fenced', log.produce({ ...admission, driverEpoch: driver.epoch + 1 }));
-      await refuses('fenced', log.produce({ ...admission, session: sessionId('none') }));
+      await expectRefusal('fenced', log.produce({ ...admission, producer: 'request 2' }));
+      await expectRefusal('fenced', log.produce({ ...admission, driverEpoch: driver.epoch + 1 }));
+      await expectRefusal('fenced', log.produce({ ...admission, session: sessionId('none') }));
       assert.equal(await log.info(sessionId('none')), undefined);
     },
   },
@@ -198,7 +198,7 @@ export const producerCases: readonly CaseSpec[] = [
       const first = await log.produce(admission);
       await first.append([line()], 1);
       const second = await (await another()).produce(admission);
-      await refuses('fenced', first.append([line()], 2));
+      await expectRefusal('fenced', first.append([line()], 2));
       await second.append([line(2)], 1);
       const { records } = await driver.append([]);
       assert.deepEqual(
