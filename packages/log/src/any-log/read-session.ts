@@ -3,7 +3,7 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 
-/** What the session has up to where it ends now, page by page. */
+/** Reads the session page by page, up to `through`. */
 export async function* readPages(
   log: Log,
   { session, through }: Pick<SessionInfo, 'session' | 'through'>,
@@ -17,7 +17,7 @@ export async function* readPages(
   }
 }
 
-/** Throws `no_session` where there is none. */
+/** Returns the session's info. Throws `no_session` if the session does not exist. */
 export async function requireSessionInfo(log: Log, session: SessionId): Promise<SessionInfo> {
   const info = await log.info(session);
   if (info !== undefined) return info;
@@ -29,13 +29,13 @@ interface StoredSession {
   readonly records: readonly LogRecord[];
 }
 
-/** All that there is of a session now, or a little more. */
+/** Reads all records of a session. Records that arrive during the read may be included. */
 export async function readWholeSession(log: Log, session: SessionId): Promise<StoredSession> {
   const info = await requireSessionInfo(log, session);
   const pages: (readonly LogRecord[])[] = [];
   let cursor = 0;
   while (cursor < info.through) {
-    // At once, where the store can: so nothing is rewritten in between.
+    // One large page where the store allows it, so that no rewrite can happen between two pages.
     const page = await log.read(session, { from: cursor, maxBytes: Number.POSITIVE_INFINITY });
     if (page.through <= cursor) break;
     pages.push(page.records);

@@ -4,11 +4,17 @@ import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { readPages } from './read-session.ts';
 
-/** How long things are kept. What is not said here is kept for ever. */
+/** A retention policy. Whatever the policy does not mention is kept forever. */
 export interface Retention {
-  /** Of how many turns of a session, the last ones, the deltas are kept. Earlier ones are settled. */
+  /**
+   * Number of most recent turns per session that keep their deltas. Earlier turns are settled.
+   * Default: all turns.
+   */
   readonly turnsWithDeltas?: number | undefined;
-  /** Sessions of which nothing changed since this time are deleted, unless somebody drives them or work waits. */
+  /**
+   * Time in milliseconds since 1970. Sessions without changes since then are deleted, except those
+   * that are driven or have open work. Default: no session is deleted.
+   */
   readonly changedBefore?: number | undefined;
 }
 
@@ -17,14 +23,14 @@ export interface Retained {
   readonly deletedSessions: number;
 }
 
-/** Sessions looked at together; in between, others come to their turn. */
+/** Sessions per page. Other work of the process can run between two pages. */
 const pageLength = 100;
 
 /**
- * Applies a policy to all sessions. To be called now and then, by one process or by several.
+ * Applies a retention policy to all sessions. Call it regularly, from one process or from several.
  *
- * @example
- * await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000 });
+ * @example await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000
+ * });
  */
 export async function retain(log: Log, policy: Retention): Promise<Retained> {
   const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;
@@ -54,7 +60,7 @@ async function* allSessions(log: Log): AsyncGenerator<SessionInfo> {
 async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   const { session, through, hasWork, isClosed } = info;
   if (hasWork) return false;
-  // Who holds it cannot be overtaken by somebody who begins to drive it just now.
+  // The lease prevents another process from starting to drive the session during the deletion.
   const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
   const isDeleted = await log.delete(session, { ifThrough: through });
   if (!isDeleted) await driver?.release();
@@ -75,7 +81,10 @@ async function settleOldTurns(log: Log, info: SessionInfo, count: number): Promi
   return settled;
 }
 
-/** A session that somebody began to drive, or deleted, since it was listed is let be. */
+/**
+ * Runs the work. Returns `otherwise` if the session was opened, closed or deleted since it was
+ * listed.
+ */
 async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await work();

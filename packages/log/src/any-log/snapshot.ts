@@ -5,16 +5,15 @@ import { isInsideSettled } from '../storage/record-list.ts';
 import { readPages, requireSessionInfo } from './read-session.ts';
 
 export interface SnapshotOptions {
-  /** The last record that it knows; the session's last unless told. */
+  /** Offset of the last record to include. Default: the session's last record. */
   readonly through?: number | undefined;
 }
 
 /**
- * A session folded: what it says now or, where its deltas are kept, what it said at any record.
- * `follow` goes on from there with `{ from: state.through }`.
+ * Folds a session into its state: the current state or, while the deltas are kept, the state at any
+ * record. To continue from there, call `follow` with `{ from: state.through }`.
  *
- * @example
- * transcript(await snapshot(log, session));
+ * @example transcript(await snapshot(log, session));
  */
 export async function snapshot(
   log: Log,

@@ -13,13 +13,13 @@ import { newSession, withOpenWork } from '../storage/session-row.ts';
 import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 
-/** A session after records were added to it, and those records. */
+/** The session row after an append, and the appended records. */
 export interface AddedRecords {
   readonly row: SessionRow;
   readonly records: readonly LogRecord[];
 }
 
-/** Readable drafts become a session's next records. */
+/** Numbers and stores drafts that were checked by `readableDrafts`. Returns the new session row. */
 export function addRecords(
   tx: StoreTransaction,
   row: SessionRow,
@@ -28,7 +28,7 @@ export function addRecords(
   now: number,
 ): AddedRecords {
   const records = numberRecords(row, drafts, producer, now);
-  // Who only asks what is new changes nothing.
+  // An empty append only reads what is new. It does not count as a change.
   const changedAt = records.length > 0 ? now : row.changedAt;
   const grown = { ...row, through: row.through + records.length, changedAt };
   tx.putSession(grown);
@@ -38,7 +38,10 @@ export function addRecords(
   return { row: next, records };
 }
 
-/** What has to be known of a session's new records without reading them: work, and commands by key. */
+/**
+ * Updates what the store tracks about records without reading them again: open work, and commands
+ * by key.
+ */
 export function indexRecords(
   tx: StoreTransaction,
   row: SessionRow,
@@ -63,17 +66,18 @@ export function indexRecords(
   return queuedCommands === row.queuedCommands ? next : { ...next, queuedCommands };
 }
 
-/** Drafts that readers can read, as the next records of a session. */
+/** Turns checked drafts into the session's next records. */
 export function numberRecords(
   { through }: Pick<SessionRow, 'through'>,
   drafts: readonly DraftRecord[],
   producer: string,
   time: number,
 ): readonly LogRecord[] {
-  // To show, not to order by, and whole in every record: whatever the clock says.
+  // The time is for display, not for ordering. It must be a valid whole number even if the clock is
+  // wrong.
   const at = Math.max(0, Math.floor(time)) || 0;
   const first = through + 1;
-  // Written out in one piece each, because there are so many.
+  // Two literal objects instead of a spread: this runs once per record and has to be fast.
   return drafts.map(({ turn, attempt, delta, fact }, index): LogRecord => {
     const offset = first + index;
     return delta === undefined
@@ -82,7 +86,7 @@ export function numberRecords(
   });
 }
 
-/** Leaves a command in a session, once for each key. */
+/** Stores a command in a session. A key that is already stored has no effect. */
 export async function submit(
   { clock, commits, feeds }: LogContext,
   session: SessionId,

@@ -12,10 +12,10 @@ import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-// What callers say is looked at before anything is begun: a transaction is shared with others, who
-// must not fail for it, and types do not hold where JSON comes in.
+// Options are checked before any work begins. A transaction is shared with other callers, which
+// must not fail because of one bad option. Types are no guarantee where options come from JSON.
 
-/** A shorter lease would be renewed without end. */
+/** A shorter lease would be renewed all the time. */
 const minLeaseMs = 50;
 const maxKeyLength = 1024;
 
@@ -27,7 +27,7 @@ export function assertSessionId(session: SessionId): void {
   );
 }
 
-/** Of a command. What is long belongs in the command itself. */
+/** Checks the idempotency key of a command. Long data belongs in the command itself. */
 export function assertCommandKey(key: string, session: SessionId): void {
   const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
   const why = `it has 1 to ${maxKeyLength} characters`;
@@ -123,7 +123,7 @@ export function assertHash(hash: string): void {
   assert(isString(hash), 'the hash of a blob', 'it is a text');
 }
 
-/** How far in a blob. */
+/** Checks the start and end of a slice of a blob. */
 export function assertSlice(start: number, end: number): void {
   const areOffsets = isCount(start) && isNonNegative(end);
   assert(areOffsets, `the slice ${start} to ${end}`, 'it counts bytes from 0 on');
@@ -138,7 +138,7 @@ export function assertReason(reason: string | undefined, session: SessionId): vo
   assert(reason === undefined || isString(reason), 'reason', 'it is a text', { session });
 }
 
-/** Undefined is none at all; null and the like were meant to be something. */
+/** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
 function assertObject(value: object | undefined, what: string): void {
   assert(typeof value === 'object' && value !== null, what, 'they are an object');
 }
@@ -156,7 +156,7 @@ function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace 
   throw new LogError('bad_option', `Cannot take ${what} as it is: ${rule}`, place);
 }
 
-/** Throws `bad_offset` for one that the session never had. */
+/** Throws `bad_offset` if the session never had this offset. */
 export function assertOffset(
   { session, through }: Pick<SessionRow, 'session' | 'through'>,
   offset: number,
@@ -166,12 +166,14 @@ export function assertOffset(
   throw new LogError('bad_offset', message, { session, offset, through });
 }
 
-/** A whole number from 0 on. */
+/** True for a whole number that is 0 or more. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** A piece of a URL as it was meant; as it is, where it was not encoded well. */
+/**
+ * Decodes a percent-encoded part of a URL. Returns the text unchanged if its encoding is invalid.
+ */
 export function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -2,29 +2,33 @@ import { isMillraceError } from '@millrace/core';
 import type { Clock } from '../contract/clock.ts';
 import type { OnPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
-/** Who hears what became of a piece of work, at once, before anybody who waits for it. */
+/**
+ * Callbacks about one piece of work. They run synchronously, before the promise of the work
+ * settles.
+ */
 export interface CommitListener<T> {
-  /** After the commit. It must not throw. */
+  /** Called after the commit. It must not throw. */
   readonly onCommitted?: (value: T) => void;
-  /** It was refused or could not be stored. May be called twice. */
+  /** Called if the work was refused or could not be stored. May be called twice. */
   readonly onFailed?: (error: unknown) => void;
 }
 
-/** Puts what comes at once into one transaction. */
+/** Collects work that arrives together and runs it in one transaction. */
 export interface CommitQueue {
-  /** How many there were, for those who measure. */
+  /** Number of transactions so far, for measurements. */
   readonly transactions: number;
-  /** Each time that work is done it has another number, whatever became of it the last time. */
+  /** Changes each time that work is executed, whether or not the previous execution succeeded. */
   readonly round: number;
   /**
-   * Resolves when it is committed. Work that throws an error of ours must not have written anything
-   * before; the others are committed all the same. It may be done again from the start.
+   * Runs the work in a transaction and resolves after the commit. Work that throws a Millrace error
+   * must not have written anything before it throws; the other work of the transaction is still
+   * committed. The work may be executed again from the start.
    */
   run<T>(work: (tx: StoreTransaction) => T, listener?: CommitListener<T>): Promise<T>;
   assertOpen(): void;
-  /** Commits what waits, now; a promise where that takes a while. */
+  /** Commits queued work now. Returns a promise if that takes time. */
   flush(): void | Promise<void>;
-  /** Commits what waits, and nothing more. */
+  /** Commits queued work and accepts no more. */
   close(why: Error): void | Promise<void>;
 }
 
@@ -41,26 +45,29 @@ export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void
   reject(error);
 }
 
-/** A refusal concerns its own job; anything else is the store's, and concerns all. */
+/**
+ * Executes one job. A refusal fails only this job. Any other error comes from the store and fails
+ * the whole transaction.
+ */
 export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): JobOutcome {
   try {
     return { value: work(tx) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    // Now, so that work of the same writer that comes after it in the same transaction knows.
+    // Called now, so that later work of the same writer in this transaction sees the failure.
     onFailed?.(error);
     return { error };
   }
 }
 
-/** Is it about what was asked for, and not about the store? */
+/** True if the error is about the caller's request and not about the store. */
 export function isRefusal(error: unknown): boolean {
   return isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
 }
 
 /**
- * Puts what comes at once into one transaction. The first is committed before `run` returns; under a
- * flood there is one transaction in each interval for the whole store.
+ * A commit queue for synchronous stores. The first work is committed before `run` returns. Under
+ * load there is one transaction per interval for the whole store.
  */
 export class GroupCommit implements CommitQueue {
   readonly #store: RecordStore;
@@ -71,9 +78,9 @@ export class GroupCommit implements CommitQueue {
   #lastAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #cancel: () => void = () => {};
-  /** Why nothing is taken any more. */
+  /** The reason why no more work is accepted. */
   #closed: Error | undefined;
-  /** How many were begun. Each has a number of its own, whatever became of it. */
+  /** Number of transactions that were started. Each one gets its own number, even if it fails. */
   transactions = 0;
 
   constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
@@ -118,7 +125,7 @@ export class GroupCommit implements CommitQueue {
     const waitMs = this.#lastAt + this.#intervalMs - this.#clock.now();
     if (this.#intervalMs === 0 || waitMs <= 0) return this.flush();
     this.#isScheduled = true;
-    // A clock that was set back must not hold anything up.
+    // The minimum prevents a long wait if the system clock is set back.
     this.#cancel = this.#clock.after(Math.min(waitMs, this.#intervalMs), () => this.flush());
   }
 
@@ -132,7 +139,8 @@ export class GroupCommit implements CommitQueue {
         return jobs.map((job) => runJob(job, tx));
       });
     } catch (error) {
-      // What one does must not take the others with it. Where none could begin, none can alone.
+      // One failing job must not fail the others, so each is retried alone. If the transaction
+      // could not begin, retrying alone would fail too.
       if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
       else for (const job of jobs) rejectJob(job, error);
       return;

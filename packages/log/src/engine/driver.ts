@@ -19,7 +19,7 @@ interface LeaseTerms {
   readonly isDetached: boolean;
 }
 
-/** What a commit left: what is new, and what the driver has not been given yet. */
+/** The result of a commit: the new records, and the batch to deliver to the driver. */
 interface StoredBatch extends AddedRecords {
   readonly batch: Batch;
 }
@@ -32,19 +32,19 @@ export class StoreDriver implements Driver {
   readonly #leaseMs: number;
   readonly #producer: string;
   readonly #keeper: LeaseKeeper;
-  /** The lease is another's, who is not asked whether it ends. */
+  /** The lease belongs to a workflow. It continues when this log closes. */
   readonly #isDetached: boolean;
-  /** Up to where it was given records. */
+  /** The offset up to which the driver has received records. */
   #deliveredThrough: number;
-  /** Up to where it will have been, once what is done in that round is committed. */
+  /** The offset up to which the driver will have received records once this round is committed. */
   #pendingDelivery: { readonly round: number; readonly through: number } | undefined;
   #resolveLost: (error: Error) => void = () => {};
-  /** Why nothing is taken from it any more. */
+  /** The reason why the driver accepts no more calls. */
   #endReason: Error | undefined;
-  /** Why nothing of it is stored any more, not even what it gave before. */
+  /** The reason why nothing more is stored, including queued appends. */
   #failure: Error | undefined;
   #isLeaseReturned = false;
-  /** It is over because that was asked for: nothing is lost. */
+  /** The driver ended on request, so `lost` does not resolve. */
   #isReleased = false;
 
   constructor(context: LogContext, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
@@ -70,7 +70,7 @@ export class StoreDriver implements Driver {
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
     let ready: readonly DraftRecord[];
     try {
-      // At once, so that it does not matter what becomes of the drafts afterwards.
+      // Copied immediately, so that later changes to the caller's drafts have no effect.
       ready = readableDrafts(drafts, this.session);
     } catch (error) {
       return this.#rejectInOrder(error);
@@ -86,9 +86,9 @@ export class StoreDriver implements Driver {
     const admit = (tx: StoreTransaction) => {
       const row = admittedProducer(this.#requireLease(tx), asked);
       const known = tx.producer(session, row.producer);
-      // A request that is asked for again goes on counting its attempts.
+      // A request that is admitted again continues to count its attempts.
       const attempt = row.isRequest ? (known?.attempt ?? 0) : row.attempt;
-      // Whoever writes by it already goes on.
+      // A producer that this driver admitted before keeps its state.
       if (known?.driverEpoch !== driverEpoch)
         tx.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
       return { session, driverEpoch, producer: row.producer };
@@ -121,14 +121,17 @@ export class StoreDriver implements Driver {
     this.#unregister();
   }
 
-  /** The log is closed. */
+  /** Ends the driver because the log is closed. */
   async close(why: Error): Promise<void> {
     if (this.#endReason === undefined) this.#resolveLost(why);
     this.#stop(why);
     if (!this.#isDetached) await this.#returnLease();
   }
 
-  /** After a failure nobody knows what a later append would follow, so there is none. */
+  /**
+   * After a failure the driver cannot know which record its next append would follow. It therefore
+   * accepts no more appends.
+   */
   loseLease(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
@@ -136,11 +139,12 @@ export class StoreDriver implements Driver {
     this.#stop(this.#failure);
     if (this.#isDetached) return this.#unregister();
     this.#context.lostEpochs.add(this.epoch);
-    // Not now: a transaction may be under way. Where it cannot be given back, it ends by itself.
+    // Delayed, because a transaction may be running now. If the lease cannot be returned, it
+    // expires.
     queueMicrotask(() => this.#returnLease().catch(() => {}));
   }
 
-  /** What it gave before it stops is stored all the same. */
+  /** Accepts no more calls. Appends that are already queued are still stored. */
   #stop(why: Error): void {
     this.#endReason ??= why;
     this.#keeper.stop();
@@ -183,7 +187,7 @@ export class StoreDriver implements Driver {
     );
   }
 
-  /** In its place: what was given before it is stored, and what comes after it is not. */
+  /** Rejects in the order of the calls: earlier appends are stored, later ones are not. */
   async #rejectInOrder(error: unknown): Promise<never> {
     if (this.#endReason !== undefined) throw this.#endReason;
     this.#endReason = error instanceof Error ? error : new Error(String(error));
@@ -191,7 +195,7 @@ export class StoreDriver implements Driver {
       throw error;
     };
     const refused = this.#context.commits.run(refuse, { onFailed: (why) => this.loseLease(why) });
-    // Whoever hears of it finds the session free.
+    // The lease is returned first, so that a caller that handles the error can open the session.
     return refused.catch(async (why: unknown) => {
       await this.#returnLease().catch(() => {});
       throw why;

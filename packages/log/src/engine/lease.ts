@@ -10,13 +10,19 @@ interface LeaseRequest extends OpenOptions {
   readonly leaseMs: number;
   readonly process: ProcessIdentity | undefined;
   readonly now: number;
-  /** One that no driver had before, of whichever session: names are used again. */
+  /**
+   * Returns an epoch that no driver of any session had before. A deleted session's id may be used
+   * again.
+   */
   readonly nextEpoch: () => number;
-  /** Does the process that holds the lease still run? Undefined where nobody here can tell. */
+  /**
+   * Whether the process that holds the lease still runs. `undefined` if this process cannot find
+   * out.
+   */
   readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
 }
 
-/** The row with a new driver. Throws `held` where there is one that may be alive. */
+/** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
   const { lease } = row;
@@ -27,7 +33,7 @@ export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
 }
 
-/** The row with the lease that the epoch has already, for longer. */
+/** Returns the row with the epoch's existing lease extended. */
 export function renewLease(
   row: SessionRow | undefined,
   { session, epoch, leaseMs, now }: Pick<LeaseRequest, 'leaseMs' | 'now'> & DriverEpoch,
@@ -41,7 +47,7 @@ interface DriverEpoch {
   readonly epoch: number;
 }
 
-/** Is there a holder who might still write? */
+/** True if the holder may still write. */
 export function isHeld(
   lease: LeaseRow,
   { now, isAlive }: Pick<LeaseRequest, 'now' | 'isAlive'>,
@@ -50,7 +56,7 @@ export function isHeld(
   return lease.expiresAt > now && runs !== false;
 }
 
-/** Throws `fenced` unless this is the epoch that drives. */
+/** Throws `fenced` unless this epoch drives the session. */
 export function assertIsDriver(
   row: SessionRow | undefined,
   epoch: number,
@@ -78,18 +84,21 @@ export function fencedError({ session, epoch, lease }: SessionRow, own: number):
 
 interface RenewableLease {
   readonly leaseMs: number;
-  /** Throws where it is not to be had any more. */
+  /** Extends the lease. Throws if the lease is lost. */
   readonly renew: (tx: StoreTransaction) => void;
-  /** The same without writing, for a lease that does not end. */
+  /** Checks the lease without writing. Used for leases that do not expire. */
   readonly check: () => void | Promise<void>;
   readonly onLost: (error: unknown) => void;
 }
 
-/** How often is looked whether a lease without end was taken over; and the longest that a timer waits. */
+/**
+ * How often a lease without expiry is checked for a takeover, and the longest delay between two
+ * renewals.
+ */
 const checkIntervalMs = 5000;
 const maxRenewalMs = 3_600_000;
 
-/** Renews a lease for as long as its holder lives, and finds out when somebody else has it. */
+/** Renews a lease while its driver lives, and detects that another driver has taken it. */
 export class LeaseKeeper {
   readonly #context: LogContext;
   readonly #lease: RenewableLease;
@@ -131,7 +140,7 @@ export class LeaseKeeper {
         this.#scheduleRenewal();
       },
       (error: unknown) => {
-        // A file that is locked for a moment may not be so the next time.
+        // Storage errors, such as a locked file, may be temporary. Retry until the lease expires.
         if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#scheduleRenewal();
         else if (!this.#isStopped) onLost(error);
       },

@@ -8,17 +8,20 @@ import { StoreLog, type StoreLogOptions } from './store-log.ts';
 
 export interface LocalLogOptions extends StoreLogOptions {
   readonly clock?: Clock | undefined;
-  /** At most one transaction in this time; the first at once. */
+  /** Minimum time between two transactions. The first one starts immediately. Default: 2 ms. */
   readonly commitIntervalMs?: number | undefined;
-  /** Carries copies of what is committed to the followers in other processes. It is not closed here. */
+  /**
+   * Publishes committed records to followers in other processes. The caller must close it. Default:
+   * no bus.
+   */
   readonly bus?: Bus | undefined;
-  /** For tests, which end their process at such a moment. */
+  /** For tests: called at each commit point, for example to kill the process there. */
   readonly onPoint?: OnPoint | undefined;
 }
 
 const defaultCommitIntervalMs = 2;
 
-/** A log on a store of this machine: memory or SQLite. */
+/** A log on a synchronous store in this process: memory or SQLite. */
 export class LocalLog extends StoreLog {
   constructor(store: RecordStore, options: LocalLogOptions = {}) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;

@@ -7,24 +7,27 @@ import type { LogReader, StoreReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import type { CommitQueue } from './commit-queue.ts';
 
-/** Whoever has a lease here. */
+/** A driver of this log that holds a lease. */
 interface LeaseHolder {
   readonly session: SessionId;
   readonly epoch: number;
-  /** The log is closed: it gives back what it holds. */
+  /** Ends the driver and returns its lease because the log is closed. */
   close(why: Error): Promise<void>;
-  /** It does not hold it any more. */
+  /** Ends the driver because it no longer holds the lease. */
   loseLease(why: Error): void;
 }
 
-/** What the parts of a log share, wherever its rows lie. */
+/** The parts that all operations of one log share. */
 export class LogContext {
   readonly reader: LogReader;
   readonly commits: CommitQueue;
   readonly feeds: FeedRegistry;
   readonly clock: Clock;
   readonly drivers: Set<LeaseHolder> = new Set();
-  /** Those whose driver failed here while it had the lease: nobody has to wait for that to end. */
+  /**
+   * Epochs whose driver failed in this process before its lease was returned. Such a lease can be
+   * taken without waiting for its expiry.
+   */
   readonly lostEpochs: Set<number> = new Set();
 
   constructor(reader: LogReader, commits: CommitQueue, feeds: FeedRegistry, clock: Clock) {
@@ -34,13 +37,16 @@ export class LogContext {
     this.clock = clock;
   }
 
-  /** Another one drives the session, or nobody can: tells those here who did, before they write in vain. */
+  /**
+   * Ends this log's drivers of the session, except the one with `epoch`. They learn about a
+   * takeover or a deletion before their next append.
+   */
   fence(session: SessionId, why: (epoch: number) => Error, epoch?: number): void {
     for (const driver of this.drivers)
       if (driver.session === session && driver.epoch !== epoch) driver.loseLease(why(driver.epoch));
   }
 
-  /** All of them, page by page. */
+  /** Reads all records between two offsets, page by page. */
   recordsBetween(
     tx: StoreReader,
     session: SessionId,
@@ -59,13 +65,16 @@ export class LogContext {
     return all;
   }
 
-  /** All records of a session, page by page. */
+  /** Reads all records of a session, page by page. */
   recordsOf(tx: StoreReader, { session, through }: SessionRow): readonly LogRecord[] {
     return this.recordsBetween(tx, session, 0, through);
   }
 }
 
-/** The session as it is in the transaction: it may have been deleted since the call began. */
+/**
+ * Returns the session as the transaction sees it. The session may have been deleted since the call
+ * began.
+ */
 export function requireSession(tx: StoreReader, session: SessionId): SessionRow {
   const row = tx.session(session);
   if (row === undefined) throw unknownSession(session);

@@ -7,7 +7,10 @@ import { addRecords } from './append-records.ts';
 import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 
-/** Opens an admission: fences whoever opened it before, whose try at a request leaves the stage. */
+/**
+ * Opens an admission. This fences the producer that opened it before. For a request, it also
+ * supersedes that producer's attempt.
+ */
 export async function openProducer(context: LogContext, admission: Admission): Promise<Producer> {
   const { producer } = await context.commits.run((tx) => openAdmission(context, tx, admission), {
     onCommitted: ({ added }) => added && context.feeds.push(added.row, added.records),
@@ -82,7 +85,7 @@ class StoreProducer implements Producer {
   }
 }
 
-/** The producer that a driver lets in; its name says for what. */
+/** The producer row for an admission. The producer's name contains the turn and the call. */
 export function admittedProducer(
   { session, epoch }: SessionRow,
   options: AdmitOptions,
@@ -96,13 +99,13 @@ export function admittedProducer(
   return { session, producer, driverEpoch: epoch, turn: options.turn, attempt, isRequest, ...none };
 }
 
-/** The producer opened once more: a new epoch and, for a request, the next attempt. */
+/** The producer row after it was opened again: a new epoch and, for a request, the next attempt. */
 function reopenedProducer(row: ProducerRow): ProducerRow {
   const attempt = row.isRequest ? row.attempt + 1 : row.attempt;
   return { ...row, epoch: row.epoch + 1, attempt, sequence: 0 };
 }
 
-/** Throws `fenced` unless the admission is the present driver's. */
+/** Throws `fenced` unless the current driver gave the admission. */
 function assertAdmitted(
   session: SessionRow | undefined,
   row: ProducerRow | undefined,
@@ -122,7 +125,9 @@ function assertAdmitted(
   throw new LogError('fenced', message, { session: id, producer, epoch: row?.epoch, own: epoch });
 }
 
-/** Is this sequence the next one? False where it is the last one again. Throws for any other. */
+/**
+ * True for the next sequence, false for one that was stored before. Throws for any other number.
+ */
 function isNextSequence(row: ProducerRow, sequence: number): boolean {
   if (sequence === row.sequence + 1) return true;
   if (Number.isInteger(sequence) && sequence >= 1 && sequence <= row.sequence) return false;
@@ -135,8 +140,8 @@ function isNextSequence(row: ProducerRow, sequence: number): boolean {
 }
 
 /**
- * The requests that a copied log has tried and not finished, as producers: whoever asks again goes on
- * counting, because an attempt and the ids of its parts are never used twice.
+ * Producer rows for the unfinished requests of a copied session. They make later attempts continue
+ * the count, because an attempt number and the ids of its parts are never used twice.
  */
 export function unfinishedRequests(
   row: SessionRow,
@@ -157,7 +162,7 @@ export function unfinishedRequests(
   return [...tried].map(([turn, { attempt, isSuperseded }]) => ({
     ...admittedProducer({ ...row, epoch: 0 }, { for: 'request', turn }),
     attempt,
-    // One that was opened is superseded when it is opened again.
+    // Epoch 1 means that the next open supersedes this attempt.
     epoch: isSuperseded ? 0 : 1,
   }));
 }

@@ -11,8 +11,8 @@ import { LogError } from '../contract/log-error.ts';
 import { isCount } from './check-options.ts';
 
 /**
- * The drafts as any reader will read them, whatever becomes of those that were given. Throws
- * `bad_records` where none could: once they are stored, the session could never be read past them.
+ * Returns copies of the drafts exactly as readers will decode them. Throws `bad_records` for a
+ * draft that no reader could decode: once stored, it would make the rest of the session unreadable.
  */
 export function readableDrafts(
   drafts: readonly DraftRecord[],
@@ -25,7 +25,10 @@ export function readableDrafts(
   }
 }
 
-/** Most are, and to see that one is costs less than to write it and read it again. */
+/**
+ * Fast path for text appends, which are most drafts. Checking the fields costs less than encoding
+ * and decoding.
+ */
 function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord | undefined {
   if (delta?.type !== 'append_text' || fact !== undefined) return undefined;
   const { partId: id, at, chunk } = delta;
@@ -40,7 +43,7 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
-/** The last one that was found to be an id: appends come many to a part. */
+/** The last part id that was valid. Consecutive appends usually belong to one part. */
 let lastKnownPart: PartId | undefined;
 
 function isKnownPart(id: PartId): boolean {

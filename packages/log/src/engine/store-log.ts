@@ -43,16 +43,19 @@ import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
 import type { LogContext } from './log-context.ts';
 import { openProducer } from './producer.ts';
 
-/** Who asks for leases here, and how it is seen whether others still do. */
+/** How leases identify this process and check whether other processes are alive. */
 export interface StoreLogOptions {
-  /** This process, as other processes of the machine can look for it. */
+  /**
+   * The identity of this process, stored with each lease. Default: leases are not tied to a
+   * process.
+   */
   readonly process?: ProcessIdentity | undefined;
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 
 const defaultLeaseMs = 15_000;
 
-/** A log on a context, wherever that is: what is written is the same work for all of them. */
+/** Implements the log contract on any store. All stores share these operations. */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
   readonly #context: LogContext;
@@ -65,12 +68,12 @@ export class StoreLog implements Log {
     this.blobs = new StoreBlobs(context);
   }
 
-  /** How many there were, for those who measure. */
+  /** Number of transactions so far, for measurements. */
   get transactions(): number {
     return this.#context.commits.transactions;
   }
 
-  /** What is held for followers, however many there are, for those who measure. */
+  /** Bytes buffered for all followers, for measurements. */
   get bufferedBytes(): number {
     return this.#context.feeds.bytes;
   }
@@ -89,7 +92,8 @@ export class StoreLog implements Log {
         return held;
       },
       {
-        // At once, so that a log that is closed right after it knows of whom to take it back.
+        // The driver is registered synchronously. A log that is closed right after the commit can
+        // then return its lease.
         onCommitted: (held) => {
           const { epoch } = held;
           driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
@@ -101,7 +105,7 @@ export class StoreLog implements Log {
     return driver ?? new StoreDriver(this.#context, terms);
   }
 
-  /** The session with the lease that is asked for. */
+  /** Returns the session row with the requested lease. */
   #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
     const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
     const { isAlive = () => undefined } = this.#options;
@@ -137,9 +141,10 @@ export class StoreLog implements Log {
     const row = await this.#requireSession(session);
     assertOffset(row, from);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted it in between: then this is no answer.
+    // Another process may have deleted the session between the two reads. The records are then not
+    // valid.
     if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
-    // What came last may have been taken out: then there is nothing after it, and that was all.
+    // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
 
@@ -173,7 +178,7 @@ export class StoreLog implements Log {
     assertSessionFilter(filter);
     const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
-    // Which of them are driven, and so how many are left of them, only the clock can tell.
+    // Whether a lease is still valid depends on the clock, so the store cannot apply the limit.
     const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
     for (const row of await this.#context.reader.sessions(rows)) {
       if (found.length >= limit) break;
@@ -247,14 +252,14 @@ export class StoreLog implements Log {
     const why = closedLog();
     const { commits, drivers, feeds, reader } = this.#context;
     const flushed = commits.flush();
-    // Only what takes a while is waited for: a log on this machine is closed when `close` returns.
+    // Awaited only if necessary: a log on a synchronous store is closed when `close` returns.
     if (flushed !== undefined) await flushed;
     const given = [...drivers].map((driver) => driver.close(why));
     const committed = commits.close(why);
     feeds.close();
     if (committed !== undefined) await committed;
     const closed = reader.close();
-    // What could not be given back ends by itself.
+    // A lease that could not be returned expires.
     await Promise.allSettled(given);
     await closed;
   }

@@ -17,7 +17,9 @@ const session = sessionId('s');
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bus-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Two logs on one shelf that nobody watches: what one writes, the other hears from the bus or not at all. */
+/**
+ * Two logs on one store without a watcher. A log receives the other's records only through the bus.
+ */
 function pair(): { readonly bus: LossyBus; readonly logs: readonly [LocalLog, LocalLog] } {
   const [bus, store, clock] = [new LossyBus(), new MemoryStore(), new TestClock()];
   const log = () => new LocalLog(store, { clock, bus, commitIntervalMs: 0 });

@@ -12,7 +12,7 @@ const done = { done: true, value: undefined };
 
 let log: LocalLog;
 let driver: Driver;
-/** What waits for others to have had their turn. */
+/** Iterators that have paused to let other work run. */
 let pauses: (() => void)[];
 
 beforeEach(async () => {

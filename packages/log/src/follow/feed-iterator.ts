@@ -7,24 +7,25 @@ import type { SessionRow } from '../storage/rows.ts';
 import { isIdle } from '../storage/session-row.ts';
 import { SessionFeed } from './feed.ts';
 
-/** Where a feed comes from, for a reader who gives it back. */
+/** Where the iterator gets its feed and how it returns the feed. */
 interface FeedSource {
-  /** Calls `wake` at each change. Throws where there is nothing to follow. */
+  /** Returns the feed and calls `wake` at each change. Throws if the session does not exist. */
   readonly join: (wake: () => void) => Awaitable<SessionFeed>;
   readonly leave: (feed: SessionFeed, wake: () => void) => void;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
 }
 
-/** After so many batches that were there already, others in the process come to their turn. */
+/** After this many batches without waiting, the iterator yields to other work of the process. */
 const maxBatchesWithoutPause = 8;
 
 const finished = { done: true, value: undefined } as const;
 
 /**
- * Catches up from the cursor, then goes on with what comes, until it is told to end or its reader
- * leaves: `return()` and `throw()` end what `next()` waits for. Nothing starts before the first batch
- * is asked for. It is no generator, because every batch of every session passes through here.
+ * Follows one session: first the stored records after the cursor, then new ones. It ends at
+ * `until`, on abort, or when the reader calls `return()` or `throw()`, which also end a pending
+ * `next()`. Nothing starts before the first `next()`. It is not an async generator because every
+ * batch of every session passes through it, and a generator is slower.
  */
 export class FeedIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #options: FollowOptions;
@@ -32,14 +33,16 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   #feed: SessionFeed | undefined;
   #cursor: number;
   #hadCaughtUp = false;
-  /** Nobody who waits is late, however much comes at once. */
+  /**
+   * A reader that was waiting is never too far behind, no matter how many records arrive together.
+   */
   #wasWaiting = false;
   #batchesSincePause = 0;
   #isFinished = false;
-  /** How many batches were asked for and not given: each waits for the one before. */
+  /** Number of `next()` calls without an answer. Each one waits for the one before it. */
   #pendingCalls = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends what is waited for; a pause, or what a store is asked for, is not ended by a change. */
+  /** Ends the current wait. A change does not end a pause or a pending read of the store. */
   #resume: (() => void) | undefined;
   #isPausing = false;
 
@@ -75,7 +78,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
       if (this.#batchesSincePause === maxBatchesWithoutPause) await this.#pause();
       while (!this.#isFinished) {
         const feed = this.#feed ?? this.#join();
-        // Of a store on this machine both are there at once, and nothing is waited for.
+        // A synchronous store answers immediately. Nothing is awaited then.
         const found = feed instanceof Promise ? this.#unlessEnded(feed) : this.#nextBatch(feed);
         const batch = found instanceof Promise ? await found : found;
         if (batch instanceof SessionFeed) continue;
@@ -94,7 +97,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  // Made once for all batches.
+  // Created once and reused for all batches.
   readonly #continue = () => this.#advance();
   readonly #waitForResume = (resume: () => void): void => {
     this.#resume = resume;
@@ -124,7 +127,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     return feed;
   }
 
-  /** What comes next, if it is there. */
+  /** Returns the next batch, or `undefined` if there is none yet. */
   #nextBatch(feed: SessionFeed): Awaitable<Batch | undefined> {
     const { signal, maxLag = Number.POSITIVE_INFINITY } = this.#options;
     if (signal?.aborted || this.#source.isClosed()) return this.#finish();
@@ -155,14 +158,17 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     return until !== undefined && isEnd ? this.#finish() : undefined;
   }
 
-  /** What a store elsewhere answers; undefined where the reader leaves before it does. */
+  /**
+   * Awaits the answer of an asynchronous store. Returns `undefined` if the reader ends the
+   * iteration first.
+   */
   async #unlessEnded<T>(coming: Promise<T>): Promise<T | undefined> {
     this.#isPausing = true;
     try {
       const answer = await Promise.race([coming, new Promise<void>(this.#waitForResume)]);
       return answer === undefined || this.#isFinished ? undefined : answer;
     } catch (error) {
-      // A store that is closed meanwhile has no answer: that is an end, and no failure.
+      // If the store was closed during the read, the iteration ends without an error.
       if (this.#source.isClosed()) return this.#finish();
       throw error;
     } finally {
@@ -170,7 +176,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  /** For a moment, or until the reader leaves. */
+  /** Yields to other work, or until the reader ends the iteration. */
   async #pause(): Promise<void> {
     this.#isPausing = true;
     const cancel = this.#source.clock.after(0, () => this.#resume?.());

@@ -10,17 +10,19 @@ import {
 } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-/** How much of the live end is kept for followers; who is further behind reads the store. */
+/**
+ * Size of the in-memory window of newest records. Followers that are further behind read the store.
+ */
 const windowLength = 4096;
 const windowBytes: number = 2 ** 20;
-/** Of one batch. */
+/** Maximum size of one batch. */
 export const batchBytes: number = 2 ** 20;
 
 interface FoundSession {
   readonly row: SessionRow | undefined;
 }
 
-/** What the store has after an offset, and how often all was thrown away when it was asked. */
+/** Records read from the store, with the value of `#resets` when the read began. */
 interface FoundRecords {
   readonly offset: number;
   readonly through: number;
@@ -29,30 +31,33 @@ interface FoundRecords {
 }
 
 /**
- * The live end of one session in this process, however many follow it. Followers hold a cursor and
- * nothing else: what they have not read yet is here for all of them, or in the store.
+ * The newest records of one session in this process, shared by all its followers. A follower holds
+ * only a cursor. The records that it has not read are in this window or in the store.
  */
 export class SessionFeed {
   readonly #session: SessionId;
   readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
-  /** The session was deleted; one of the same name is another. */
+  /** The session was deleted. A new session with the same id gets another feed. */
   #isDeleted = false;
-  /** The store could not say what there is: followers hear of it, and nobody else. */
+  /** The error of the last read of the store. Only followers receive it. */
   #failure: unknown;
-  /** The newest records, in order; they follow the offset `#windowAfter`. */
+  /** The newest records in order. They start after the offset `#windowAfter`. */
   #window: LogRecord[] = [];
   #windowAfter: number;
   #bytes = 0;
-  /** Those who follow, by how they are told of a change. */
+  /** The wake functions of all followers. */
   readonly #followers = new Set<() => void>();
-  /** What followers at the same place get, so that it is put together once. */
+  /** The last batch that was built. Followers with the same cursor share it. */
   #shared: Batch | undefined;
-  /** The same while a store elsewhere is asked for it. */
+  /** Batches that are being read from an asynchronous store, by cursor. */
   readonly #loading = new Map<number, Promise<Batch>>();
-  /** How often what is kept here was thrown away: what was asked for before is not kept after it. */
+  /**
+   * Counts how often the window was cleared. A read that began before a reset must not be cached
+   * after it.
+   */
   #resets = 0;
-  /** A look at a store elsewhere that goes on, and whether another is due after it. */
+  /** A refresh that is running, and whether another one must follow it. */
   #refreshing: Promise<void> | undefined;
   #isRefreshDue = false;
 
@@ -75,30 +80,30 @@ export class SessionFeed {
     this.#followers.delete(wake);
   }
 
-  /** The session as it is known here. */
+  /** The session row as this feed knows it. */
   get row(): SessionRow {
     return this.#row;
   }
 
-  /** How much is held here for all followers, roughly. */
+  /** Approximate number of buffered bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** It is of no use to those who come now. */
+  /** True if new followers must get a new feed. */
   get isOver(): boolean {
     return this.#isDeleted || this.#failure !== undefined;
   }
 
-  /** What was committed here. */
+  /** Adds records that this process committed. */
   push(row: SessionRow, records: readonly LogRecord[]): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
     const isNext = row.through === through + records.length;
-    // Others may have written in between, before an append of nothing too.
+    // Another process wrote in between. This can also happen before an empty append.
     if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
-    // One by one: a function does not take as many arguments as there may be records.
+    // Pushed one by one, because a spread call has a limit on the number of arguments.
     for (const record of records) {
       this.#window.push(record);
       this.#bytes += approximateBytes(record);
@@ -107,7 +112,7 @@ export class SessionFeed {
     this.#wake();
   }
 
-  /** What was committed elsewhere, as a copy that may come late, twice or never. */
+  /** Adds records from the bus. A notice may arrive late, twice or never. */
   notice(notice: BusNotice): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
@@ -121,10 +126,13 @@ export class SessionFeed {
     this.push({ ...this.#row, ...said, changedAt, openWork, queuedCommands }, fresh);
   }
 
-  /** Another process may have written, or something was rewritten. It does not fail: followers do. */
+  /**
+   * Reads the session row again, after another process wrote or records were rewritten. It never
+   * throws: errors go to the followers.
+   */
   refresh(): Awaitable<void> {
     if (this.isOver) return;
-    // What is read already may have been read too early.
+    // The running read may have started before the change, so another one must follow.
     if (this.#refreshing !== undefined) {
       this.#isRefreshDue = true;
       return this.#refreshing;
@@ -137,7 +145,7 @@ export class SessionFeed {
     return this.#refreshing;
   }
 
-  /** Undefined where it failed. */
+  /** Reads the session row. Returns `undefined` on failure. */
   #readSession(): Awaitable<FoundSession | undefined> {
     try {
       const row = this.#reader.session(this.#session);
@@ -147,7 +155,7 @@ export class SessionFeed {
         (error: unknown) => this.#fail(error),
       );
     } catch (error) {
-      // This is called by a timer, or after somebody's commit, where nobody could catch it.
+      // The caller is a timer or a commit, which could not handle the error.
       return this.#fail(error);
     }
   }
@@ -170,7 +178,7 @@ export class SessionFeed {
   #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
     if (row?.made !== before.made) return this.markDeleted();
-    // It was read before something that was told here was committed.
+    // This row was read before a commit that the feed already contains.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
@@ -178,7 +186,7 @@ export class SessionFeed {
     if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
   }
 
-  /** What is kept here is not what the store has any more. */
+  /** Clears the window because the store's records were rewritten. */
   reset(): void {
     this.#window = [];
     this.#bytes = 0;
@@ -188,14 +196,14 @@ export class SessionFeed {
     this.#resets++;
   }
 
-  /** The session is gone. */
+  /** Marks the session as deleted. */
   markDeleted(): void {
     this.#isDeleted = true;
     this.reset();
     this.#wake();
   }
 
-  /** What comes after an offset, or undefined where nothing does yet. */
+  /** Returns the batch after an offset, or `undefined` if there is nothing new. */
   batchAfter(offset: number): Awaitable<Batch | undefined> {
     this.#assertReadable(offset);
     if (offset >= this.#row.through) return undefined;
@@ -213,7 +221,7 @@ export class SessionFeed {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Merged once for all who are there. */
+  /** Merges the batch once and shares it with all followers at the same cursor. */
   #share(batch: Batch): Batch {
     this.#shared = batch.records.length < 2 ? batch : mergeBatch(batch);
     return this.#shared;
@@ -230,14 +238,15 @@ export class SessionFeed {
     const page = this.#reader.page?.(this.#session, offset, batchBytes);
     if (page !== undefined) return page.then((found) => this.#fromPage(offset, found, resets));
     return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
-      // Another process may have deleted it before that, or in between: then this says nothing.
+      // Another process may have deleted the session before or during the read. Check before using
+      // the records.
       andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
     );
   }
 
-  /** A page is of one moment: what it says of the session is as new as its records. */
+  /** Builds a batch from a page. The page's session row is as new as its records. */
   #fromPage(offset: number, { row, records }: RecordPage, resets: number): Batch {
-    // What was thrown away since may be in it; what is thrown away because of it is not.
+    // A reset since the read began makes the page stale. A reset caused by this page does not.
     const isLate = resets !== this.#resets;
     if (!this.isOver) this.#applyRow(row);
     const through = row?.through ?? offset;
@@ -246,7 +255,7 @@ export class SessionFeed {
 
   #batch({ offset, through, records, resets }: FoundRecords): Batch {
     this.#assertReadable(offset);
-    // What came last may have been taken out: then there is nothing after it, and that was all.
+    // If the last records were removed, the batch is empty and ends at the session's last offset.
     const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
     if (resets === this.#resets) return this.#share(batch);
     return records.length < 2 ? batch : mergeBatch(batch);
@@ -279,7 +288,7 @@ export class SessionFeed {
   }
 }
 
-/** Does it say nothing new? */
+/** True if the notice contains nothing new. */
 function isStale(notice: BusNotice, row: SessionRow): boolean {
   if (notice.made !== row.made) return notice.made < row.made;
   if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;
@@ -287,7 +296,7 @@ function isStale(notice: BusNotice, row: SessionRow): boolean {
   return row.isClosed || !notice.isClosed;
 }
 
-/** Are they all there, from an offset on? */
+/** True if the records are consecutive, beginning at `first`. */
 function isDense(records: readonly LogRecord[], first: number): boolean {
   return records.every(({ offset }, index) => offset === first + index);
 }

@@ -15,7 +15,7 @@ const rowAt = (through: number): SessionRow => ({ ...newSession(session, 1, 0), 
 const recordsAfter = (after: number, count: number): readonly LogRecord[] =>
   numberRecords({ through: after }, markers(count), 'somebody', 0);
 
-/** A store elsewhere that answers when a test says so. */
+/** An asynchronous store that answers when the test tells it to. */
 class SlowReader implements LogReader {
   readonly rows: PromiseWithResolvers<SessionRow | undefined>[] = [];
   readonly pages: PromiseWithResolvers<readonly LogRecord[]>[] = [];
@@ -111,7 +111,7 @@ test('who leaves while the store is asked is let go at once, and its feed is giv
   expect(await joining).toEqual({ done: true, value: undefined });
   reader.rows[0]?.resolve(rowAt(3));
   await eventLoopSettled();
-  // One that nobody follows hears of nothing.
+  // A feed without followers receives nothing.
   feeds.push(rowAt(4), recordsAfter(3, 1));
   expect(feeds.bytes).toBe(0);
 });

@@ -5,7 +5,7 @@ import { MemoryStore } from '../memory/memory-log.ts';
 
 const session = sessionId('s');
 
-/** A shelf on which something happens just when somebody begins to watch it. */
+/** A store on which a write happens exactly when a watcher starts. */
 class BusyShelf extends MemoryStore {
   onWatch: () => void = () => {};
 

@@ -9,29 +9,33 @@ import { hasWork } from '../storage/session-row.ts';
 
 export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
-/** A log that ends with its process: for tests, for scripts, and for sessions nobody comes back to. */
+/**
+ * Creates a log in memory. It is lost when the process ends. Use it for tests and scripts.
+ *
+ * @example const log = memoryLog(); const driver = await log.open(sessionId('demo'));
+ */
 export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
-  // There is nothing to be won by waiting.
+  // Memory is fast, so grouping commits would only add delay.
   return new LocalLog(new MemoryStore(), { clock, bus, commitIntervalMs: 0 });
 }
 
 interface SessionEntry {
   row: SessionRow;
   records: LogRecord[];
-  /** What snapshots stand for. */
+  /** The offset ranges that snapshots replace. */
   settled: readonly Snapshot['covers'][];
   readonly producers: Map<string, ProducerRow>;
   readonly commands: Map<string, CommandRow>;
 }
 
 /**
- * Everything in memory, gone with the process. What a transaction throws away was never written,
- * because work that throws does so before it writes: the group commit sees to that.
+ * Keeps everything in memory. It needs no rollback: refused work throws before it writes, as the
+ * commit queue requires.
  */
 export class MemoryStore implements RecordStore, StoreTransaction {
   readonly #entries = new Map<SessionId, SessionEntry>();
   readonly #blobs = new Map<string, Uint8Array>();
-  /** How often each was stored and not named since. */
+  /** How many times each blob was stored without a record that references it since. */
   readonly #heldBlobs = new Map<string, number>();
   #epochs = 0;
   #made = 0;
@@ -40,7 +44,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return work(this);
   }
 
-  /** No other process can. */
+  /** No other process can write to this store. */
   watch(): () => void {
     return () => {};
   }
@@ -85,7 +89,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
   }
 
-  /** A page does not end among what a snapshot stands for. */
+  /** Moves the end of a page out of a settled range. A page must not end inside one. */
   #pageEnd(session: SessionId, end: number): number {
     const { records = [], settled = [] } = this.#entries.get(session) ?? {};
     const last = records[end - 1]?.offset ?? 0;
@@ -132,7 +136,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
 
   insert(session: SessionId, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
-    // One by one: a function does not take as many arguments as there may be records.
+    // Pushed one by one, because a spread call has a limit on the number of arguments.
     for (const record of records) entry?.records.push(record);
     for (const hash of referencedBlobs(records)) this.#releaseHold(hash);
   }
@@ -171,7 +175,10 @@ export class MemoryStore implements RecordStore, StoreTransaction {
   }
 }
 
-/** As the bytes of UTF-8 have it, and with them other stores. JavaScript itself orders halves of pairs. */
+/**
+ * Compares ids by code points, like the UTF-8 order of the other stores. JavaScript compares UTF-16
+ * units, which differs for surrogate pairs.
+ */
 function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -181,7 +188,7 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Halves of pairs come after all else. */
+/** Surrogates sort after all other units. */
 function codePointRank(unit: number): number {
   if (unit >= 0xe000) return unit - 0x800;
   return unit >= 0xd800 ? unit + 0x2000 : unit;

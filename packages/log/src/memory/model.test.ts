@@ -6,7 +6,7 @@ import { checkModel, checkResume, landmarks, scriptOf, TestClock } from '../suit
 import { draftNumbers, number, steps } from '../testing/law-runs.ts';
 import { memoryLog } from './memory-log.ts';
 
-/** Finding the smallest run that fails takes a while, and is worth it. */
+/** Shrinking a failing run takes long, but it is worth it. */
 const shrinkingMs = 600_000;
 
 describe('the memory log', () => {

@@ -7,12 +7,13 @@ type OnChange = (sessions?: readonly SessionId[]) => void;
 const reconnectPausesMs = { first: 50, longest: 5000 };
 
 /**
- * Hears from Postgres when other processes have committed. Notices are hints: what is lost with a
- * connection is made up for by looking, each time that one is made and now and then.
+ * Listens for commits of other processes. Notices are only hints: some are lost with a connection.
+ * The listener therefore also reports a possible change after each connect and at a regular
+ * interval.
  */
 export class ChangeListener {
   readonly #database: Database;
-  /** Whose notices say nothing new here. */
+  /** The id of this process's writer. Its own notices are ignored. */
   readonly #ownWriter: string;
   readonly #pollMs: number;
   readonly #listeners = new Set<OnChange>();
@@ -52,7 +53,7 @@ export class ChangeListener {
     };
   }
 
-  /** One connection after another, until it is over. */
+  /** Connects again and again until it is stopped. */
   async #listen(isOver: () => boolean, over: Promise<void>): Promise<void> {
     let pauseMs = reconnectPausesMs.first;
     while (!isOver() && !this.#database.isClosed) {
@@ -63,11 +64,11 @@ export class ChangeListener {
         client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
         await client.query(`LISTEN ${channelOf(this.#database.target.schema)}`);
         pauseMs = reconnectPausesMs.first;
-        // Of what was committed before, nobody told.
+        // Nothing reported commits from before this connection.
         this.#notify();
         await Promise.race([lost, over]);
       } catch {
-        // It is tried again, and until then there is the look now and then.
+        // The loop reconnects. Until then the regular interval covers changes.
       }
       if (client !== undefined) await waitBriefly(client.end());
       if (!isOver()) await Promise.race([this.#database.pause(pauseMs), over]);
@@ -85,14 +86,14 @@ export class ChangeListener {
   }
 }
 
-/** What is said to other processes when a transaction is committed. A hint: it may be lost. */
+/** The message that each commit sends to other processes. It may be lost. */
 interface ChangeNotice {
   readonly from: string;
-  /** Undefined where they were too many to name. */
+  /** `undefined` if there were too many sessions for one message. */
   readonly sessions: readonly SessionId[] | undefined;
 }
 
-/** Postgres takes 8000 bytes. */
+/** Postgres allows 8000 bytes per notification. */
 const maxBytes = 7900;
 
 export function channelOf(schema: string): string {
@@ -104,7 +105,7 @@ export function encodeNotice(from: string, sessions: readonly SessionId[]): stri
   return Buffer.byteLength(text) <= maxBytes ? text : JSON.stringify({ from });
 }
 
-/** Whatever cannot be read was meant for all. */
+/** Parses a notification. An unreadable one is treated as a change to all sessions. */
 function parseNotice(text: string): ChangeNotice {
   const parsed = parseJson(text);
   const value = parsed.ok ? parsed.value : undefined;

@@ -1,14 +1,16 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import { corruptChunk, decodeChunk, encodeChunks } from '../storage/chunk-codec.ts';
 
-/** A row that holds records: all that there is from its first offset to its last, holes included. */
+/**
+ * A table row with records. It covers every offset from `first` to `last`, including removed ones.
+ */
 export interface ChunkRow {
   readonly first: number;
   readonly last: number;
   readonly body: string;
 }
 
-/** What a record takes besides its content once it is read, roughly. */
+/** Approximate memory per decoded record, besides its content. */
 const recordOverheadBytes = 100;
 
 export function toChunkRows(
@@ -26,12 +28,12 @@ export function toChunkRows(
   return [...chunks, { first: next, last, body: encoded.at(-1)?.body ?? '' }];
 }
 
-/** Reads chunks in order and notices where one is missing. */
+/** Decodes chunk rows in order and detects missing ones. */
 export class ChunkReader {
   readonly records: LogRecord[] = [];
   readonly #session: SessionId;
   readonly #after: number;
-  /** Up to where it has read. */
+  /** The offset up to which rows were read. */
   end: number;
   bytes = 0;
 

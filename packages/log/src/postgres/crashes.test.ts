@@ -32,7 +32,7 @@ describe('law 8: a process that is killed at any point of a commit', () => {
       };
       const log = postgresLog({ url: server().url, schema });
       for (let kills = 1; kills <= killsOfEach; kills++) {
-        // Each goes on where the last one was left, at once: its holder is gone.
+        // Each process continues immediately, because the previous holder of the lease is dead.
         const args = [server().url, schema, point, String(kills)];
         const { exit } = startProcess(program, { args, onTold, codeCache });
         expect(await exit).toMatchObject({ signal: 'SIGKILL' });
@@ -40,7 +40,7 @@ describe('law 8: a process that is killed at any point of a commit', () => {
           fact?.type === 'handed_off' ? [fact.to] : [],
         );
         expect(notes).toEqual(notes.map((_, index) => String(index)));
-        // What was told, and at most what was being told when it died.
+        // All acknowledged records are stored, and at most one more that was in progress.
         expect(notes.length - acknowledged.length).toBeGreaterThanOrEqual(0);
         expect(notes.slice(0, acknowledged.length).length).toBe(acknowledged.length);
         expect(notes).toEqual(expect.arrayContaining(acknowledged));

@@ -21,7 +21,7 @@ const server = usePostgres();
 const open = (schema: string, more = {}): PostgresLog =>
   postgresLog({ url: server().url, schema, commitIntervalMs: 0, ...more });
 
-/** What it came to, where it may lose against others. */
+/** The value, or `undefined` if another process fenced this one. */
 async function orFenced<T>(attempt: Promise<T>): Promise<T | undefined> {
   try {
     return await attempt;
@@ -31,7 +31,7 @@ async function orFenced<T>(attempt: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Takes the session from whoever has it and says something, again and again. */
+/** Takes over the session and appends, again and again. */
 async function push(
   log: Log,
   session: SessionId,
@@ -96,7 +96,7 @@ describe('several logs that write the same sessions at once', () => {
     };
     await Promise.all(logs.map(work));
     const [log] = logs;
-    // Every blob that is still named is there.
+    // Every referenced blob exists.
     for (const { session } of await log.list())
       for (const { delta } of await readAll(log, session)) {
         const part = delta?.type === 'commit_part' ? delta.part : undefined;
@@ -106,7 +106,7 @@ describe('several logs that write the same sessions at once', () => {
     for (const one of logs) await one.close();
     const client = new Client({ connectionString: server().url });
     await client.connect();
-    // A ring that the server had to break would be mended by trying again, and hidden.
+    // A retry would hide a deadlock, so count the deadlocks of the server.
     const sql = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';
     expect((await client.query(sql)).rows).toEqual([{ deadlocks: '0' }]);
     await client.end();
@@ -116,7 +116,7 @@ describe('several logs that write the same sessions at once', () => {
 describe('notices', () => {
   test('that are too many to name still wake all who wait', async () => {
     const [log, elsewhere] = [open('many'), open('many', { pollIntervalMs: 3_600_000 })];
-    // Longer names than a notice has room for.
+    // Together these ids are too long for one notification.
     const long = Array.from({ length: 20 }, (_, n) => sessionId(`${n} ${'x'.repeat(1000)}`));
     const drivers = await Promise.all(long.map((id) => log.open(id)));
     const followers = long.map((id) => new Follower(elsewhere, id));

@@ -79,7 +79,8 @@ describe('a way to Postgres that breaks', () => {
     expect(await driver.lost).toMatchObject({ code: 'storage' });
     await expect(driver.append([marker('later')])).rejects.toMatchObject({ code: 'storage' });
     proxy.mend();
-    // Whoever comes next sees what became of it, and the lease that could not be given back is free here.
+    // The next driver sees the outcome. The lease that could not be returned is free in this
+    // process.
     const next = await log.open(session);
     expect(await next.append([marker('on')])).toMatchObject({ after: 0, through: 2 });
     await log.close();

@@ -17,47 +17,72 @@ import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
 import { PostgresWriter } from './transaction/writer.ts';
 
 export interface PostgresLogOptions {
-  /** Like `postgres://user:password@host:5432/database`. Its password is never shown. */
+  /**
+   * Connection URL, for example `postgres://user:password@host:5432/database`. The password is
+   * never shown.
+   */
   readonly url: string;
-  /** Where the tables are, and made if they are not. `millrace` unless told. */
+  /** The schema of the tables. It is created if it does not exist. Default: `millrace`. */
   readonly schema?: string | undefined;
-  /** The database's, unless told. */
+  /** The clock for leases and timestamps. Default: the database server's clock. */
   readonly clock?: Clock | undefined;
-  /** At most one transaction in this time for all sessions of the process, the first at once: 20. */
+  /**
+   * Minimum time between two transactions of this process, in milliseconds. The first one starts
+   * immediately. Default: 20.
+   */
   readonly commitIntervalMs?: number | undefined;
-  /** Carries copies of what is committed to the followers in other processes. It is not closed here. */
+  /**
+   * Publishes committed records to followers in other processes. The caller must close it. Default:
+   * no bus.
+   */
   readonly bus?: Bus | undefined;
-  /** How long a server that was there and is gone is waited for, before an error is told: 15,000. */
+  /**
+   * How long to retry while a server that answered before cannot be reached, in milliseconds.
+   * Default: 15,000.
+   */
   readonly retryMs?: number | undefined;
-  /** Connections for reading; one more writes, and one listens while somebody follows: 4. */
+  /**
+   * Maximum number of connections for reading. One more writes, and one listens while there are
+   * followers. Default: 4.
+   */
   readonly maxReaders?: number | undefined;
-  /** How often followers look at the store though nobody told of anything: 1,000. */
+  /**
+   * How often followers check the store without a notification, in milliseconds. Default: 1,000.
+   */
   readonly pollIntervalMs?: number | undefined;
-  /** For tests, which end their process at such a moment. */
+  /** For tests: called at each commit point, for example to kill the process there. */
   readonly onPoint?: OnPoint | undefined;
 }
 
 export interface PostgresLog extends Log {
-  /** Transactions so far, for those who measure. */
+  /** Number of transactions so far, for measurements. */
   readonly transactions: number;
-  /** Resolves when the server answers and has the tables; it would be asked at the first use anyway. */
+  /**
+   * Resolves when the server answers and the tables exist. Optional: the first operation waits for
+   * the same.
+   */
   ready(): Promise<void>;
   /**
-   * Deletes blobs that were stored a day ago and that no record ever named, and gives their number. To be
-   * called now and then, by one process or by several; the rest of the upkeep is Postgres' own.
+   * Deletes blobs that were stored more than a day ago and never referenced, and returns their
+   * number. Call it regularly, from one process or from several. Postgres does all other
+   * maintenance itself.
    */
   vacuum(): Promise<number>;
 }
 
-/** Whoever stored a blob so long ago and named it nowhere is gone. */
+/** The process that stored an unreferenced blob this long ago is assumed dead. */
 const unreferencedBlobMs = 24 * 3_600_000;
 
-/** A log in Postgres, for any number of processes on any number of machines. */
+/**
+ * Opens a log in Postgres, for any number of processes on any number of machines.
+ *
+ * @example const log = postgresLog({ url: 'postgres://user:password@host:5432/database' });
+ */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
   return new PostgresStoreLog(options);
 }
 
-/** What `postgresLog` makes. */
+/** The implementation of `postgresLog`. */
 export class PostgresStoreLog extends StoreLog implements PostgresLog {
   readonly #database: LogDatabase;
   readonly #commits: PostgresCommitQueue;
@@ -89,12 +114,12 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   }
 
   override async close(): Promise<void> {
-    // Who leaves does not wait for a server that may not come back.
+    // Closing does not wait long for an unreachable server.
     this.#database.hurry();
     await super.close();
   }
 
-  /** Resolves when nothing is asked of the server that it has not answered: for tests with a clock of their own. */
+  /** Resolves when no query is pending. For tests with their own clock. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();
@@ -107,10 +132,10 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   }
 }
 
-/** In one transaction; in between, others come to their turn. */
+/** Blobs per transaction. Other work can run between two transactions. */
 const blobsPerTransaction = 100;
 
-/** Deletes blobs that were stored before a time and that no record named, and gives their number. */
+/** Deletes blobs that were stored before a time and never referenced, and returns their number. */
 export async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
   const { statements, target } = database;
   let dropped = 0;
@@ -130,12 +155,13 @@ export async function deleteForgottenBlobs(database: LogDatabase, before: number
   }
 }
 
-/** This process, as others on its machine can look for it. */
+/** The identity of this process for its leases. */
 export const ownProcess: ProcessIdentity = currentProcess();
 
 /**
- * Does the holder of a lease still run? Undefined where that cannot be seen from here. Machines may share
- * a name, and with it a log in Postgres: only where both were started by the same boot is it the same one.
+ * Whether the holder of a lease still runs. Returns `undefined` if this process cannot find out.
+ * Several machines with the same name may share a log, so only an equal boot id proves that both
+ * processes run on one machine.
  */
 export function isHolderAlive(mark: ProcessIdentity): boolean | undefined {
   const { boot } = ownProcess;

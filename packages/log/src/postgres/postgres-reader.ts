@@ -8,18 +8,18 @@ import type { ChangeListener } from './change-listener.ts';
 import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
 import type { LogDatabase } from './database/log-database.ts';
 
-/** Rows that are asked for at once: of records, and of sessions. */
+/** Rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
 const sessionsPerQuery = 1000;
-/** A rewrite in the middle of a page is rare; many in a row are not to be expected. */
+/** A rewrite during a page is rare. Many in a row are not expected. */
 const maxTries = 20;
 
 interface PageRow extends Omit<ChunkRow, 'last'>, SessionColumns {
-  /** Null where there is none after the offset. */
+  /** Null if there is no chunk after the offset. */
   readonly last: number | null;
 }
 
-/** The reading half of a log in Postgres. */
+/** The reading side of a log in Postgres. */
 export class PostgresReader implements LogReader {
   readonly #database: LogDatabase;
   readonly #listener: ChangeListener;
@@ -44,7 +44,8 @@ export class PostgresReader implements LogReader {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
     const { list, listWithWork } = this.#database.statements;
     const found: SessionRow[] = [];
-    // No id has a character that Postgres has not: what comes after that one comes after what is before it.
+    // Postgres text cannot contain U+0000, and no id does. The text before it gives the same
+    // position in the order.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
@@ -74,7 +75,9 @@ export class PostgresReader implements LogReader {
     throw new LogError('storage', message, { session, offset: after });
   }
 
-  /** Undefined where it was rewritten or made anew between two questions. */
+  /**
+   * Reads a page. Returns `undefined` if the session was rewritten or replaced between two queries.
+   */
   async #page(
     session: SessionId,
     after: number,
@@ -117,7 +120,7 @@ export class PostgresReader implements LogReader {
   async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
     const { blobSlice } = this.#database.statements;
-    // Postgres counts from 1, in numbers of four bytes.
+    // Postgres counts bytes from 1 and uses 32-bit numbers.
     const [from, most] = [
       Math.min(start, maxInt - 1) + 1,
       Math.max(0, Math.min(end, maxInt) - start),
@@ -137,12 +140,12 @@ export class PostgresReader implements LogReader {
   }
 }
 
-/** True where that is as much as was asked for. */
+/** Returns true once there are enough bytes. */
 function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: number): boolean {
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // What is left of a row may be holes only: then there is nothing to give yet.
+    // The rest of a row may have no records. The page must contain at least one, so continue.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;
@@ -156,10 +159,10 @@ function isHash(hash: string): boolean {
 
 type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, SessionRow>>;
 
-/** Asks once for all who want to know of a session at the same time. */
+/** Combines concurrent reads of session rows into one query. */
 class SessionLoader {
   readonly #load: Load;
-  /** Who asks next, and what they will be answered. */
+  /** The ids of the next query, and its result. */
   #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
 
   constructor(load: Load) {
@@ -176,7 +179,7 @@ class SessionLoader {
   #collect() {
     const sessions = new Set<SessionId>();
     const ask = async () => {
-      // When all who ask now have asked.
+      // Runs after all current callers have added their ids.
       await Promise.resolve();
       this.#next = undefined;
       return this.#load([...sessions]);

@@ -29,7 +29,7 @@ describeOnPostgres()('on a machine whose clock is wrong', () => {
   ])('%s, nobody takes a lease from its holder, or keeps one for longer', async (_, skewMs) => {
     const options = { url: server().url, schema: `clock_${skewMs < 0 ? 'behind' : 'ahead'}` };
     const right = postgresLog(options);
-    // Nobody can ask whether its process is alive.
+    // A detached lease has no process that could be checked.
     await right.open(session, { holder: 'the right one', isDetached: true });
     const { now } = Date;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + skewMs);

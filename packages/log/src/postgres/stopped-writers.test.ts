@@ -33,7 +33,7 @@ async function writersIn(schema: string): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Writes something, so that it is a writer, and goes. */
+/** Registers a writer by appending, and closes it. */
 async function comeAndGo(schema: string): Promise<void> {
   const log = postgresLog({ url: server().url, schema });
   await log.submit(sessionId('other'), {}, `key ${count++}`);
@@ -68,7 +68,7 @@ describe('what a writer that was killed left', () => {
 });
 
 describe('one that was idle for so long that it was taken for dead', () => {
-  /** Its connection stays. */
+  /** Its connection stays open. */
   async function forgotten(schema: string): Promise<PostgresLog> {
     const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
     const log = postgresLog({ url, schema, commitIntervalMs: 0 });

@@ -15,7 +15,8 @@ const subject = (bus?: () => Bus): LogSubject => ({
   isDurable: true,
   async create(clock) {
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
-    // Shorter than what the suite's clock calls time, so that nobody has to move it for a commit.
+    // Shorter than the delays that the test clock controls, so that commits happen without moving
+    // it.
     const options = { url: server().url, schema, clock, commitIntervalMs: 2, bus: bus?.() };
     const logs: PostgresStoreLog[] = [];
     return {
@@ -52,7 +53,9 @@ describe('the Postgres log with a bus that loses, repeats and reorders', () => {
   for (const { name, run } of cases) test(name, run);
 });
 
-/** Each run is hundreds of transactions on a server; a thousand would take longer than all other tests. */
+/**
+ * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
+ */
 const numRuns = 60;
 
 describe('the Postgres log', () => {

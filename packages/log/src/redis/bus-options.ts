@@ -1,16 +1,26 @@
 import type { SessionId } from '@millrace/core';
 
-/** Bounds on what is kept in Redis, and on what waits for it. */
+/** Limits for the data in Redis and for pending commands. */
 export interface BusLimits {
-  /** Entries of a session's stream, about. */
+  /** Approximate number of entries per session stream. Default: 256. */
   readonly maxLength: number;
-  /** Of the records of one notice; a larger one goes without them, and readers look at the store. */
+  /**
+   * Maximum size of the records in one notice, in bytes. A larger notice is sent without records,
+   * and followers read the store. Default: 64 KiB.
+   */
   readonly maxBytes: number;
-  /** A stream goes so long after its last entry. */
+  /**
+   * A stream expires this long after its last entry, in milliseconds. Default: 600,000 (10
+   * minutes).
+   */
   readonly expiresMs: number;
-  /** A server that says nothing for so long is taken as gone. */
+  /**
+   * A server that does not answer for this long counts as lost, in milliseconds. Default: 3,000.
+   */
   readonly timeoutMs: number;
-  /** What was sent and not answered; more than that is not sent. */
+  /**
+   * Maximum number of bytes sent without an answer. Further notices are dropped. Default: 8 MiB.
+   */
   readonly maxPendingBytes: number;
 }
 
@@ -22,31 +32,34 @@ export const defaultBusLimits: BusLimits = {
   maxPendingBytes: 8 * 2 ** 20,
 };
 
-/** What somebody who runs it may want to know. Nothing is lost by any of it but time. */
+/**
+ * A diagnostic message of the bus, for operators. None of these events loses records; they only add
+ * delay.
+ */
 export interface BusDiagnostic {
-  readonly code: /** Redis does not answer; readers look at the store meanwhile. Told once, until it does again. */
+  readonly code: /** Redis does not answer. Followers read the store meanwhile. Reported once per outage. */
     | 'unreachable'
     | 'reachable'
-    /** Copies went without their records, or not at all: Redis is too slow, or full. */
+    /** Notices were sent without records or not at all, because Redis is too slow or full. */
     | 'dropped'
-    /** Something in Redis is not ours, or not whole. */
+    /** Redis contains an entry that is not a valid notice. */
     | 'unreadable'
-    /** Redis lost what it had. */
+    /** Redis lost its data. */
     | 'flushed';
   readonly message: string;
 }
 
 export type OnBusDiagnostic = (diagnostic: BusDiagnostic) => void;
 
-/** What one process has in Redis, by name. */
+/** The Redis keys that one process uses. */
 export interface BusKeys {
-  /** The stream of a session, which all processes share. */
+  /** The stream of a session. All processes share it. */
   stream(session: SessionId): string;
-  /** A stream of this process's own, which wakes its reader. */
+  /** A stream that only wakes this process's reader. */
   readonly wake: string;
-  /** Is there as long as Redis lost nothing and this process reads. */
+  /** A key that disappears if Redis loses its data or this process stops reading. */
   readonly mark: string;
-  /** Who published an entry. */
+  /** The id of the publishing process. */
   readonly origin: string;
 }
 

@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { LogError } from '../contract/log-error.ts';
 import { decodeUrlPart } from '../engine/check-options.ts';
 
-/** What a URL says, and what it cannot. */
+/** Connection settings for Redis, as an alternative or addition to a URL. */
 export interface RedisConnection {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
-  /** Of a socket of this machine. */
+  /** Path of a Unix socket. */
   readonly path?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -15,13 +15,16 @@ export interface RedisConnection {
   readonly tls?: ConnectionOptions | undefined;
 }
 
-/** A server to connect to, and what it may be called where others read it: no user, no password. */
+/** A Redis server, with a name that is safe to show. */
 export interface RedisTarget {
   readonly connection: RedisConnection;
   readonly name: string;
 }
 
-/** Of `redis://user:password@host:6379/0`, `rediss://…` or the path of a socket, and of what is given besides. */
+/**
+ * Combines a URL such as `redis://user:password@host:6379/0`, or a socket path, with separate
+ * settings.
+ */
 export function redisTarget(url: string | undefined, given: RedisConnection = {}): RedisTarget {
   const connection = { ...(url === undefined ? {} : parseUrl(url)), ...given };
   const { host = '127.0.0.1', port = 6379, path, db = 0 } = connection;
@@ -30,7 +33,7 @@ export function redisTarget(url: string | undefined, given: RedisConnection = {}
 
 function parseUrl(text: string): RedisConnection {
   if (text.startsWith('/')) return { path: text };
-  // What is wrong with it is not said: it may be the password.
+  // The error does not quote the URL, because it may contain the password.
   if (!URL.canParse(text)) throw badUrl('it is no URL');
   const url = new URL(text);
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') throw badUrl('its kind is another');
@@ -54,25 +57,26 @@ function badUrl(why: string): LogError {
 
 const minPauseMs = 50;
 const maxPauseMs = 2_000;
-/** One that lived so long was a good one: the next pause is the shortest again. */
+/** After a connection that lasted this long, the next pause is the shortest again. */
 const stableMs = 2_000;
 
 export interface ConnectionEvents {
-  /** It answers; until it is cut. */
+  /** Called when the connection answers. */
   up(client: Redis): void;
   down(reason: string): void;
 }
 
 /**
- * One connection, made again whenever it is cut, each time by a client of its own: what one client had
- * asked and was not told dies with it. Those of ioredis wait for a stopped server to say goodbye.
+ * A connection that reconnects whenever it is lost, each time with a new client. Unanswered
+ * commands are dropped with their client. The reconnect of ioredis is not used, because it waits
+ * for a stopped server to close the connection.
  */
 export class ReconnectingClient {
   readonly #target: RedisTarget;
   readonly #timeoutMs: number;
   readonly #events: ConnectionEvents;
   #client: Redis | undefined;
-  /** Why the one that is there was dropped. */
+  /** The reason why the current client was dropped. */
   #dropReason: unknown;
   #isClosed = false;
   #wake: (() => void) | undefined;
@@ -84,16 +88,16 @@ export class ReconnectingClient {
     void this.#keepConnected();
   }
 
-  /** Where it is up. */
+  /** The current client, or `undefined` while disconnected. */
   get client(): Redis | undefined {
     return this.#client;
   }
 
-  /** It is of no use: the next one, please. With the reason, where there is one to be told. */
+  /** Closes the client so that a new one connects. `why` becomes the reported reason. */
   drop(client: Redis, why?: unknown): void {
     this.#dropReason ??= why;
     client.disconnect();
-    // Without waiting for the other side, which may never say anything again.
+    // Does not wait for the server, which may never answer.
     client.stream?.destroy();
   }
 
@@ -115,7 +119,7 @@ export class ReconnectingClient {
     }
   }
 
-  /** From a new client to its end. */
+  /** Connects one client and waits until it ends. Returns the reason. */
   async #connectOnce(): Promise<string> {
     const { port = 6379, path, ...others } = this.#target.connection;
     const where = path === undefined ? { port } : { path };
@@ -142,7 +146,7 @@ export class ReconnectingClient {
   }
 
   async #pause(ms: number): Promise<void> {
-    // Not all processes at the same moment.
+    // Random jitter, so that processes do not all reconnect at the same moment.
     const some = ms * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, some);
@@ -154,18 +158,18 @@ export class ReconnectingClient {
   }
 }
 
-/** What is done about lost connections is done here. */
+/** Reconnecting is done by this module, not by ioredis. */
 const fixedClientOptions = {
   lazyConnect: true,
   retryStrategy: null,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // It keeps a process alive for so long after its connection is gone.
+  // How long a lost connection keeps the process alive.
   disconnectTimeout: 10,
 } as const;
 
-/** What a promise gives, unless it takes too long. */
+/** Resolves with the promise, or rejects with `NoAnswerError` after the timeout. */
 export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -178,16 +182,19 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Pr
   }
 }
 
-/** What may be said of an error of Redis: ioredis puts the command into it, and with it the password. */
+/**
+ * Returns a reason that is safe to show. Error messages of ioredis contain the command, which may
+ * contain the password.
+ */
 export function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // Replies of Redis begin with a word for programs: WRONGPASS, NOAUTH, OOM, LOADING …
+  // Redis error replies begin with a code: WRONGPASS, NOAUTH, OOM, LOADING …
   const [word] = /^[A-Z]{2,}\b/.exec(error.message) ?? [];
   return word ?? (error instanceof NoAnswerError ? error.message : 'the connection was cut');
 }
 
-/** Redis said nothing for too long. */
+/** Redis did not answer within the timeout. */
 export class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer in ${timeoutMs} ms`);

@@ -6,7 +6,7 @@ import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-
 import type { BusDiagnostic } from './bus-options.ts';
 import { type RedisBus, type RedisBusOptions, redisBus } from './redis-bus.ts';
 
-/** A server that is stopped is found out within this. */
+/** A stopped server is detected within this time. */
 const timeoutMs = 300;
 let redis: TestRedis;
 let admin: Redis;
@@ -18,7 +18,7 @@ function open(options: RedisBusOptions = {}): RedisBus {
   return bus;
 }
 
-/** Two that hear each other. */
+/** Two connected buses. */
 async function pair(options: RedisBusOptions = {}): Promise<readonly [RedisBus, RedisBus]> {
   const both = [open(options), open(options)] as const;
   await Promise.all(both.map((bus) => bus.connected(10_000)));
@@ -41,7 +41,7 @@ function noticeOf(session: SessionId, through: number, records: readonly LogReco
   return { session, ...head, through, openWork: ['run'], queuedCommands: 1, records };
 }
 
-/** Writes down what it is told; `until` waits for it. */
+/** Records all calls. `until` waits for a condition. */
 class Ear implements BusListener {
   readonly notices: BusNotice[] = [];
   missedTimes = 0;
@@ -78,7 +78,7 @@ class Ear implements BusListener {
   }
 }
 
-/** Whatever was missed, from some moment on all is heard again. */
+/** After any loss, the bus delivers all later notices again. */
 async function goesOn(bus: RedisBus, listener: Ear, session: SessionId): Promise<void> {
   let through = 5000;
   for (;;) {
@@ -168,7 +168,7 @@ describeWithRedis()('the Redis bus', () => {
       a.publish(noticeOf(session, through, [text(through)]));
     await listener.hears(1000);
     const key = `${prefix}log:${session}`;
-    // Redis trims by whole nodes, of a hundred each.
+    // Redis trims whole nodes of a hundred entries.
     expect(await admin.xlen(key)).toBeLessThanOrEqual(200);
     expect(await admin.pttl(key)).toBeGreaterThan(0);
     expect(await admin.pttl(key)).toBeLessThanOrEqual(90_000);
@@ -351,7 +351,7 @@ describeWithRedis()('the Redis bus', () => {
     await bus.connected(10_000);
     const listener = new Ear();
     bus.subscribe(newSession(), listener);
-    // Each time that a connection is refused, readers are sent to the store.
+    // Each refused connection sends followers to the store.
     await listener.missedSince(4);
     expect(diagnostics).toEqual([
       { code: 'unreachable', message: expect.stringContaining('(NOPERM)') },
@@ -363,7 +363,7 @@ describeWithRedis()('the Redis bus', () => {
   describe('is usable', () => {
     const allowed = ['+xadd', '+pexpire', '+set', '+xrevrange', '+xread'];
 
-    /** What is said to a user with these rights. Nothing is left there in any case. */
+    /** The result of `usable` for a user with these rights. The check must store nothing. */
     async function usabilityOf(
       rights: readonly string[],
       server: TestRedis = redis,

@@ -21,27 +21,33 @@ import { Listeners, StreamReader } from './stream-reader.ts';
 import { StreamWriter } from './stream-writer.ts';
 
 export interface RedisBusOptions extends Partial<BusLimits> {
-  /** `redis://user:password@host:6379/0`, `rediss://…`, or the path of a socket. This machine's unless told. */
+  /**
+   * `redis://user:password@host:6379/0`, `rediss://…`, or the path of a Unix socket. Default:
+   * localhost, port 6379.
+   */
   readonly url?: string | undefined;
-  /** The same in pieces, and what a URL cannot say. */
+  /** Connection settings. They override the URL. Default: none. */
   readonly connection?: RedisConnection | undefined;
-  /** Of every key: `millrace:` unless told. */
+  /** Prefix of every key. Default: `millrace:`. */
   readonly prefix?: string | undefined;
   readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
 }
 
-/** Where Redis is gone, readers are sent to the store this often. */
+/** How often followers are sent to the store while Redis is unreachable. */
 const outagePollMs = 1_000;
-/** One that lets us in and refuses what we ask is not there again: that is told only of one that stays. */
+/**
+ * A connection must last this long before it is reported as reachable. A server may accept a
+ * connection and then refuse every command.
+ */
 const stableMs = 1_000;
 
 /**
- * Carries copies of what was committed through Redis Streams: one for each session, bounded and
- * expiring. Each log has its own; what it published itself it is not told. Two connections, however
- * many follow.
+ * Publishes committed records through Redis Streams: one bounded, expiring stream per session. Each
+ * log needs its own bus, which ignores the notices that it published itself. The bus uses two
+ * connections, for any number of followers.
  */
 export class RedisBus implements Bus {
-  /** Where it is, without user and password. */
+  /** Address of the server, without user and password. */
   readonly name: string;
   readonly #limits: BusLimits;
   readonly #prefix: string;
@@ -52,7 +58,7 @@ export class RedisBus implements Bus {
   readonly #reading: ReconnectingClient;
   readonly #writer: StreamWriter;
   readonly #reader: StreamReader;
-  /** Sends readers to the store while nobody listens for them. */
+  /** Sends followers to the store while the reader is disconnected. */
   #poll: NodeJS.Timeout | undefined;
   #stableTimer: NodeJS.Timeout | undefined;
   #lastReason = 'not connected yet';
@@ -85,12 +91,12 @@ export class RedisBus implements Bus {
     this.#startPoll();
   }
 
-  /** What was sent and not answered, for those who measure. */
+  /** Bytes sent without an answer, for measurements. */
   get pendingBytes(): number {
     return this.#writer.pendingBytes;
   }
 
-  /** Resolves once Redis answers; rejects where it does not within the time. */
+  /** Resolves when Redis answers. Rejects after the timeout. */
   async connected(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     if (this.#isConnected) return;
     let done: () => void = () => {};
@@ -107,14 +113,14 @@ export class RedisBus implements Bus {
   }
 
   /**
-   * Resolves once Redis answers and does for this user all that a bus needs, of which nothing is left
-   * there; rejects where it does not: it is a replica, say, or the user may only read.
+   * Resolves when Redis answers and allows this user all commands that the bus needs. The check
+   * stores nothing. Rejects otherwise, for example for a replica or a read-only user.
    */
   async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     await this.connected(timeoutMs);
     const { client } = this.#writing;
     if (client === undefined) throw this.#unreachableError();
-    // Other keys than those that are in use.
+    // New keys, not those in use.
     const asked = findRefusedCommand(client, busKeys(this.#prefix));
     const refused = await withTimeout(timeoutMs, asked).catch((error: unknown) => {
       this.#lastReason = safeReason(error);
@@ -134,7 +140,7 @@ export class RedisBus implements Bus {
   subscribe(session: SessionId, listener: BusListener): () => void {
     if (this.#isClosed) return () => {};
     const isFirst = this.#listeners.add(session, listener);
-    // The second one is listened for already.
+    // The stream of this session is already being read.
     if (!isFirst) queueMicrotask(() => listener.missed());
     else if (this.#reader.changed()) this.#writer.wake();
     return () => this.#listeners.remove(session, listener);
@@ -147,7 +153,7 @@ export class RedisBus implements Bus {
     clearInterval(this.#poll);
     clearTimeout(this.#stableTimer);
     const { timeoutMs } = this.#limits;
-    // What is on its way gets there, if it does so soon.
+    // Gives pending commands a short time to finish.
     await withTimeout(Math.min(timeoutMs, 1_000), this.#writer.drained()).catch(() => {});
     this.#writer.close();
     this.#writing.close();
@@ -206,23 +212,27 @@ export class RedisBus implements Bus {
   }
 }
 
-/** A bus on Redis. `connected` says whether it is there; it need not be. */
+/**
+ * Creates a bus on Redis. Redis may be unreachable at this time; `connected` checks it.
+ *
+ * @example const bus = redisBus({ url: 'redis://localhost:6379/0' });
+ */
 export function redisBus(options: RedisBusOptions = {}): RedisBus {
   return new RedisBus(options);
 }
 
-/** All that a bus asks for, as an ACL names it. */
+/** All commands that the bus uses, for the error message. */
 export const busCommands: string = 'XADD, PEXPIRE, SET, XREVRANGE and XREAD';
 
-/** One that Redis does not do for this user, and the word that it has for it. */
+/** A command that Redis refuses for this user, with the error code. */
 export interface RefusedCommand {
   readonly command: string;
   readonly reason: string;
 }
 
 /**
- * Asks Redis for all that a bus does there, so that nothing comes of it: of keys that nobody has, and
- * only if somebody had. What it refuses first, if anything.
+ * Tries every command of the bus without a lasting effect: on unused keys, and only for keys that
+ * exist. Returns the first refused command.
  */
 export async function findRefusedCommand(
   client: Redis,
@@ -243,14 +253,17 @@ export async function findRefusedCommand(
   for (const [index, [command]] of asked.entries()) {
     const [error] = replies[index] ?? [new Error('cut')];
     if (error === null) continue;
-    // It was not asked: the connection is gone.
+    // The connection was lost before the command was answered.
     if (error.name !== 'ReplyError') throw error;
     if (isRefusal(error)) return { command, reason: safeReason(error) };
   }
   return undefined;
 }
 
-/** Before 6.2 Redis knows no NOMKSTREAM, and says so only to those who may write. */
+/**
+ * Redis before 6.2 does not support NOMKSTREAM. It reports this as a syntax error, which is not a
+ * refusal.
+ */
 function isRefusal({ message }: Error): boolean {
   return !message.startsWith('ERR ') || message.startsWith('ERR unknown command');
 }

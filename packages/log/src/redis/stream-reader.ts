@@ -5,27 +5,30 @@ import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { withTimeout } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
 
-/** Redis is asked this often whether it lost what it had. */
+/** How often to check whether Redis lost its data. */
 const checkIntervalMs = 1_000;
-/** Entries of one stream at a time. */
+/** Maximum number of entries per stream and read. */
 const pageLength = 16;
 
 /**
- * Reads the streams of all sessions that somebody here follows, by one command on one connection.
- * `read` lives as long as its client; where it is not sure that it heard all, it says `missed`.
+ * Reads the streams of all followed sessions with one command on one connection. It calls `missed`
+ * whenever entries may have been lost.
  */
 export class StreamReader {
   readonly #listeners: Listeners;
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
-  /** The last entry that was read, by key. What is not in it is not listened to yet. */
+  /** The id of the last entry that was read, by key. Other streams have not been joined yet. */
   #cursors = new Map<string, string>();
-  /** No streams: tried again with the next look, and their readers are sent to the store as often. */
+  /**
+   * Keys that are not streams. They are tried again at the next check, and their followers read the
+   * store then.
+   */
   readonly #refused = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
   #isBlocked = false;
-  /** Since sessions were last joined. */
+  /** True if sessions were added since the streams were joined. */
   #isChanged = false;
   #onChange: (() => void) | undefined;
   #unreadable = 0;
@@ -42,17 +45,19 @@ export class StreamReader {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** Somebody follows a session that nobody followed. True where the reader has to be woken for it. */
+  /**
+   * Call after the first follower of a session was added. Returns true if the reader must be woken.
+   */
   changed(): boolean {
     this.#isChanged = true;
     this.#onChange?.();
     const mustWake = this.#isBlocked;
-    // Once is enough until it blocks again.
+    // One wake-up is enough until the reader blocks again.
     this.#isBlocked = false;
     return mustWake;
   }
 
-  /** Until the client is cut; rejects with the reason. */
+  /** Reads until the connection is lost. Rejects with the reason. */
   async read(client: Redis): Promise<never> {
     this.#cursors = new Map();
     this.#checkedAt = Number.NEGATIVE_INFINITY;
@@ -60,7 +65,7 @@ export class StreamReader {
       if (this.#listeners.isEmpty) await this.#waitForListener();
       await this.#checkMark(client);
       await this.#joinStreams(client);
-      // Whoever was told just now may have come with another session.
+      // A listener that was just notified may have subscribed to another session.
       if (!this.#isChanged) await this.#readPage(client);
     }
   }
@@ -72,7 +77,10 @@ export class StreamReader {
     this.#onChange = undefined;
   }
 
-  /** Where the mark is gone, so may be everything else, and what came since could have other numbers. */
+  /**
+   * Checks the mark key. If it is gone, Redis may have lost everything, and entry ids may start
+   * again.
+   */
   async #checkMark(client: Redis): Promise<void> {
     const now = performance.now();
     if (now - this.#checkedAt < checkIntervalMs) return;
@@ -80,7 +88,7 @@ export class StreamReader {
     this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
-    // It goes before the first stream does, should this process be stopped for long.
+    // The mark expires before the streams do, in case this process is stopped for long.
     const markMs = Math.min(60_000, expiresMs);
     if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
     await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
@@ -91,7 +99,7 @@ export class StreamReader {
     this.#cursors = new Map();
   }
 
-  /** Listens to the sessions that are new from where their streams end now. */
+  /** Joins the streams of new sessions at their current end. */
   async #joinStreams(client: Redis): Promise<void> {
     this.#isChanged = false;
     const { sessions } = this.#listeners;
@@ -108,11 +116,11 @@ export class StreamReader {
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
       const session = keys.get(key);
-      // What somebody else put there must not keep the others from being heard.
+      // A foreign key of another type must not block the other sessions.
       if (error !== null && session !== undefined && isWrongType(error)) this.#refused.add(key);
       else if (error !== null) throw error;
       else this.#cursors.set(key, lastId(entries) ?? '0-0');
-      // Of what was committed before, nobody tells.
+      // Nothing reports earlier commits, so followers read the store once.
       if (session !== undefined) this.#listeners.missed(session);
     }
   }
@@ -148,13 +156,13 @@ export class StreamReader {
   }
 
   #deliver(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
-    // What this process committed itself it knows.
+    // This process already has its own commits.
     if (from === 'from' && origin === this.#keys.origin) return;
     if (from === 'from' && fields[0] === 'gone') return this.#listeners.missed(session);
     const notice = from === 'from' ? decodeNotice(session, fields) : undefined;
     if (notice !== undefined) return this.#listeners.notice(notice);
     this.#listeners.missed(session);
-    // At 1, 2, 4, 8 …: a flood is not answered with another.
+    // Reported at counts 1, 2, 4, 8 … to limit the number of messages.
     const count = ++this.#unreadable;
     if ((count & (count - 1)) !== 0) return;
     const message = `${count} entries in Redis could not be read so far, the last one of session ${session}`;
@@ -172,7 +180,7 @@ function lastId(entries: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** Who hears of which session. */
+/** The bus listeners of each session. */
 export class Listeners {
   readonly #bySession = new Map<SessionId, Set<BusListener>>();
 
@@ -184,7 +192,7 @@ export class Listeners {
     return this.#bySession.size === 0;
   }
 
-  /** Is it the session's first? */
+  /** Adds a listener. Returns true if it is the session's first. */
   add(session: SessionId, listener: BusListener): boolean {
     const there = this.#bySession.get(session);
     if (there === undefined) this.#bySession.set(session, new Set([listener]));

@@ -5,7 +5,7 @@ import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { type ReconnectingClient, withTimeout } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
 
-/** What is to be message of a session: a notice, or that it is gone. */
+/** A message about a session: a notice, or `gone` for a deleted session. */
 type SessionMessage = BusNotice | 'gone';
 
 interface PendingEntry {
@@ -15,27 +15,27 @@ interface PendingEntry {
   readonly bytes: number;
 }
 
-/** Sessions whose last word could not be sent; what there is of them is told when Redis is there again. */
+/** Maximum number of sessions whose last message is kept until Redis is reachable again. */
 const maxUnsent = 10_000;
 const retryMs = 1_000;
-/** Who follows a session that is gone has so long to hear of it. */
+/** How long the message about a deletion stays in its stream. */
 const deletedExpiryMs = 5_000;
-/** About what a command takes besides its fields. */
+/** Approximate size of a command besides its fields. */
 const entryOverheadBytes = 200;
 
 /**
- * Sends what was committed, all of a moment in one go. Nothing waits here for a server that is not
- * there: of what cannot be sent only the last word of each session is kept, without records.
+ * Sends messages in batches. It does not wait for an unreachable server: then it keeps only the
+ * last message of each session, without records.
  */
 export class StreamWriter {
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
   readonly #connection: ReconnectingClient;
-  /** Of this moment. */
+  /** Messages of the current batch. */
   #entries: PendingEntry[] = [];
   #isScheduled = false;
-  /** Given and not answered. */
+  /** Bytes that were queued or sent without an answer. */
   #pendingBytes = 0;
   #sent: Promise<void> = Promise.resolve();
   readonly #unsent = new Map<SessionId, SessionMessage>();
@@ -54,7 +54,7 @@ export class StreamWriter {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** What is given and was not answered, for those who measure. */
+  /** Bytes that were queued or sent without an answer, for measurements. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
@@ -64,7 +64,7 @@ export class StreamWriter {
     const isFull = this.#pendingBytes >= maxPendingBytes;
     if (isFull) this.#reportDropped();
     if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
-    // It says all that could not be message before.
+    // This message replaces the one that could not be sent.
     this.#unsent.delete(session);
     this.#enqueue(session, message, maxBytes);
   }
@@ -81,14 +81,14 @@ export class StreamWriter {
     void woken.exec().catch(() => {});
   }
 
-  /** Redis is there again. */
+  /** Sends the kept messages after a reconnect. */
   resume(): void {
     const unsent = [...this.#unsent];
     this.#unsent.clear();
     for (const [session, message] of unsent) this.#enqueue(session, message, 0);
   }
 
-  /** When all was answered that is on its way. */
+  /** Resolves when all sent messages are answered. */
   async drained(): Promise<void> {
     this.#flush();
     await this.#sent;
@@ -125,14 +125,14 @@ export class StreamWriter {
     for (const { bytes } of entries) this.#pendingBytes -= bytes;
     for (const { session, message } of failed) this.#keepUnsent(session, message);
     if (failed.length === 0) return;
-    // Where Redis is there and does not take it; where it is not, `resume` comes first.
+    // For messages that a reachable server refused. After a reconnect, `resume` sends them earlier.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       if (this.#connection.client !== undefined) this.resume();
     }, retryMs).unref();
   }
 
-  /** Gives those that did not get there. */
+  /** Sends the entries and returns those that failed. */
   async #exec(client: Redis, entries: readonly PendingEntry[]): Promise<readonly PendingEntry[]> {
     const { maxLength, expiresMs, timeoutMs } = this.#limits;
     const pipeline = client.pipeline();
@@ -160,7 +160,7 @@ export class StreamWriter {
     this.#unsent.set(session, stored);
   }
 
-  /** At 1, 2, 4, 8 …: a flood is not answered with another. */
+  /** Reports at counts 1, 2, 4, 8 … to limit the number of messages. */
   #reportDropped(count = 1): void {
     const before = this.#dropped;
     this.#dropped += count;

@@ -42,7 +42,9 @@ const postgres: LogSubject = {
   },
 };
 
-/** Each run is hundreds of transactions on a server; a thousand would take longer than all other tests. */
+/**
+ * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
+ */
 const numRuns = Number(process.env['MILLRACE_POSTGRES_RUNS'] ?? 60);
 
 needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {

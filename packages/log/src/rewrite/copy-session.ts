@@ -67,12 +67,12 @@ function removedRecord(session: SessionId, offset: number): LogError {
   return new LogError('bad_offset', message, { session, offset });
 }
 
-/** Is the record there, or was it taken out? */
+/** True if there is a record at the offset. Settling and redaction remove records. */
 function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
   return offset === 0 || records.some((record) => record.offset === offset);
 }
 
-/** Commands that waited are the original's: in the copy they count as done. */
+/** Queued commands belong to the original session. The copy marks them as consumed. */
 function consumeQueuedCommands(records: readonly LogRecord[]): readonly DraftRecord[] {
   const queued = new Set<string>();
   for (const { fact } of records) {
@@ -86,7 +86,7 @@ function consumeQueuedCommands(records: readonly LogRecord[]): readonly DraftRec
   }));
 }
 
-/** A session of records that are numbered already. */
+/** Creates a session from records that already have offsets, in one transaction. */
 export function restore(
   context: LogContext,
   session: SessionId,
@@ -105,7 +105,10 @@ export function restore(
   });
 }
 
-/** A new session with records from elsewhere, and with what the store has to remember of them. */
+/**
+ * Stores a new session with copied records, and the indexes for its commands, open work and
+ * requests.
+ */
 function storeCopy(
   tx: StoreTransaction,
   row: SessionRow,

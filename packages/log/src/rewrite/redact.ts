@@ -41,7 +41,8 @@ export async function redact(
       if (standing === 'open') throw unfinishedItem(session, item);
       const blobs = tx.blobsOf(session);
       tx.replace(session, 1, row.through, withoutItemContent(records, item));
-      // Nobody has what left with its attempt, and the fold would not know of what this speaks.
+      // No reader has an item of a superseded attempt, and the fold could not resolve a fact about
+      // it.
       const redactionFacts = standing === 'superseded' ? [] : drafts;
       const rewritten = { ...row, rewrites: row.rewrites + 1 };
       const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
@@ -62,10 +63,7 @@ function unfinishedItem(session: SessionId, item: ItemId): LogError {
   return new LogError('bad_records', message, { session, item });
 }
 
-/**
- * The log without the content of an item: its deltas are gone, snapshots do not have it, and facts do
- * not repeat it.
- */
+/** Removes the item's deltas, its entries in snapshots, and the copies of its content in facts. */
 function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
@@ -80,8 +78,8 @@ function withoutItemContent(records: readonly LogRecord[], item: ItemId): readon
 }
 
 /**
- * What the log says of an item. It is `open` until it is finished and, because an attempt might still
- * be superseded and the item go on, until its turn is. `superseded` ones left with their attempt.
+ * Returns the status of an item. An item is `open` until it and its turn are finished, because its
+ * attempt may still be superseded. A `superseded` item disappeared with its attempt.
  */
 function itemStatus(
   session: SessionId,
@@ -101,7 +99,7 @@ function itemStatus(
   return found.finished === undefined ? 'open' : 'finished';
 }
 
-/** The parts of the item that a record names, as a delta or in a snapshot. */
+/** The ids of the item's parts that a record mentions, in a delta or in a snapshot. */
 function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -112,7 +110,7 @@ function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   return names && delta.itemId === item ? [delta.partId] : [];
 }
 
-/** The calls that the item made or answered. */
+/** The tool calls that the item made or answered. */
 function callsOf({ delta, fact }: LogRecord, item: ItemId): readonly ToolCallId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -132,8 +130,8 @@ function withoutItemInSnapshot(snapshot: Snapshot, item: ItemId): Snapshot {
 }
 
 /**
- * A fact without what it repeats of an item that was redacted: words about its calls, a summary that
- * it went into, the command that it came from if that names it. The facts themselves stay.
+ * Removes from a fact what it repeats about a redacted item: texts about its tool calls, a summary
+ * that covers it, and the command that created it. The fact itself stays.
  */
 export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
   switch (fact.type) {
@@ -164,7 +162,10 @@ function withoutApprovalReason(fact: Approval): Fact {
   return rest;
 }
 
-/** One that is for the item says no more than that; of several that it brings, the item goes. */
+/**
+ * Redacts a command. A command for this item keeps only its type and item id. A command with
+ * several items loses this one.
+ */
 function redactCommand(command: JsonObject, item: ItemId): JsonObject {
   if (command['itemId'] === item) return bareCommand(command);
   const { items } = command;
@@ -173,7 +174,7 @@ function redactCommand(command: JsonObject, item: ItemId): JsonObject {
   return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
 }
 
-/** What kind of command it was, and for which item. */
+/** Keeps only the command's type and item id. */
 function bareCommand({ type, itemId }: JsonObject): JsonObject {
   return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
 }

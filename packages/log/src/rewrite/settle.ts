@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 
-/** Replaces the deltas of a finished turn by a snapshot, in one transaction. */
+/** Replaces the deltas of a finished turn with a snapshot, in one transaction. */
 export async function settle(
   context: LogContext,
   session: SessionId,
@@ -37,7 +37,10 @@ interface RewrittenRange {
   readonly records: readonly LogRecord[];
 }
 
-/** The stretch of a log in which a turn's deltas become a snapshot; undefined where they cannot. */
+/**
+ * Returns the range of records to replace, with its new records. Returns `undefined` if the turn
+ * cannot be settled.
+ */
 function settledRange(
   session: SessionId,
   turn: number,
@@ -62,7 +65,7 @@ function settledRange(
   return { first: start.offset, last: end.offset, records: all };
 }
 
-/** The turn's own, and what is said of its items elsewhere: that need not be said in the turn. */
+/** The records of the turn, and facts about its items that belong to other turns. */
 function recordsAbout(
   turn: number,
   own: readonly LogRecord[],

@@ -3,15 +3,15 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { checkedBlob } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** A blob that is shorter is read whole, whatever is asked of it. */
+/** Smaller blobs are always read whole. */
 const sliceableBytes = 2 ** 16;
-/** Of how many is remembered that they are sound. */
+/** Maximum number of verified blobs to remember. */
 const maxVerified = 1000;
 
-/** The blobs, who names them, and who is about to. */
+/** The blobs, their references and their holds. */
 export class BlobTable {
   readonly #statements: Statements;
-  /** Large ones that were held against their names here. */
+  /** Large blobs whose hash was verified in this process. */
   readonly #verified = new Set<string>();
 
   constructor(statements: Statements) {
@@ -23,7 +23,7 @@ export class BlobTable {
     return row && checkedBlob(row, hash);
   }
 
-  /** All of a blob is looked at once, so that its slices can be believed; then only what is asked for. */
+  /** Reads a slice. The first read verifies the whole blob; later reads load only the slice. */
   slice(hash: string, start: number, end: number): Uint8Array | undefined {
     if (!this.#verified.has(hash)) {
       const whole = this.get(hash);
@@ -39,22 +39,22 @@ export class BlobTable {
     return this.#statements.usedBlobs.all(session).map((row) => String(row['hash']));
   }
 
-  /** Stores it where it is not there yet, and holds it until it is named. */
+  /** Stores the blob if it is new and adds a hold. */
   put(hash: string, bytes: Uint8Array, now: number): void {
     this.#statements.putBlob.run(hash, bytes);
     this.#statements.holdBlob.run(hash, now);
   }
 
-  /** Records of a session name blobs: whoever stored those has done what he held them for. */
+  /** Counts the references of new records. Each one releases a hold. */
   use(session: number, records: readonly LogRecord[]): void {
     for (const hash of referencedBlobs(records)) this.#use(session, hash);
   }
 
-  /** Records took the place of others. */
+  /** Updates the reference counts after records replaced others. */
   replace(session: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
-      // What was named before is not what anybody holds it for.
+      // A blob that was referenced before does not release a hold.
       if (known.has(hash)) this.#statements.useBlob.run(session, hash);
       else this.#use(session, hash);
     }
@@ -64,12 +64,12 @@ export class BlobTable {
     }
   }
 
-  /** Those of them that nobody names or holds. */
+  /** Deletes those blobs that have no references and no holds. */
   dropUnused(hashes: readonly string[]): void {
     for (const hash of hashes) this.#statements.dropBlob.run(hash);
   }
 
-  /** Those that were stored before a time and that nobody named. */
+  /** Deletes blobs that were stored before a time and never referenced. */
   dropForgotten(before: number): void {
     this.#statements.dropForgottenBlobs.run(before);
     this.#statements.dropForgottenHolds.run(before);

@@ -6,14 +6,14 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import * as sessionRow from '../storage/session-row.ts';
 
 /**
- * SQLite notices a page whose structure is damaged, but not a changed letter in it. So each row has a
- * sum of what it says, which is checked before any of it is believed.
+ * Checksum of a row. SQLite detects damaged page structures but not a changed character, so each
+ * row is checked before use.
  */
 function rowChecksum(fields: readonly unknown[]): number {
   return crc32(JSON.stringify(fields)) | 0;
 }
 
-/** The same for a row with a long text, which need not be written out again. */
+/** Checksum of a row with a long text, without encoding the text again. */
 export function textChecksum(text: string, fields: readonly unknown[]): number {
   return crc32(text, crc32(JSON.stringify(fields))) | 0;
 }
@@ -24,9 +24,9 @@ function corruptRow(what: string, place: ErrorPlace): LogError {
   return new LogError('corrupt', message, place);
 }
 
-/** A session as the table has it: SQLite has no booleans, and each row has a sum. */
+/** A session as SQLite columns. SQLite has no booleans, and each row has a checksum. */
 export type SqliteSessionColumns = Omit<sessionRow.SessionColumns, 'is_closed'> & {
-  /** Its number in this file. */
+  /** The session's number in this file. */
   readonly key: number;
   readonly is_closed: number;
   readonly sum: number;
@@ -37,7 +37,7 @@ export function toSqliteColumns(row: SessionRow): Omit<SqliteSessionColumns, 'ke
   return { ...fields, sum: sessionChecksum(fields) };
 }
 
-/** Throws `corrupt` where it is not what was written. */
+/** Throws `corrupt` if the checksum does not match. */
 export function fromSqliteColumns(fields: SqliteSessionColumns): SessionRow {
   if (fields.sum !== sessionChecksum(fields))
     throw corruptRow('a session', { session: String(fields.id) });
@@ -51,7 +51,7 @@ function sessionChecksum(fields: Omit<SqliteSessionColumns, 'key' | 'sum'>): num
   return rowChecksum([...values, epoch, lease, open_work, queued_commands, origin]);
 }
 
-/** Do they differ in nothing but how long they are, when that was, and until when they are held? */
+/** True if only the length, the time of change and the lease differ. */
 export function hasOnlyGrown(before: SessionRow, after: SessionRow): boolean {
   return (
     before.made === after.made &&
@@ -75,7 +75,7 @@ export function toProducerColumns(row: ProducerRow): {
   return { state, sum: rowChecksum([row.producer, state]) };
 }
 
-/** Throws `corrupt` where it is not what was written, as do the others. */
+/** Throws `corrupt` if the checksum does not match. The next functions do the same. */
 export function checkedProducer(
   { state, sum }: Row,
   session: SessionId,
@@ -95,7 +95,7 @@ export function checkedCommand(row: Row, session: SessionId, key: string): Comma
   throw corruptRow('a command', { session });
 }
 
-/** A blob is its own sum. */
+/** A blob needs no separate checksum: its hash is its id. */
 export function checkedBlob({ bytes }: Row, hash: string): Uint8Array {
   if (bytes instanceof Uint8Array && digest('sha256', bytes) === hash) return bytes;
   throw corruptRow('a blob', { hash });

@@ -8,20 +8,20 @@ import {
 import { textChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** A session, and the number that it has in the file. */
+/** A session and its number in the file. */
 interface SessionKey {
   readonly session: SessionId;
   readonly key: number;
 }
 
-/** What a record takes besides its content once it is read, roughly. */
+/** Approximate memory per decoded record, besides its content. */
 const recordOverheadBytes = 100;
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The rows that hold records. Each says all that there is from its first offset to its last, holes
- * included, and the next one goes on after it: so a row that is lost is noticed.
+ * The rows that contain records. Each row covers every offset from `first` to `last`, and the next
+ * row continues there. A missing row is therefore detected.
  */
 export class ChunkTable {
   readonly #statements: Statements;
@@ -30,7 +30,7 @@ export class ChunkTable {
     this.#statements = statements;
   }
 
-  /** They follow what is there. */
+  /** Appends records after the existing ones. */
   append(key: number, records: readonly LogRecord[]): void {
     const [first] = records;
     const last = records.at(-1);
@@ -51,7 +51,7 @@ export class ChunkTable {
       for (const record of records) if (record.offset > after) found.push(record);
       end = range.last;
       bytes += body.length + records.length * recordOverheadBytes;
-      // What is left of a row may be holes only: then there is nothing to give yet.
+      // The rest of a row may have no records. The page must contain at least one, so continue.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);
@@ -60,7 +60,7 @@ export class ChunkTable {
     return found;
   }
 
-  /** Instead of those from one offset to another, both included, which it gives. */
+  /** Replaces the records from `first` to `last`, both included. Returns the old ones. */
   replace(
     owner: SessionKey,
     first: number,
@@ -94,7 +94,7 @@ export class ChunkTable {
   }
 }
 
-/** Where it says it stands, if the sum says that this and the rest of it can be believed. */
+/** Returns the range of a row after checking its checksum. */
 function checkedRange(row: Row, { session, key }: SessionKey): ChunkRange {
   const { first, last, body, sum } = row;
   const isSound =

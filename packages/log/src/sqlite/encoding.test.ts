@@ -51,7 +51,7 @@ const vocabulary = [
   '.\n',
 ];
 
-/** So many tokens, as a provider's reads bring them: a few at a time. */
+/** Appends this many tokens in small batches, like the reads of a provider stream. */
 async function stream(tokens: number, perRead: number): Promise<void> {
   const driver = await log.open(session);
   const text = Array.from(
@@ -92,7 +92,7 @@ describe('a token', () => {
 });
 
 describe('a row that is not what was written', () => {
-  /** What another program did to the file. */
+  /** Changes the file as another program would. */
   function meddle(sql: string, ...values: readonly SQLInputValue[]): void {
     const database = new DatabaseSync(path);
     try {

@@ -21,7 +21,7 @@ const sessions = ['a', 'b', 'c'].map((name) => sessionId(name));
 const picture = Uint8Array.from({ length: 20_000 }, (_, at) => (at * 7) % 256);
 
 let folder: string;
-/** What each session ever was, from its beginning to its end. */
+/** Every state that each session ever had. */
 const history = new Map(sessions.map((session) => [session, new Set([''])]));
 let hash: string;
 beforeAll(async () => {
@@ -34,7 +34,10 @@ async function recordsOf(log: Log, of: SessionId): Promise<readonly LogRecord[]>
   return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
 }
 
-/** Three states of a log: in its file, in its journal too, and with a journal that the file has as well. */
+/**
+ * Three states of a log: all in the file; some in the WAL; and a WAL whose content the file has
+ * too.
+ */
 async function makeFiles(): Promise<void> {
   const path = join(folder, 'original');
   const log = sqliteLog({ path, commitIntervalMs: 0 });
@@ -49,7 +52,7 @@ async function makeFiles(): Promise<void> {
   copy('journal');
   await log.checkpoint();
   await write(log, 13, 18);
-  // The file has all of it, and whoever opens it reads the journal all the same.
+  // The file has all records, but a process that opens it still reads the WAL.
   const other = new DatabaseSync(path);
   other.exec('PRAGMA wal_checkpoint(PASSIVE)');
   copy('both');
@@ -110,7 +113,7 @@ function damaged(whole: Buffer, { how, at, isNearEnd, bytes }: Damage): Buffer {
   return file;
 }
 
-/** The outcome, which is an error of ours or what was asked for. */
+/** The outcome: a Millrace error or the requested value. */
 async function outcomeOf<T>(run: () => T | Promise<T>): Promise<T | LogError> {
   try {
     return await run();
@@ -126,7 +129,7 @@ const textOf = (records: readonly LogRecord[]) => records.map(encodeRecord).join
 const wasOnce = (session: SessionId, records: readonly LogRecord[]) =>
   history.get(session)?.has(textOf(records));
 
-/** Whatever can be read was told once; whatever can be written follows it. */
+/** All readable records were committed once, and all new records follow them. */
 async function expectNothingWrong(log: Log): Promise<'sound' | 'damaged'> {
   let isSound = true;
   for (const session of sessions) {
@@ -181,7 +184,7 @@ describe.each([
       }),
       { numRuns: 100 },
     );
-    // Otherwise nothing was damaged, or everything.
+    // Otherwise the test damaged nothing or everything.
     expect(seen).toContain('sound');
     expect(seen.size).toBeGreaterThan(end === '' ? 1 : 0);
   });

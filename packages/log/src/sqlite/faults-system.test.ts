@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
-// What the system refuses, it refuses to processes: none of these has a root's rights.
+// These tests need processes without root rights, because the system refuses root nothing.
 
-/** Somebody who owns nothing, where tests are run by somebody who may do anything. */
+/** An unprivileged user, if the tests run as root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 let folder: string;
@@ -34,7 +34,7 @@ function run([name = '', ...args]: readonly string[]) {
   return spawnSync(name, args, { ...nobody, encoding: 'utf8' });
 }
 
-/** What a process of nobody's told, which may be started by a command that takes another as its arguments. */
+/** The output of an unprivileged process. The command may wrap another one. */
 function tell(command: readonly string[]): readonly AttemptResult[] {
   const { status, stdout, stderr } = run(command);
   expect(status, stderr).toBe(0);
@@ -88,7 +88,7 @@ describe('permissions', () => {
   });
 });
 
-/** All that was told of before it failed is there, and more can be written. */
+/** All records that were stored before the failure exist, and more can be written. */
 async function expectKept([first, second]: readonly AttemptResult[], why: RegExp): Promise<void> {
   expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
   const after = first !== undefined && 'after' in first ? first.after : 0;
@@ -96,7 +96,7 @@ async function expectKept([first, second]: readonly AttemptResult[], why: RegExp
   expect(second).toEqual({ done: after + 20 });
 }
 
-// A file system of its own for one process, where the system lets anybody have one.
+// A small private file system for one process, where the system allows that.
 const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
 const canMount = run([...inSmallFolder, 'true']).status === 0;
@@ -113,7 +113,7 @@ test('a file that may not grow refuses, and keeps what was told', async () => {
   writeFileSync(ballast, '');
   giveAway(ballast);
   const limited = ['bash', '-c', 'ulimit -f 400; exec "$@"', 'bash'];
-  // Closing it brings the journal over, and so there is room again.
+  // Closing the log runs a checkpoint, which frees space.
   await expectKept(
     tell([...limited, ...node, path, ballast]),
     /disk reported an error; check the disk/,

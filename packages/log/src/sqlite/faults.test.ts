@@ -51,7 +51,7 @@ function thrownBy(run: () => unknown): unknown {
   }
 }
 
-/** It is an error of ours, of that code, and names the file and the way out. */
+/** Asserts a Millrace error with this code that names the file and the remedy. */
 function expectRefusal(error: unknown, code: string, wayOut: RegExp): void {
   expect(error).toBeInstanceOf(LogError);
   expect(error).toMatchObject({ code, place: { path } });
@@ -185,7 +185,7 @@ describe('a schema', () => {
     ];
     migrate(database, path, next);
     expect(database.prepare('SELECT x, y FROM a').get()).toEqual({ x: 1, y: 7 });
-    // Another time there is nothing to do.
+    // A second migration has nothing to do.
     migrate(database, path, next);
     database.exec(`DROP TABLE a; PRAGMA user_version = ${migrations.length}`);
     database.close();
@@ -220,7 +220,7 @@ describe('a schema', () => {
 });
 
 describe('a file that another program holds', () => {
-  /** The other program: all to itself, until it is told. */
+  /** The other program: it locks the file until it is released. */
   function hold(): DatabaseSync {
     const other = new DatabaseSync(path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
@@ -284,7 +284,7 @@ describe('a store that fails in the middle of a run', () => {
     for await (const { records } of batches) into.push(...records);
   }
 
-  /** Appends until it is refused; gives what was told, and the refusal. */
+  /** Appends until it fails. Returns the stored records and the error. */
   async function appendAll(driver: Driver): Promise<[readonly LogRecord[], unknown]> {
     const appended: LogRecord[] = [];
     for (let round = 0; round < 10_000; round++) {
@@ -310,7 +310,7 @@ describe('a store that fails in the middle of a run', () => {
     await expect(driver.append([marker('more')])).rejects.toBe(refusal);
     const stored = await recordsOf(log);
     expect(stored.slice(1)).toEqual(appended);
-    // Who is lost does not keep others here from driving.
+    // A lost driver does not block other drivers in this process.
     await expect(log.open(session, { from: stored.length })).resolves.toMatchObject({ session });
     while (received.length < stored.length) await new Promise((resolve) => setImmediate(resolve));
     controller.abort();
@@ -422,7 +422,7 @@ test('a follower hears of the damage that it meets, and others follow on', async
   const database = new DatabaseSync(path);
   database.exec(`UPDATE sessions SET epoch = 99 WHERE id = 's'`);
   database.close();
-  // Whatever else is committed makes this process look.
+  // Any other commit makes this process check the file.
   await meddler.submit(sessionId('other'), {}, 'key');
   await expect(waiting[0]).rejects.toMatchObject({ code: 'corrupt', place: { session } });
   expect((await waiting[1])?.value).toMatchObject({ through: 2 });

@@ -121,7 +121,7 @@ describe('the journal', () => {
       if (index % 2 === 0) return void stalled.push(reader);
       for (let next = await reader.next(); !next.done; next = await reader.next()) received++;
     });
-    // Some are in another process, where their reading is none of this one's business.
+    // Some readers are in another process, whose reads this process cannot see.
     const there = await startRemoteLog(path);
     for (let count = 0; count < 10; count++) await there.call('follow', 's', {});
     let longest = 0;
@@ -256,7 +256,7 @@ describe('what was taken out', () => {
     const part = { kind: 'media', mimeType: 'a/b', source } as const;
     const driver = await log.open(session);
     await driver.append(wholeItem('i', part));
-    // One that went on holding it would renew its lease all day.
+    // An open driver would keep renewing its lease.
     await driver.release();
     await put(named);
     const left = await put(forgotten);

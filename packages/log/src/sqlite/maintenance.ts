@@ -6,15 +6,20 @@ import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import { singleValue } from './schema.ts';
 
-/** Pages that are given back at once; in between, others may write. */
+/** Pages freed per step. Other processes can write between two steps. */
 const pagesPerStep = 256;
-/** More pages than a file can have: a copy in one step is one that nobody's writing starts anew. */
+/**
+ * More pages than a file can have. A copy in one step does not restart when another process writes.
+ */
 const allPages = 2 ** 31 - 1;
 
-/** Brings the journal over into the file and empties it; false where somebody reads or writes just now. */
+/**
+ * Copies the WAL into the file and truncates it. Returns false if another connection is reading or
+ * writing.
+ */
 export function checkpoint(database: DatabaseSync): boolean {
   const waitMs = Number(singleValue(database, 'PRAGMA busy_timeout'));
-  // It can be done later as well: nobody has to wait for it.
+  // The checkpoint can be done later, so it does not wait for other connections.
   database.exec('PRAGMA busy_timeout = 0');
   try {
     return singleValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
@@ -23,7 +28,7 @@ export function checkpoint(database: DatabaseSync): boolean {
   }
 }
 
-/** Gives the room of what was deleted back to the disk, and says how many bytes that were. */
+/** Returns the space of deleted data to the disk, and the number of freed bytes. */
 export async function vacuum(database: DatabaseSync): Promise<number> {
   const pageBytes = Number(singleValue(database, 'PRAGMA page_size'));
   let freed = 0;
@@ -43,12 +48,12 @@ function freePages(database: DatabaseSync): number {
   return database.isOpen ? Number(singleValue(database, 'PRAGMA freelist_count')) : 0;
 }
 
-/** A copy of the file as it is at one moment. It has its name only when it is whole. */
+/** Copies the file as of one moment. The copy gets its final name only when it is complete. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw targetExists(to);
-  // Two who copy to the same place at once have one each.
+  // Two concurrent backups to the same path get separate temporary files.
   const unfinished = `${to}.${randomUUID()}.unfinished`;
-  // A reader of its own, in another thread: the log goes on meanwhile.
+  // A separate read-only connection, used in another thread. The log continues meanwhile.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
@@ -59,14 +64,17 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** Not as `rename` does it, which takes the place of what somebody put there meanwhile. */
+/**
+ * A hard link fails if the target exists. `rename` would overwrite a file that was created
+ * meanwhile.
+ */
 function linkIntoPlace(unfinished: string, to: string): void {
   try {
     linkSync(unfinished, to);
   } catch (error) {
     const { code } = error as { readonly code?: string };
     if (code === 'EEXIST') throw targetExists(to);
-    // Some file systems have no links.
+    // Some file systems have no hard links.
     renameSync(unfinished, to);
   }
 }
@@ -76,18 +84,19 @@ function targetExists(path: string): LogError {
   return new LogError('bad_option', message, { path });
 }
 
-/** How long nobody has to write here before the journal is emptied. */
+/** How long no write must happen before the WAL is truncated. */
 const idleMs = 2000;
 
 /**
- * Empties the journal when nothing is written for a while. Under load that is SQLite's own affair, but
- * what was written last would stay in it, and the next one to open the file would have to read it.
+ * Truncates the WAL after a period without writes. Under load SQLite does this itself. Without this
+ * class the last writes would stay in the WAL, and the next process to open the file would have to
+ * read them.
  */
 export class IdleCheckpoint {
   readonly #clock: Clock;
   readonly #checkpoint: () => boolean;
   #cancel: (() => void) | undefined;
-  /** Something was committed since the timer was set. */
+  /** True if something was committed since the timer was set. */
   #isBusy = false;
   #hasErased = false;
 
@@ -102,8 +111,8 @@ export class IdleCheckpoint {
   }
 
   /**
-   * What was redacted or deleted is in the journal, or in the file under it, until that is emptied:
-   * now, or as soon as nobody reads, however busy it is here.
+   * Call after redacting or deleting. The old data stays in the WAL or in the file until a
+   * checkpoint. The checkpoint runs now, or as soon as no connection reads.
    */
   noteErasure(): void {
     this.#hasErased = true;
@@ -126,7 +135,9 @@ export class IdleCheckpoint {
     if (canWait || !this.#isDone()) this.#setTimer();
   }
 
-  /** What goes wrong here goes wrong at the next commit too, where there is somebody to hear of it. */
+  /**
+   * Runs a checkpoint. Errors are ignored: the next commit reports the same error to its caller.
+   */
   #isDone(): boolean {
     try {
       if (!this.#checkpoint()) return false;

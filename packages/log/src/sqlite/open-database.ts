@@ -4,19 +4,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
 import { migrate, singleValue, versionOf } from './schema.ts';
 
-/** What is safe when: `process`, if the program dies; `power`, if the machine does. */
+/**
+ * Which crash committed records survive. `process`: a crash of the program. `power`: also a crash
+ * of the machine.
+ */
 export type Durability = 'process' | 'power';
 
 export interface DatabaseOptions {
   readonly path: string;
   readonly durability: Durability;
-  /** How long another process's transaction is waited for. */
+  /** How long to wait for a transaction of another process, in milliseconds. */
   readonly busyTimeoutMs: number;
-  /** What the file may grow to. */
+  /** Maximum size of the file. Default: no limit. */
   readonly maxBytes?: number | undefined;
 }
 
-/** What is misspelt must not make a log less safe than it was meant to be. */
+/** Checks the options. A misspelled value must not make a log less durable than intended. */
 export function assertFileOptions(options: Omit<DatabaseOptions, 'path'>): void {
   const { durability, busyTimeoutMs, maxBytes = 1 } = options;
   const isKnown = durability === 'process' || durability === 'power';
@@ -31,15 +34,15 @@ function badOption(name: string, value: unknown, rule: string): LogError {
   return new LogError('bad_option', `Cannot take ${name} ${value} as it is: ${rule}`, { name });
 }
 
-/** After so much was written, whoever commits brings it over into the file: 4 MiB. */
+/** SQLite checkpoints at the next commit after this many pages: 4 MiB. */
 const checkpointPages = 1024;
-/** What is left of the journal when it starts anew, however long it once was. */
+/** Maximum size of the WAL file after it is reset. */
 const journalBytes = 8 * 2 ** 20;
 
-/** The file, made or brought up to date, and set up as this log needs it. */
+/** Opens the file, creates or migrates its tables, and applies all settings. */
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
   const { path, busyTimeoutMs } = options;
-  // SQLite would open a file that it may only read, and leave a journal beside it that nobody may write.
+  // SQLite would open a read-only file and leave a WAL beside it that no process can write.
   if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
@@ -53,23 +56,24 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
 
 function setUp(database: DatabaseSync, options: DatabaseOptions): void {
   const { path, durability, busyTimeoutMs, maxBytes } = options;
-  // Several who make a file at once exclude each other here, and SQLite lets nobody wait for it.
+  // Processes that create the file together exclude each other here. SQLite has no wait for this
+  // case.
   retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   database.exec(`PRAGMA journal_size_limit = ${journalBytes}`);
-  // What was redacted or deleted must not stay in the file as what a free page once held.
+  // Overwrites deleted data, so that redacted content does not stay in free pages.
   database.exec('PRAGMA secure_delete = ON');
-  // Damage is noticed when a page is read, not when it has spread.
+  // Detects damage when a page is read, before it can spread.
   database.exec('PRAGMA cell_size_check = ON');
   if (maxBytes !== undefined) limitPages(database, maxBytes);
   migrate(database, path);
 }
 
-/** Looks before it changes anything: the file may be another program's. */
+/** Checks the file before changing anything, because it may belong to another program. */
 function prepareFile(database: DatabaseSync, path: string): void {
   versionOf(database, path);
-  // Only a file that is still empty takes this: pages that become free can then be given back.
+  // Works only while the file is empty. It allows returning free pages to the disk later.
   database.exec('PRAGMA auto_vacuum = INCREMENTAL');
   if (singleValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') throw noWalSupport(path);
 }
@@ -87,7 +91,7 @@ function retryWhileBusy(timeoutMs: number, run: () => void): void {
   }
 }
 
-/** What SQLite says where somebody else has the file. */
+/** SQLite's result code for a locked file. */
 const busyCode = 5;
 const pauseMs = 5;
 
@@ -102,8 +106,8 @@ function noWalSupport(path: string): LogError {
 }
 
 /**
- * Where the file really is, whatever the current folder becomes and through whichever link it is named:
- * its journal lies beside that. Throws for what SQLite would not keep in a file.
+ * Returns the real path of the file, independent of links and the current folder, because the WAL
+ * lies beside it. Throws for names that SQLite would not store in a file.
  */
 export function filePath(path: string): string {
   const isFile = typeof path === 'string' && path !== '' && !/^(:memory:$|file:)/.test(path);

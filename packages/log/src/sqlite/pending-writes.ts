@@ -8,7 +8,10 @@ interface TakenWrites {
 
 export const noWrites: TakenWrites = { rows: [], records: [] };
 
-/** What a transaction has not written yet: many appends to a session become one row, told once. */
+/**
+ * Writes that a transaction has not executed yet. Several appends to a session are combined into
+ * one row.
+ */
 export class PendingWrites {
   #rows = new Map<SessionId, SessionRow>();
   #records = new Map<SessionId, LogRecord[]>();

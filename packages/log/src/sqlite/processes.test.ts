@@ -12,7 +12,7 @@ let codeCache: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'processes-'));
   codeCache = join(folder, 'code');
-  // One that is not killed leaves its compiled code to the others.
+  // A process that ends normally writes its compiled code to the cache for the others.
   const log = await startRemoteLog(join(folder, 'first.db'), { codeCache });
   await log.end();
 });
@@ -29,14 +29,14 @@ afterEach(async () => {
   for (const log of started) await log[Symbol.asyncDispose]();
 });
 
-/** Another process with the test's file open. */
+/** Starts another process with the test's file open. */
 async function start(options: RemoteOptions = {}): Promise<RemoteLog> {
   const log = await startRemoteLog(path, { ...options, codeCache });
   started.push(log);
   return log;
 }
 
-/** Any record that can be told from others. */
+/** A record that can be recognized by its text. */
 const note = (to: string, turn = 0, attempt = 0): DraftRecord => ({
   turn,
   attempt,
@@ -52,7 +52,7 @@ async function collect(batches: AsyncIterable<Batch>): Promise<readonly Batch[]>
   return all;
 }
 
-/** The notes that a follower there hears, until it has so many. */
+/** The texts that a follower there receives, up to this many. */
 async function hear(log: RemoteLog, howMany: number): Promise<readonly string[]> {
   const notes: string[] = [];
   while (notes.length < howMany) notes.push(...notesOf(await log.nextBatch()));
@@ -93,7 +93,7 @@ describe('one file that several processes open at once', () => {
     await here.call('submit', 's', { old: true }, 'a');
     await there.call('read', 's', 0);
     await here.call('delete', 's');
-    // Numbers of rows that were deleted are used again.
+    // SQLite reuses the numbers of deleted rows.
     await here.call('submit', 'third', { third: true }, 'a');
     await here.call('submit', 's', { new: true }, 'b');
     expect(await there.call('submit', 's', { newer: true }, 'c')).toEqual({
@@ -192,10 +192,10 @@ describe('several processes that want to drive one session', () => {
 
   test('one that renews its lease keeps it for as long as it lives', async () => {
     const [first, second] = await Promise.all([start(), start()]);
-    // Long enough that a busy machine does not keep a living process from renewing it.
+    // Long enough for a busy machine to renew the lease in time.
     const { driver } = await first.call('open', 's', { leaseMs: 2000 });
     const begun = await first.call('info', 's');
-    // It renews by itself, without an append.
+    // The lease is renewed without an append.
     for (;;) {
       const now = await second.call('info', 's');
       if (Number(now?.lease?.expiresAt) > Number(begun?.lease?.expiresAt) + 1000) break;
@@ -205,7 +205,7 @@ describe('several processes that want to drive one session', () => {
   });
 });
 
-/** Asks until it is not held any more. */
+/** Retries until the session is no longer held. */
 async function openWhenFree(log: RemoteLog, session: string) {
   for (;;) {
     try {
@@ -249,7 +249,7 @@ describe('a producer in another process', () => {
     expect(repeated).toEqual({ through: messages.through, isRepeat: true });
     const batch = await first.append(driver, [note('here')]);
     expect(notesOf(batch)).toEqual(['early', 'late', 'here']);
-    // What the early one had said leaves the stage.
+    // The records of the earlier attempt are superseded.
     expect(batch.records.map(({ turn, attempt, fact }) => [turn, attempt, fact?.type])).toEqual([
       [1, 1, 'handed_off'],
       [1, 1, 'attempt_superseded'],
@@ -324,7 +324,7 @@ describe('a follower in another process', () => {
   test.each(['process', 'power'] as const)(
     'hears of each commit by a notice of the system, with durability %s',
     async (durability) => {
-      // The safety net under the notices is taken away: without them nothing would be heard.
+      // Disables the regular check, so that only file system events can report the change.
       vi.useFakeTimers({ toFake: ['setInterval'] });
       const log = sqliteLog({ path });
       const controller = new AbortController();
@@ -358,7 +358,7 @@ describe('a follower in another process', () => {
     };
     const { exit } = startProcess(program, { args: [path, 's'], onTold, codeCache });
     await following.promise;
-    // It has nothing else to do: that it waits is all that it does.
+    // Waiting for records must keep the process alive.
     await first.append(driver, [note('one')]);
     await first.append(driver, [note('two')]);
     await first.call('closeSession', driver);

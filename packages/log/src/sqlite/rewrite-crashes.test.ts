@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** All that a file says, but when. */
+/** The whole content of a file, except times. */
 async function contents(path: string): Promise<unknown> {
   const log = sqliteLog({ path });
   const sessions = await log.list();
@@ -58,7 +58,7 @@ const isCommitted = (point: CommitPoint): boolean =>
   commitPoints.indexOf(point) >= commitPoints.indexOf('after-commit');
 
 describe.each(Object.keys(rewrites) as Rewrite[])('killed on the way to %s, a log', (what) => {
-  /** Of those that this passes; a blob is no record, and a delete inserts none. */
+  /** Only operations that insert records reach this point. Storing a blob and deleting do not. */
   const points = commitPoints.filter((point) => point !== 'after-insert' || what === 'redact');
 
   test.each(points)('has all of it or nothing, at %s', async (point) => {

@@ -15,7 +15,7 @@ import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');
 const other = sessionId('t');
-/** More than fits into the file. */
+/** More than the file can hold. */
 const oversized = markers(10, 'x'.repeat(100_000));
 
 let folder: string;
@@ -34,7 +34,7 @@ function openLog(options: Partial<SqliteLogOptions> = {}): Log {
   return log;
 }
 
-/** The points that were reached, and what happens when the next transaction of that number begins. */
+/** The commit points that were reached, and callbacks for the start of a later transaction. */
 class Points {
   readonly reached: CommitPoint[] = [];
   readonly #atBegin = new Map<number, () => void>();
@@ -48,7 +48,7 @@ class Points {
     return this.reached.filter((one) => one === point).length;
   }
 
-  /** When the transaction begins that comes after so many others. */
+  /** Runs the callback when a later transaction begins. */
   whenBegins(later: number, run: () => void): void {
     this.#atBegin.set(this.count('before-begin') + later, run);
   }
@@ -64,7 +64,8 @@ describe('a transaction of several, of which one is too large for the file', () 
     const first = await small.append([marker('first')]);
     const follower = await new Follower(log, session).reach(1);
     const appended = points.count('after-tell');
-    // The first transaction is all of them. Then each has one of its own: the third is the last one's.
+    // The first transaction contains all jobs. Then each job has its own; the third is the last
+    // one's.
     let submitted: Promise<unknown> | undefined;
     points.whenBegins(4, () => {
       submitted = elsewhere.submit(session, {}, 'between');

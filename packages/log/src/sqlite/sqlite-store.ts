@@ -29,11 +29,11 @@ import { watchFile } from './watch-file.ts';
 
 interface SqliteStoreOptions extends DatabaseOptions {
   readonly onPoint?: OnPoint | undefined;
-  /** Hears of each transaction that was committed. */
+  /** Called after each committed transaction. */
   readonly onCommit?: (() => void) | undefined;
 }
 
-/** Everything in one file, which several processes may open. */
+/** Stores everything in one file. Several processes may open it. */
 export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -42,10 +42,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The numbers that sessions have in this file, as of when they were last looked at. */
+  /** The sessions' numbers in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
-  /** The rows as they are in the file, of those that the present transaction has seen. */
+  /** The session rows in the file that the current transaction has read. */
   readonly #readRows = new Map<SessionId, SessionRow>();
 
   constructor({ onPoint, onCommit, ...options }: SqliteStoreOptions) {
@@ -67,10 +67,12 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 
   transact<T>(work: (tx: StoreTransaction) => T): T {
     return this.#guard(() => {
-      // At once a writer: one that reads first and writes later could find that another was faster.
+      // The transaction locks for writing from the start. A transaction that reads first may fail
+      // to upgrade its lock.
       this.#onPoint?.('before-begin');
       this.#statements.begin.run();
-      // Another process may have deleted sessions since, or the last transaction may have made some in vain.
+      // Another process may have deleted sessions since, or the last transaction may have been
+      // rolled back.
       this.#keys.clear();
       this.#readRows.clear();
       try {
@@ -190,7 +192,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     else this.#putRow(row);
   }
 
-  /** Most often a session only grew: then nothing is said to the index of those with work. */
+  /** Most updates only extend the session. A smaller statement then avoids an index update. */
   #putRow(row: SessionRow): void {
     const before = this.#readRows.get(row.session);
     const fields = toSqliteColumns(row);
@@ -225,7 +227,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.use(key, records);
   }
 
-  /** Tells the database what it was not told yet; whatever else is asked of it has to see that. */
+  /** Executes the pending writes, so that the next statement sees them. */
   #flush(): void {
     const { rows, records } = this.#pending?.take() ?? noWrites;
     for (const row of rows) this.#putRow(row);
@@ -256,12 +258,12 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.dropUnused(hashes);
   }
 
-  /** Those that were stored before a time and that nobody named. */
+  /** Deletes blobs that were stored before a time and never referenced. */
   deleteForgottenBlobs(before: number): void {
     this.transact(() => this.#blobs.dropForgotten(before));
   }
 
-  /** 0 where there is no such session: no row has that number. */
+  /** Returns the session's number, or 0 if it does not exist. No row has the number 0. */
   #key(session: SessionId): number {
     const known = this.#keys.get(session);
     if (known !== undefined) return known;
@@ -272,7 +274,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     return key;
   }
 
-  /** Changes when another connection commits. */
+  /** A number that changes when another connection commits. */
   #dataVersion(): number {
     return this.#guard(() => Number(this.#statements.dataVersion.get()?.['data_version']));
   }
@@ -294,7 +296,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 }
 
-/** One that is damaged does not hide the others. */
+/** Converts a row for a list. A damaged row must not hide the others. */
 function toListedRow(fields: SqliteSessionColumns): SessionRow {
   try {
     return fromSqliteColumns(fields);

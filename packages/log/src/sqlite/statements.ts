@@ -54,7 +54,7 @@ const placeholders = sessionColumns
   .map((name) => `$${name}`)
   .join(', ');
 
-/** All that is ever said to the database, prepared once. */
+/** Prepares all SQL statements once. */
 export function prepareStatements(database: DatabaseSync): Statements {
   const prepare = (sql: string) => database.prepare(sql);
   return {

@@ -6,9 +6,9 @@ type Meaning = readonly [LogErrorCode, string];
 const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
 const locked: Meaning = ['storage', 'another program holds it locked; close that program or wait'];
 
-/** What SQLite's primary result codes mean for whoever uses the store. */
+/** Explanations for SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
-  // All that is said to the database is right if its tables are those that were made.
+  // The SQL statements are correct, so an SQL error means that the tables were changed.
   [1, damaged],
   [3, ['storage', 'it may not be used; give permission for the file and its folder']],
   [5, locked],
@@ -25,12 +25,12 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'what is to be stored is too large; store it in several pieces']],
-  // What is written contradicts nothing that is there, unless that is not what was written.
+  // Writes never violate a constraint, unless the stored data was changed.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
 ]);
 
-/** What files say without SQLite: of a copy, or where a number of the database is none. */
+/** Explanations for errors of the file system and of invalid numbers in the database. */
 const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ERR_OUT_OF_RANGE', damaged],
   ['ENOSPC', ['storage', 'the disk is full; make room']],
@@ -39,7 +39,7 @@ const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ENOENT', ['storage', 'it cannot be opened; check the folder and its permissions']],
 ]);
 
-/** An error of ours for whatever was thrown. */
+/** Converts any error into a `LogError`. */
 export function storageError(error: unknown, path: string): Error {
   if (isMillraceError(error)) return error;
   const { errcode = 0, code: systemCode = '' } = error as {

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Watches until the first time that something is told. */
+/** Watches until the first notification. */
 async function notifiedAfter(versionOf: () => number, write: () => void): Promise<void> {
   const notified = Promise.withResolvers<void>();
   const stop = watchFile(path, versionOf, notified.resolve);
@@ -23,10 +23,10 @@ async function notifiedAfter(versionOf: () => number, write: () => void): Promis
 }
 
 test('a version that changes only some time after the file was written is noticed', async () => {
-  // Without the safety net, which would notice it in any case.
+  // Without the regular check, which would detect the change anyway.
   vi.useFakeTimers({ toFake: ['setInterval'] });
   let looks = 0;
-  // As it is while the disk is waited for: written, and not committed yet.
+  // The file is written but not committed yet, as during a disk sync.
   const versionOf = () => (++looks > 3 ? 2 : 1);
   await notifiedAfter(versionOf, () => appendFileSync(path, 'more'));
   expect(looks).toBe(4);

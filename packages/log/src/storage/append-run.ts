@@ -8,25 +8,27 @@ import {
 } from '@millrace/core';
 import { isCount } from '../engine/check-options.ts';
 
-/** What most records are: a few more characters of a text. */
+/** A record that appends text to a part. Most records are of this kind. */
 export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
 
 type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
 
 /**
- * Appends with adjacent offsets that share all but their content, as one JSON array: the version, the
- * first one's offset, then what they share, then what grows:
+ * Encodes a run: text appends with adjacent offsets and equal headers. A run is one JSON array: the
+ * version, the first offset, the shared fields, then the entries:
  *
- * - a text is the next append, to the part that is growing, at its end;
- * - a number turns to that part, at its end; parts count from 0 in the order in which they come;
- * - [part, at] turns to a part at a place; one that was not named before has its id instead of a number.
+ * - A string is the next append to the current part, at its end.
+ * - A number selects a part, at its end. Parts are numbered from 0 in the order of their first use.
+ * - `[part, at]` selects a part at a position. A part that is used for the first time has its id
+ *   instead of a number.
  *
- * No objects are in it, so that JSON.parse can be trusted (core's json/escaped-keys.ts tells why not).
+ * The array contains no objects, so plain JSON.parse is safe. See json/escaped-keys.ts in core for
+ * the reason.
  */
 export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
   const { offset, time, turn, attempt, producer } = first;
   const line: unknown[] = [recordVersion, offset, time, turn, attempt, producer];
-  /** The number of each part, and where it ended. */
+  /** Each part's number and end position. */
   const parts = new Map<PartId, { readonly number: number; end: number }>();
   let growing: PartId | undefined;
   for (const { delta } of run) {
@@ -43,7 +45,7 @@ export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): st
   return JSON.stringify(line);
 }
 
-/** Does the one follow the other in a run? */
+/** True if the second record continues the run of the first. */
 export function continuesRun(
   before: RunHeader,
   { offset, time, turn, attempt, producer }: RunHeader,
@@ -57,7 +59,7 @@ export function continuesRun(
   );
 }
 
-/** Takes nothing for granted: whatever is not as `encodeRun` writes it is undefined. */
+/** Decodes a run. Returns `undefined` for anything that `encodeRun` does not write. */
 export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
   const [version, offset, time, turn, attempt, producer, ...entries] = line;
   const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
@@ -79,7 +81,7 @@ class RunDecoder {
     this.#first = first;
   }
 
-  /** False where it does not fit. */
+  /** Adds one entry. Returns false if the entry is invalid. */
   take(entry: unknown): boolean {
     if (typeof entry === 'string') return this.#append(entry);
     if (!Array.isArray(entry)) return this.#selectPart(entry);

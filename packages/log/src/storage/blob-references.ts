@@ -1,6 +1,6 @@
 import type { LogRecord, Part, Source } from '@millrace/core';
 
-/** The blobs that records refer to. */
+/** Yields the hashes of the blobs that records reference. */
 export function* referencedBlobs(records: readonly LogRecord[]): Generator<string> {
   for (const { delta, fact } of records) {
     if (delta?.type === 'commit_part' && delta.part !== undefined) yield* blobsInPart(delta.part);
@@ -20,7 +20,7 @@ function* blobInSource(source: Source): Generator<string> {
   if (source.type === 'blob') yield source.hash;
 }
 
-/** The name of a blob: SHA-256, in hexadecimal digits. */
+/** Returns the hash that identifies a blob: SHA-256 as hexadecimal digits. */
 export async function blobHash(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -15,7 +15,7 @@ import { decodeChunk, encodeChunks } from './chunk-codec.ts';
 
 const session = 'odd \u2028 session';
 
-/** Each chunk goes on where the one before ended. */
+/** Each chunk continues where the previous one ended. */
 function roundTrip(records: readonly LogRecord[]): readonly LogRecord[] {
   let first = 1;
   return encodeChunks(records).flatMap(({ last, body }) => {
@@ -25,10 +25,12 @@ function roundTrip(records: readonly LogRecord[]): readonly LogRecord[] {
   });
 }
 
-/** Legal logs: several items, parts, attempts and producers, unknown deltas and facts, retractions. */
+/**
+ * Legal logs: several items, parts, attempts and producers, unknown deltas and facts, retractions.
+ */
 const legal = fc
   .tuple(fc.array(fc.nat(), { maxLength: 200 }), fc.integer({ min: 1, max: 40 }))
-  // Records of one batch have one time, or there would be no runs.
+  // The records of a batch share one time. Otherwise there would be no runs.
   .map(([numbers, batch]) =>
     randomLog(numbers).map((record) => ({ ...record, time: Math.floor(record.offset / batch) })),
   );
@@ -43,7 +45,7 @@ const texts = fc.oneof(
 );
 const append = fc.record({
   partId: fc.constantFrom(...parts),
-  // Where the part ended, mostly; the codec must not mind if it is elsewhere.
+  // Usually the end of the part. The codec must also accept other positions.
   jump: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat(9)),
   chunk: texts,
   hole: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.nat(5)),
@@ -51,7 +53,7 @@ const append = fc.record({
   producer: fc.constantFrom('driver 1', 'driver 1', 'request 1', '', '"'),
 });
 
-/** Appends and nothing else, in whatever order, with holes. */
+/** Only appends, in any order, with gaps. */
 const appends = fc.array(append, { maxLength: 60 }).map((drawn) => {
   const ends = new Map<string, number>();
   let offset = 0;
@@ -65,7 +67,7 @@ const appends = fc.array(append, { maxLength: 60 }).map((drawn) => {
 });
 
 const somewhere = fc.infiniteStream(fc.nat());
-/** Some of them, so that offsets jump as in a settled turn. */
+/** Removes some records, so that offsets have gaps as in a settled turn. */
 const withHoles = (records: readonly LogRecord[], draws: fc.Stream<number>) =>
   records.filter(() => draws.next().value % 4 > 0);
 

@@ -11,17 +11,23 @@ import { type AppendRecord, continuesRun, decodeRun, encodeRun } from './append-
 import { settledRanges } from './record-list.ts';
 
 interface EncodedChunk {
-  /** The offset of the last record in it. */
+  /** The offset of the last record in the chunk. */
   readonly last: number;
   readonly body: string;
 }
 
-/** About where one chunk ends and another begins, so that reading some records need not mean reading all. */
+/**
+ * Approximate maximum length of a chunk. Smaller chunks let readers load a few records without
+ * loading all.
+ */
 const chunkLength = 2 ** 16;
-/** What an append takes besides its text, or a little more. */
+/** Approximate number of characters that a run needs per append, besides the text. */
 const appendOverhead = 8;
 
-/** Records as lines: appends in runs, any other record as the line that it is everywhere else. */
+/**
+ * Encodes records as lines in chunks. Text appends are encoded as runs. Every other record is one
+ * JSON line.
+ */
 export function encodeChunks(records: readonly LogRecord[]): readonly EncodedChunk[] {
   const encoder = new ChunkEncoder(settledRanges(records));
   for (const record of records) encoder.add(record);
@@ -34,7 +40,7 @@ class ChunkEncoder {
   #length = 0;
   #last = 0;
   #run: AppendRecord[] = [];
-  /** A page is some chunks, and must not end among what a snapshot stands for. */
+  /** A page consists of whole chunks and must not end inside a settled range. */
   readonly #settled: readonly Snapshot['covers'][];
 
   constructor(settled: readonly Snapshot['covers'][]) {
@@ -88,14 +94,17 @@ function isAppend(record: LogRecord): record is AppendRecord {
   return record.delta?.type === 'append_text';
 }
 
-/** Where a chunk stands: it says all that there is from one offset to another. */
+/** The offsets that a chunk covers. It contains every record in this range. */
 export interface ChunkRange {
   readonly session: string;
   readonly first: number;
   readonly last: number;
 }
 
-/** Throws `corrupt` where any of it is not as `encodeChunks` writes it, `too_new` where a later version did. */
+/**
+ * Decodes a chunk. Throws `corrupt` for anything that `encodeChunks` does not write, and `too_new`
+ * for a later version.
+ */
 export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord[] {
   const records: LogRecord[] = [];
   let next = range.first;
@@ -110,7 +119,7 @@ export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord
   return records;
 }
 
-/** The place names where in the chunk the line is, as far as that is known. */
+/** Decodes one line. `range.first` is the offset to report in errors. */
 function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
   if (line.startsWith('{')) return [readRecord(line, range)];
   const parsed = parseArray(line);

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessIdentity } from './rows.ts';
 
-/** This process, so that others on the machine can tell when it is gone. */
+/** Identifies this process, so that other processes on the machine can detect its end. */
 export function currentProcess(): ProcessIdentity {
   const { pid } = process;
   return {
@@ -14,20 +14,20 @@ export function currentProcess(): ProcessIdentity {
   };
 }
 
-/** Does it still run? Undefined where that cannot be seen from here. */
+/** Whether the process still runs. Returns `undefined` if this process cannot find out. */
 export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
   const { pid, started } = mark;
   if (mark.host !== hostname()) return undefined;
-  // A file that is shared at all is on one machine: it was started again since.
+  // Processes that share the file run on one machine. Another boot id means that it was restarted.
   if (mark.boot !== bootId()) return false;
-  // In another container, whose processes have other numbers here or none.
+  // The process runs in another container, with other process numbers.
   if (mark.space !== pidNamespace()) return undefined;
   if (!processExists(pid)) return false;
   const now = startTimeOf(pid);
   return now === undefined || started === '' || now === started;
 }
 
-/** Another one each time the machine starts, as Linux has it. */
+/** The boot id of Linux. It changes with every start of the machine. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -36,7 +36,7 @@ function bootId(): string {
   }
 }
 
-/** Which processes see each other, as Linux has it. */
+/** The PID namespace of Linux. Only processes of one namespace see each other. */
 function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
@@ -50,16 +50,16 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, but another user's.
+    // EPERM means that the process exists and belongs to another user.
     return (error as { readonly code?: string }).code === 'EPERM';
   }
 }
 
-/** Since boot, as Linux counts it; undefined elsewhere, or where it is a zombie. */
+/** The start time of a process since boot, as Linux counts it. `undefined` on other systems. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything, so what follows it is counted.
+    // The program name in parentheses may contain spaces, so count the fields after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? 'gone' : fields[19];
   } catch {

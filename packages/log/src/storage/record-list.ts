@@ -1,6 +1,9 @@
 import { encodeRecord, type LogRecord, type Snapshot } from '@millrace/core';
 
-/** By halving: records are in the order of their offsets, with holes where turns were settled. */
+/**
+ * Returns the index of the first record after an offset, by binary search. Records are in the order
+ * of their offsets; settled turns leave gaps.
+ */
 export function indexAfter(records: readonly LogRecord[], offset: number): number {
   let [low, high] = [0, records.length];
   while (low < high) {
@@ -11,12 +14,12 @@ export function indexAfter(records: readonly LogRecord[], offset: number): numbe
   return low;
 }
 
-/** The stretches that snapshots stand for. A batch ends before one or at its end, never inside. */
+/** Returns the offset ranges that snapshots replace. A batch must not end inside one. */
 export function settledRanges(records: readonly LogRecord[]): readonly Snapshot['covers'][] {
   return records.flatMap(({ fact }) => (fact?.type === 'snapshot' ? [fact.covers] : []));
 }
 
-/** Does the offset lie within what a snapshot stands for? Then nobody knows what was there. */
+/** True if a snapshot replaces the record at the offset, so that its content is unknown. */
 export function isInsideSettled(records: readonly LogRecord[], offset: number): boolean {
   return records.some(({ fact }) => {
     if (fact?.type !== 'snapshot') return false;
@@ -25,10 +28,13 @@ export function isInsideSettled(records: readonly LogRecord[], offset: number): 
   });
 }
 
-/** What an append takes besides its chunk. */
+/** Approximate size of an append record without its chunk. */
 const appendOverheadBytes = 150;
 
-/** About what a record takes as a line. Most are appends, which need not be written out to tell. */
+/**
+ * Approximate encoded size of a record. Text appends are estimated, because encoding them would be
+ * slow.
+ */
 export function approximateBytes(record: LogRecord): number {
   const { delta } = record;
   const isAppend = delta?.type === 'append_text' || delta?.type === 'append_bytes';

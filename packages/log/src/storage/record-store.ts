@@ -2,81 +2,104 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionFilter } from '../contract/session-info.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
-/** Where rows and records lie on this machine: synchronous, and the same for memory and SQLite. */
+/**
+ * Raw synchronous storage of rows and records. Implemented by the memory store and the SQLite
+ * store.
+ */
 export interface RecordStore extends StoreReader {
-  /** All of what `work` writes, or nothing if it throws. */
+  /** Runs `work` in a transaction. Nothing is stored if it throws. */
   transact<T>(work: (tx: StoreTransaction) => T): T;
-  /** Tells that another process may have written; gives the way to stop hearing of it. */
+  /** Calls the listener when another process may have written. Returns a function that stops it. */
   watch(listener: () => void): () => void;
   close(): void;
 }
 
 export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
-  /** Only those in which something is begun and not finished. */
+  /** Only sessions with open runs, open turns or queued commands. */
   readonly hasWork?: boolean | undefined;
 }
 
 export interface StoreReader {
   session(session: SessionId): SessionRow | undefined;
-  /** In the order of their ids. */
+  /** Sorted by id. */
   sessions(filter: SessionRowFilter): Iterable<SessionRow>;
   producer(session: SessionId, producer: string): ProducerRow | undefined;
   command(session: SessionId, key: string): CommandRow | undefined;
-  /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
+  /**
+   * The records after an offset, in order, up to about `maxBytes`. Contains at least one record if
+   * there is one.
+   */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
   blob(hash: string): Uint8Array | undefined;
-  /** From one byte up to another, the end excluded. */
+  /** The bytes from `start` to `end`, without the one at `end`. */
   blobSlice(hash: string, start: number, end: number): Uint8Array | undefined;
-  /** Those that the session's records name. */
+  /** The hashes of the blobs that the session's records reference. */
   blobsOf(session: SessionId): readonly string[];
 }
 
 export interface StoreTransaction extends StoreReader {
-  /** Higher each time, and never the same again, whatever is deleted. */
+  /** Returns a higher number each time. A number is never used again, even after deletions. */
   nextEpoch(): number;
-  /** The same for sessions. */
+  /** Like `nextEpoch`, for the generation number of a session. */
   nextSession(): number;
   putSession(row: SessionRow): void;
   putProducer(row: ProducerRow): void;
   putCommand(session: SessionId, key: string, row: CommandRow): void;
-  /** They follow what is there. */
+  /** Appends records after the existing ones. */
   insert(session: SessionId, records: readonly LogRecord[]): void;
-  /** Instead of those from one offset to another, both included. */
+  /** Replaces the records from `first` to `last`, both included. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
   deleteSession(session: SessionId): void;
-  /** Stores it where it is not there yet, and holds it until a record names it, once for each time. */
+  /**
+   * Stores the blob if it is new. Each call adds a hold, which the next record that references the
+   * blob releases. A held blob is not deleted.
+   */
   putBlob(hash: string, bytes: Uint8Array, now: number): void;
-  /** Those of them that no session's records name and nobody holds. */
+  /** Deletes those blobs that no record references and that have no hold. */
   deleteUnusedBlobs(hashes: readonly string[]): void;
 }
 
-/** What a store on this machine has at once, and one elsewhere a moment later. */
+/**
+ * A value that a synchronous store returns immediately and an asynchronous store returns as a
+ * promise.
+ */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Records, and the session as it was at the moment when they were read. */
+/** Records, with the session row at the moment when they were read. */
 export interface RecordPage {
   readonly row: SessionRow | undefined;
   readonly records: readonly LogRecord[];
 }
 
-/** The reading half of a store; every tx is one that has its answers at once. */
+/** The reading side of a store. Every `RecordStore` is a `LogReader` that answers synchronously. */
 export interface LogReader {
   session(session: SessionId): Awaitable<SessionRow | undefined>;
-  /** In the order of their ids. */
+  /** Sorted by id. */
   sessions(filter: SessionRowFilter): Awaitable<Iterable<SessionRow>>;
-  /** After an offset, in order, until there are about so many bytes of them; at least one if there is one. */
+  /**
+   * The records after an offset, in order, up to about `maxBytes`. Contains at least one record if
+   * there is one.
+   */
   records(session: SessionId, after: number, maxBytes: number): Awaitable<readonly LogRecord[]>;
-  /** Both in one, for a store where to ask twice takes twice as long. */
+  /**
+   * Reads the session row and its records together. For stores where each query is a round trip.
+   */
   page?(session: SessionId, after: number, maxBytes: number): Promise<RecordPage>;
   blob(hash: string): Awaitable<Uint8Array | undefined>;
-  /** From one byte up to another, the end excluded. */
+  /** The bytes from `start` to `end`, without the one at `end`. */
   blobSlice(hash: string, start: number, end: number): Awaitable<Uint8Array | undefined>;
-  /** Tells that others may have written, to these or, where none are named, to any. Gives the way out. */
+  /**
+   * Calls the listener when other processes may have written to the sessions, or to any session if
+   * none are named. Returns a function that stops it.
+   */
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void;
   close(): Awaitable<void>;
 }
 
-/** What follows from an answer: at once where it is there, so that nobody waits for nothing. */
+/**
+ * Continues with a value, synchronously if it is available. This avoids needless waits on the hot
+ * path.
+ */
 export function andThen<T, U>(
   answer: Awaitable<T>,
   next: (value: T) => Awaitable<U>,
@@ -84,7 +107,7 @@ export function andThen<T, U>(
   return answer instanceof Promise ? answer.then(next) : next(answer);
 }
 
-/** The moments around a transaction at which a process may die and something else is true than before. */
+/** The moments around a transaction at which a crash has different results. */
 export const commitPoints = [
   'before-begin',
   'after-begin',
@@ -97,5 +120,5 @@ export const commitPoints = [
 
 export type CommitPoint = (typeof commitPoints)[number];
 
-/** Hears when a point is reached: for tests, which end their process there. */
+/** Called when a commit point is reached. Tests use it to kill the process there. */
 export type OnPoint = (point: CommitPoint) => void;

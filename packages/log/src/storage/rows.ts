@@ -1,25 +1,28 @@
 import type { SessionId } from '@millrace/core';
 
-/** What a store knows of a session besides its records. */
+/** What a store keeps about a session, besides its records. */
 export interface SessionRow {
   readonly session: SessionId;
-  /** Which one of those that ever had this name: never the same again, whatever is deleted. */
+  /**
+   * The session's generation number. It differs for each session that ever had this id, so a
+   * deleted session is never confused with its successor.
+   */
   readonly made: number;
-  /** How often records that were there already were changed. */
+  /** How many times existing records were changed. */
   readonly rewrites: number;
-  /** The offset of its last record. */
+  /** The offset of the last record. */
   readonly through: number;
   readonly createdAt: number;
   readonly changedAt: number;
   readonly isClosed: boolean;
-  /** Of the last driver there was. */
+  /** The epoch of the most recent driver. */
   readonly epoch: number;
   readonly lease: LeaseRow | undefined;
-  /** The runs and turns that were begun and not finished. */
+  /** Runs and turns that were started and not finished. */
   readonly openWork: readonly string[];
   readonly queuedCommands: number;
   readonly origin: Origin | undefined;
-  /** The row cannot be believed. Only lists have such ones; whatever else asks for it hears an error. */
+  /** The stored row is corrupt. Only `list` returns such rows; every other operation throws. */
   readonly isDamaged?: true;
 }
 
@@ -31,22 +34,25 @@ export interface Origin {
 export interface LeaseRow {
   readonly holder: string;
   readonly expiresAt: number;
-  /** Which process holds it, where that can be told. */
+  /** The process that holds the lease, if known. */
   readonly process: ProcessIdentity | undefined;
 }
 
-/** A process, so that its death can be noticed on the same machine. */
+/** Identifies a process, so that its end can be detected on the same machine. */
 export interface ProcessIdentity {
   readonly host: string;
-  /** Since when the machine runs, and which processes see each other there, as far as that can be told. */
+  /** The boot id of the machine, and the PID namespace of the process. Empty if unknown. */
   readonly boot: string;
   readonly space: string;
   readonly pid: number;
-  /** When it started, in whatever words the system has: numbers of processes are used again. */
+  /**
+   * The start time of the process in the system's format. Process numbers are reused, so the number
+   * is not enough.
+   */
   readonly started: string;
 }
 
-/** A command that was submitted, by its key. */
+/** A submitted command, found by its key. */
 export interface CommandRow {
   readonly offset: number;
   readonly isConsumed: boolean;
@@ -56,12 +62,12 @@ export interface ProducerRow {
   readonly session: SessionId;
   readonly producer: string;
   readonly driverEpoch: number;
-  /** 0 until it is opened. */
+  /** 0 until the producer is opened. */
   readonly epoch: number;
   readonly turn: number;
   readonly attempt: number;
   readonly isRequest: boolean;
-  /** Of its last append in this epoch, and where that ended. */
+  /** The sequence of the last append in this epoch, and the offset where that append ended. */
   readonly sequence: number;
   readonly through: number;
 }

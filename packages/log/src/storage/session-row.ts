@@ -2,7 +2,9 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import type { LeaseRow, Origin, SessionRow } from './rows.ts';
 
-/** A session without records. `made` is a number that no session had before. */
+/**
+ * Returns the row of a session without records. `made` must be a number that no session had before.
+ */
 export function newSession(session: SessionId, made: number, now: number): SessionRow {
   return {
     session,
@@ -35,7 +37,10 @@ export function sessionInfo(row: SessionRow): SessionInfo {
   };
 }
 
-/** The row with the runs and turns that its records begin and finish: so nobody needs a fold to tell. */
+/**
+ * Returns the row with the runs and turns that the records start and finish. Reading open work then
+ * needs no fold.
+ */
 export function withOpenWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
   let { openWork } = row;
   for (const { fact, turn } of records) {
@@ -66,12 +71,12 @@ export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boo
   return !isClosed && (openWork.length > 0 || queuedCommands > 0);
 }
 
-/** Does nothing go on that a reader would wait for? */
+/** True if no run and no turn is open. */
 export function isIdle({ openWork }: SessionRow): boolean {
   return openWork.length === 0;
 }
 
-/** A session as tables have it. */
+/** A session as database columns. */
 export interface SessionColumns {
   readonly id: string;
   readonly made: number;
@@ -123,7 +128,7 @@ export function fromColumns(fields: SessionColumns): SessionRow {
   };
 }
 
-/** A lease without end is `Infinity`, which JSON has no word for. */
+/** Parses a lease. A lease without expiry has `Infinity`, which JSON stores as a string. */
 function parseLease(text: string): LeaseRow {
   const { expiresAt, ...lease } = JSON.parse(text) as LeaseRow;
   return { ...lease, expiresAt: Number(expiresAt) };

@@ -3,7 +3,7 @@ import { isMillraceError, type MillraceError } from '@millrace/core';
 import type { LogErrorCode } from '../contract/log-error.ts';
 import { eventLoopSettled } from './test-clock.ts';
 
-/** The error that it was refused with, which has that code. */
+/** Asserts that the promise rejects with this error code. Returns the error. */
 export async function expectRefusal(
   code: LogErrorCode,
   attempt: Promise<unknown>,
@@ -17,7 +17,7 @@ export async function expectRefusal(
   return error;
 }
 
-/** What a follower's first step is refused with. */
+/** Asserts that the first step of a follower rejects with this error code. */
 export function expectFollowRefusal(
   code: LogErrorCode,
   batches: AsyncIterable<unknown>,
@@ -25,7 +25,7 @@ export function expectFollowRefusal(
   return expectRefusal(code, batches[Symbol.asyncIterator]().next());
 }
 
-/** What a promise gives, for which nothing more has to happen. */
+/** Asserts that the promise settles without any further event. Returns its value. */
 export async function expectImmediate<T>(coming: Promise<T>): Promise<T> {
   const late = eventLoopSettled().then(() => assert.fail('it still waits'));
   late.catch(() => {});

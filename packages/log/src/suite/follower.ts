@@ -13,15 +13,18 @@ import {
 } from '@millrace/core';
 import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
 
-/** Follows a session step by step, folds what comes, and holds each batch against the one before. */
+/**
+ * Follows a session step by step, folds the records, and checks that each batch continues the one
+ * before.
+ */
 export class Follower {
   readonly folder: Folder;
   readonly batches: Batch[] = [];
   readonly #iterator: AsyncIterator<Batch>;
-  /** Asked for and not come yet. */
+  /** A batch that was requested and has not arrived. */
   #next: Promise<IteratorResult<Batch>> | undefined;
 
-  /** From the start, or on from what it has. */
+  /** Starts at the beginning of a session, or after an existing state. */
   constructor(log: Log, from: SessionId | FoldState, options: FollowOptions = {}) {
     this.folder = new Folder(from);
     const { session, through } = this.folder.state;
@@ -32,13 +35,13 @@ export class Follower {
     return this.folder.state.through;
   }
 
-  /** Asks for the next batch, without waiting for it. */
+  /** Requests the next batch without waiting for it. */
   request(): Promise<IteratorResult<Batch>> {
     this.#next ??= this.#iterator.next();
     return this.#next;
   }
 
-  /** One batch; undefined where it ended. */
+  /** Waits for one batch. Returns `undefined` at the end. */
   async step(): Promise<Batch | undefined> {
     const next = await this.request();
     this.#next = undefined;
@@ -56,7 +59,7 @@ export class Follower {
     return this;
   }
 
-  /** All that comes until it ends. */
+  /** Reads until the end. */
   async end(): Promise<this> {
     while ((await this.step()) !== undefined);
     return this;
@@ -67,7 +70,9 @@ export class Follower {
   }
 }
 
-/** All of a session after an offset, page by page, each joined to the one before. */
+/**
+ * Reads a session after an offset page by page, and checks that each page continues the one before.
+ */
 export async function readBatches(
   log: Log,
   session: SessionId,
@@ -98,7 +103,7 @@ export async function offsets(log: Log, session: SessionId): Promise<readonly nu
   return (await readAll(log, session)).map(({ offset }) => offset);
 }
 
-/** The state with the batches in it, all of which must fit. */
+/** Folds the batches, which must fit, and returns a summary of the state. */
 export function foldedSummary(
   from: SessionId | FoldState,
   batches: readonly Batch[],
@@ -123,7 +128,10 @@ export async function summaryOfLog(log: Log, session: SessionId): Promise<Sessio
   return foldedSummary(session, await readBatches(log, session));
 }
 
-/** What a state says, whichever way it was reached: what readers are promised to have in the end. */
+/**
+ * The content of a state, independent of how it was reached. All readers must end with the same
+ * summary.
+ */
 interface SessionSummary {
   readonly through: number;
   readonly items: readonly Item[];

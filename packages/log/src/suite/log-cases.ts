@@ -42,8 +42,9 @@ const specs: readonly CaseSpec[] = [
 ];
 
 /**
- * What every log has to be, claim by claim, for whichever test runner:
- * `for (const { name, run } of logCases(subject)) test(name, run)`.
+ * Returns the conformance tests that every log implementation must pass, for any test runner.
+ *
+ * @example for (const { name, run } of logCases(subject)) test(name, run);
  */
 export function logCases(subject: LogSubject): readonly LogCase[] {
   return specs

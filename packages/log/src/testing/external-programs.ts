@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Says that tests are skipped because something is not there; where all is required, that is an error. */
+/**
+ * Returns true and prints a warning if a test's requirement is missing. Throws instead if
+ * MILLRACE_REQUIRE_ALL is 1.
+ */
 export function isMissing(isThere: boolean, missing: string): boolean {
   if (isThere) return false;
   if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
@@ -9,7 +12,7 @@ export function isMissing(isThere: boolean, missing: string): boolean {
   return true;
 }
 
-/** One that nobody listens on, for a server that has to come back to the same one. */
+/** Returns an unused port, for servers that must restart on the same one. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -13,15 +13,21 @@ export const draftNumbers: fc.Arbitrary<number[]> = fc.array(number, {
   ...{ minLength: 50, maxLength: 300, size: 'max' },
 });
 
-/** What fails is mostly found smaller with the log in memory, and elsewhere that takes long. */
+/**
+ * No shrinking: the memory log usually finds a smaller failing example, and shrinking other stores
+ * is slow.
+ */
 const endOnFailure = true;
 
 interface LawRuns {
-  /** As many as the laws want unless told. */
+  /** Number of random runs. Default: the number that the laws require. */
   readonly numRuns?: number;
 }
 
-/** Laws 1, 3, 4, 5 and 9, on one store for all runs: that is how stores are used. Says what happened in them. */
+/**
+ * Checks laws 1, 3, 4, 5 and 9, with one store for all runs, as in production. Returns the outcomes
+ * that occurred.
+ */
 export async function modelRuns(
   { isDurable, create }: LogSubject,
   runs: LawRuns = {},
@@ -29,7 +35,7 @@ export async function modelRuns(
   const seen = new Set<string>();
   const clock = new TestClock();
   const store = await create(clock);
-  // Held open, because who closes a file last cleans up, which takes its time.
+  // Kept open, because closing the last connection triggers a slow clean-up.
   const first = isDurable ? await store.open() : undefined;
   let count = 0;
   await fc.assert(
@@ -46,13 +52,13 @@ export async function modelRuns(
 }
 
 interface ResumeRuns extends LawRuns {
-  /** Turns are settled; else deltas are kept. */
+  /** True: turns are settled. False: deltas are kept. */
   readonly isSettled: boolean;
-  /** Who reads has another log of the store than who writes. */
+  /** The reader uses a different log of the same store than the writer. Default: false. */
   readonly isSplit?: boolean;
 }
 
-/** Law 5: who is cut at any batch and resumes has the same. */
+/** Checks law 5: a reader that disconnects after any batch and resumes ends with the same state. */
 export async function resumeRuns(
   { create }: LogSubject,
   { isSettled, isSplit = false, ...runs }: ResumeRuns,
@@ -81,7 +87,7 @@ export async function resumeRuns(
 
 const written: ReadonlySet<PropertyKey> = new Set(['open', 'settle', 'submit', 'delete']);
 
-/** One log to write with and another to read with, as two processes have them. */
+/** Combines one log for writing and one for reading, like two processes. */
 function splitLog(writer: Log, reader: Log): Log {
   return new Proxy(reader, {
     get(_, name) {

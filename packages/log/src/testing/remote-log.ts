@@ -11,7 +11,7 @@ import type { SessionInfo } from '../contract/session-info.ts';
 import type { SqliteLogOptions } from '../sqlite/sqlite-log.ts';
 import { type Exit, startProcess } from './start-process.ts';
 
-/** The error of a call in another process, with what was told of it. */
+/** The error of a call in another process. */
 class RemoteError extends Error {
   readonly code: string;
   readonly place: RemoteFailure['place'];
@@ -28,7 +28,7 @@ interface ReceivedBatch extends Batch {
   readonly receivedAt: number;
 }
 
-/** A log in another process, and what is known here of what happens there. */
+/** A log in another process, with the events that it reports. */
 export interface RemoteLog extends AsyncDisposable {
   readonly pid: number;
   readonly exit: Promise<Exit>;
@@ -42,17 +42,17 @@ export interface RemoteLog extends AsyncDisposable {
     drafts: readonly DraftRecord[],
     sequence: number,
   ): Promise<ReturnType<LogCalls['produceDrafts']>>;
-  /** The next batch that a follower there was given. */
+  /** The next batch that a follower there received. */
   nextBatch(): Promise<ReceivedBatch>;
   /** The error with which the next driver there lost its lease. */
   nextLoss(): Promise<RemoteFailure>;
   kill(signal: NodeJS.Signals): void;
-  /** It closes its log and ends. */
+  /** Closes the log and ends the process. */
   end(): Promise<void>;
 }
 
 export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
-  /** Where compiled code is kept, so that those who start often start fast. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
 }
 
@@ -115,7 +115,7 @@ export async function startRemoteLog(
   };
 }
 
-/** What comes and what is waited for, in order, whichever is first. */
+/** A queue of values and of readers that wait for them. */
 class AsyncQueue<T> {
   readonly #letters: T[] = [];
   readonly #waiting: PromiseWithResolvers<T>[] = [];
@@ -140,8 +140,8 @@ class AsyncQueue<T> {
 }
 
 /**
- * What a test may ask of a log in another process: the log's own words, with drafts and batches as
- * the lines that they are on the wire, and numbers for drivers and producers.
+ * The calls that a test can make to a log in another process. Drafts and batches are encoded as
+ * JSON lines. Numbers identify drivers and producers.
  */
 export interface LogCalls {
   open(session: string, options: OpenOptions): { readonly driver: number; readonly epoch: number };
@@ -155,7 +155,7 @@ export interface LogCalls {
   read(session: string, from: number): string;
   info(session: string): SessionInfo | null;
   delete(session: string): boolean;
-  /** From then on its batches are told; answers when it follows. */
+  /** Starts to follow. Its batches arrive as separate messages. */
   follow(session: string, options: Pick<FollowOptions, 'from' | 'until'>): null;
   close(): null;
 }
@@ -185,7 +185,7 @@ export type ProcessMessage =
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: RemoteFailure }
   | { readonly type: 'lost'; readonly driver: number; readonly error: RemoteFailure }
-  /** `heardAt`: by the clock that all processes of a machine share. */
+  /** `heardAt` is measured by the clock that all processes of a machine share. */
   | {
       readonly type: 'batch';
       readonly session: string;

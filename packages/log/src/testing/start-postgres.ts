@@ -7,20 +7,23 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { freePort, isMissing } from './external-programs.ts';
 
-/** A Postgres of its own, in a temporary folder. */
+/** A Postgres server for tests, in a temporary folder. */
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
-  /** Many of them are many files, which take their time to go. */
+  /** Deletes a schema. Many schemas are many files, which slows the server's removal. */
   dropSchema(schema: string): Promise<void>;
-  /** Ends it as an administrator would, connections and all. */
+  /** Stops the server like an administrator, which ends all connections. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Stops the server without a clean shutdown, like a power failure. */
   crash(): Promise<void>;
-  /** Ends its first process without a word; the others find out, and `start` may be too early for that. */
+  /**
+   * Kills only the main process. The other processes notice it after a while, so `start` may fail
+   * at first.
+   */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** It is gone, with all that it kept. */
+  /** Stops the server and deletes its data. */
   remove(): Promise<void>;
 }
 
@@ -32,12 +35,15 @@ const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
 
 export const hasPostgres: boolean = folder !== undefined;
 
-/** For tests on a real Postgres. Where there is none they are skipped, and that is said. */
+/**
+ * Returns `describe` for tests that need Postgres. They are skipped with a warning if Postgres is
+ * missing.
+ */
 export function describeOnPostgres(): (name: string, tests: () => void) => void {
   return isMissing(hasPostgres, missing) ? describe.skip : describe;
 }
 
-/** `isSafe`: each commit is on the disk, as in earnest. */
+/** `isSafe`: every commit is synced to the disk. Default: false. */
 export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgres> {
   const home = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
   const user = unprivileged();
@@ -129,7 +135,10 @@ function programOf(name: string): string {
   return folder === undefined || folder === '.' ? name : join(folder, name);
 }
 
-/** A Postgres for the tests of a file, while they run. Asked for where there is none, it says so. */
+/**
+ * Starts a Postgres server for the tests of a file. The returned function throws if Postgres is
+ * missing.
+ */
 export function usePostgres(): () => TestPostgres {
   let server: TestPostgres | undefined;
   beforeAll(async () => {

@@ -10,20 +10,20 @@ export interface Exit {
   readonly stderr: string;
 }
 
-/** A program in a process of its own, with a pipe each way: lines of JSON. */
+/** A program in a child process. Both sides exchange JSON lines. */
 export interface Started {
   readonly pid: number;
-  /** When it is gone, and all that it said was heard. */
+  /** Resolves when the process has ended and all its output was read. */
   readonly exit: Promise<Exit>;
   send(order: unknown): void;
-  /** It hears that nothing more is coming. */
+  /** Closes the program's standard input. */
   end(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
 interface StartOptions {
   readonly args?: readonly string[];
-  /** Where compiled code is kept, so that those who start often start fast. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
   readonly onTold: (value: unknown) => void;
 }
@@ -36,7 +36,7 @@ export function startProcess(program: URL, options: StartOptions): Started {
     env: { PATH: process.env['PATH'] ?? '', ...cached },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Who was killed does not read any more.
+  // A killed process no longer reads its input.
   child.stdin.on('error', () => {});
   readLines(child, onTold);
   return {
@@ -48,7 +48,7 @@ export function startProcess(program: URL, options: StartOptions): Started {
   };
 }
 
-/** A line without its end was cut off by a death, and was not said. */
+/** An incomplete last line was cut off by a crash and is ignored. */
 function readLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
   let left = '';
   stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -68,15 +68,15 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
 }
 
 /**
- * Says something to the process that started this one. It is said when this returns: whatever happens
- * to this process afterwards, the other one hears it.
+ * Sends a value to the parent process. The write is synchronous, so the parent receives it even if
+ * this process is killed right after.
  */
 export function tell(value: unknown): void {
   let left = Buffer.from(`${JSON.stringify(value)}\n`);
   while (left.length > 0) left = left.subarray(writeSync(1, left));
 }
 
-/** What the process that started this one says, until it has no more to say. */
+/** Yields the values that the parent process sends, until it closes the input. */
 export async function* orders<Order>(): AsyncGenerator<Order> {
   for await (const line of createInterface({ input: process.stdin })) {
     yield JSON.parse(line) as Order;

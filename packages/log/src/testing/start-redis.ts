@@ -10,12 +10,15 @@ import { freePort, isMissing } from './external-programs.ts';
 const program: string = 'redis-server';
 const missing = 'redis-server is not there, and these tests need one: npm run test:setup';
 
-/** For tests on a real Redis. Where there is none they are skipped, and that is said. */
+/**
+ * Returns `describe` for tests that need Redis. They are skipped with a warning if Redis is
+ * missing.
+ */
 export function describeWithRedis(): (name: string, tests: () => void) => void {
   return needsRedis(describe);
 }
 
-/** For those that need something else besides. */
+/** The same, for tests that have another requirement too. */
 export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {
@@ -23,18 +26,18 @@ export function needsRedis(
   return isMissing(isThere, missing) ? describe.skip : otherwise;
 }
 
-/** A server of one's own, which keeps nothing. */
+/** A Redis server for tests. It stores nothing on disk. */
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
-  /** Asks it something, as an administrator. */
+  /** Runs a command as administrator. */
   ask(command: string, ...args: readonly string[]): Promise<unknown>;
   kill(signal: NodeJS.Signals): void;
-  /** Dead without a word; resolves when it is. */
+  /** Kills the server and waits for its end. */
   crash(): Promise<void>;
-  /** Again, at the same place and empty. */
+  /** Starts the server again, on the same port and without data. */
   start(): Promise<void>;
-  /** For good. */
+  /** Stops the server and deletes its folder. */
   stop(): Promise<void>;
 }
 
@@ -74,7 +77,7 @@ async function started(
   const child = spawn(program, [...fixed, ...empty, ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Nobody should have to look for what a test that failed left behind.
+  // Kills the server when the test process ends, even after a failure.
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   child.once('exit', () => process.removeListener('exit', end));

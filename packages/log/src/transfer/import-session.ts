@@ -15,18 +15,17 @@ import { BadLineError, type Lines, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
 
 export interface ImportOptions {
-  /** The session that it becomes; the one that it was, unless told. */
+  /** The id of the imported session. Default: its original id. */
   readonly into?: SessionId | undefined;
 }
 
 /**
- * Makes a session of what `exportSession` gave. Every record is checked as if it were just written,
- * and nothing is there until all of them were: an error names the line, and leaves the log as it was.
- * The blobs that it refers to have to be there: `importBlobs`.
+ * Creates a session from the lines of `exportSession`. Every record is validated like a new one,
+ * and nothing is stored until all are valid. An error names the line and leaves the log unchanged.
+ * The session's blobs must be imported first, with `importBlobs`.
  *
- * @example
- * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
- * await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
+ * })); await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
  */
 export async function importSession(
   log: Log,
@@ -48,7 +47,7 @@ interface StartedImport {
 }
 
 class SessionReader {
-  /** Each with the line that refers to it first. */
+  /** The referenced blobs, each with the first line that references it. */
   readonly blobs = new Map<string, number>();
   readonly #log: Log;
   readonly #into: SessionId | undefined;
@@ -69,7 +68,7 @@ class SessionReader {
       if (!this.blobs.has(hash)) this.blobs.set(hash, this.#records.length + 1);
   }
 
-  /** `line` is the one that is not there any more. */
+  /** Checks that the file is complete. `line` is the number of the first missing line. */
   end(line: number) {
     try {
       if (this.#begun === undefined) throw new BadLineError('the file is empty');
@@ -83,7 +82,7 @@ class SessionReader {
   async #begin(line: string): Promise<void> {
     const header = decodeHeader(line);
     const session = this.#into ?? header.session;
-    // Told before the whole file is read; that there is still none is seen to when it is stored.
+    // Checked early, before the whole file is read. `restore` checks again.
     if ((await this.#log.info(session)) !== undefined) throw targetExists(session);
     this.#begun = { session, header, check: new RecordValidator(session, header) };
   }
@@ -102,13 +101,13 @@ function targetExists(session: SessionId): LogError {
   return new LogError('session_exists', message, { session });
 }
 
-/** Holds each record against those before it, by the same rules that its writer had to keep. */
+/** Validates each record against the records before it, with the rules for writers. */
 export class RecordValidator {
   readonly #through: number;
   readonly #holes: Map<number, number>;
   readonly #keys = new Set<string>();
   #state: FoldState;
-  /** The offset that the next record has to have. */
+  /** The offset that the next record must have. */
   #next: number;
 
   constructor(session: SessionId, { through, holes }: SessionHeader) {
@@ -118,18 +117,18 @@ export class RecordValidator {
     this.#next = this.#after(0);
   }
 
-  /** Throws `BadLine`, or an error of core's. */
+  /** Validates one record. Throws `BadLineError` or an error of core. */
   take(record: LogRecord): void {
     this.#assertPlace(record);
     this.#assertKey(record);
     if (record.fact?.type === 'snapshot') this.#assertCovers(record.offset, record.fact.covers);
-    // Only a store writes snapshots, so the rules for writers do not know them; the fold does.
+    // Only stores write snapshots, so the rules for writers do not cover them. The fold does.
     else validate(this.#state, record);
     this.#fold(record);
     this.#next = this.#after(record.offset);
   }
 
-  /** What is there so far is all of it. */
+  /** Throws if records are missing at the end. */
   end(): void {
     if (this.#next <= this.#through)
       throw new BadLineError(`the file ends before offset ${this.#next} of ${this.#through}`);

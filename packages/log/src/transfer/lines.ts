@@ -7,12 +7,12 @@ import {
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 
-/** What a file is read as: its lines, or the text that has them. */
+/** The content of an exported file: its lines, or one text with line breaks. */
 export type Lines = AsyncIterable<string> | Iterable<string> | string;
 
 /**
- * Hands the lines over one by one, and gives the number of the last. What is wrong with a line is told with its
- * number. Nothing but empty lines may follow an empty one: files end with a line break.
+ * Passes each line to `take` and returns the number of the last line. Errors contain the line
+ * number. Empty lines are allowed only at the end of the file.
  */
 export async function readLines(
   lines: Lines,
@@ -48,7 +48,10 @@ async function takeLine(
   }
 }
 
-/** The error for whatever is wrong with a line; errors of the log or of the program stay as they are. */
+/**
+ * Converts an error about a line into a `LogError` with the line number. Other errors stay
+ * unchanged.
+ */
 export function toImportError(error: unknown, line: number, what: string): unknown {
   const isAboutLine =
     error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));
@@ -61,7 +64,7 @@ export function toImportError(error: unknown, line: number, what: string): unkno
   return new LogError(isNewer ? 'too_new' : 'bad_records', message, place, { cause: error });
 }
 
-/** Why a line of a file cannot be taken; which one it is, is for the reader of the file to say. */
+/** Thrown for an invalid line. The caller adds the line number. */
 export class BadLineError extends Error {
   readonly code: 'bad_records' | 'too_new';
   readonly place: ErrorPlace;
@@ -77,7 +80,7 @@ export class BadLineError extends Error {
   }
 }
 
-/** A line that is an object of JSON. */
+/** Parses a line that must be a JSON object. */
 export function parseFields(line: string): JsonObject {
   const parsed = parseJson(line);
   if (!parsed.ok) throw new BadLineError(`it is not JSON (${parsed.failure.message})`);
@@ -90,7 +93,7 @@ export function objectIn(value: JsonValue, what: string): JsonObject {
   throw new BadLineError(`${what} is not an object`);
 }
 
-/** A whole number from 0 on. */
+/** Reads a field that must be a whole number of 0 or more. */
 export function countIn(fields: JsonObject, name: string): number {
   const value = fields[name];
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;

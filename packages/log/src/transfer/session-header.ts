@@ -2,17 +2,19 @@ import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn } from './lines.ts';
 
-/** The first line of an exported session: what is not in its records. */
+/** The first line of an exported session: everything that is not in its records. */
 export interface SessionHeader
   extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
   readonly origin: SessionInfo['origin'];
-  /** What was settled or redacted away, from and to: any other offset is missed if it is not there. */
+  /**
+   * Ranges of offsets whose records were settled or redacted. Any other missing offset is an error.
+   */
   readonly holes: readonly Hole[];
 }
 
 export type Hole = readonly [number, number];
 
-/** Of this form. Records have a version of their own. */
+/** The version of this file format. Records have their own version. */
 const exportVersion = 1;
 
 export function encodeHeader(header: SessionHeader): string {
@@ -45,7 +47,7 @@ function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
   return { session: sessionId(textIn(fields, 'session')), through: countIn(fields, 'through') };
 }
 
-/** In order and apart from each other. */
+/** Parses the holes, which must be sorted and not adjacent. */
 function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
   if (!Array.isArray(value)) throw new BadLineError('holes is not an array');
   let least = 1;
@@ -55,7 +57,7 @@ function holesOf(value: JsonValue | undefined, through: number): readonly Hole[]
     const [from, to] = [Number(first), Number(last)];
     if (!isPair || from < least || to < from || to > through)
       throw new BadLineError('holes are not pairs of offsets, in order and not after the last one');
-    // Right after a hole there is a record.
+    // A record follows each hole.
     least = to + 2;
     return [from, to];
   });

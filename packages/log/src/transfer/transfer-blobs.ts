@@ -14,10 +14,15 @@ import {
   toImportError,
 } from './lines.ts';
 
-/** Of one line, so that no line is long however large a blob is. */
+/** Bytes per line, so that a large blob does not become a long line. */
 const pieceBytes = 3 * 2 ** 18;
 
-/** The blobs that a session refers to, as lines of JSON: each blob one line or several, in base64. */
+/**
+ * Exports the blobs that a session references as JSON lines. A blob takes one or more lines, in
+ * base64.
+ *
+ * @example for await (const line of exportBlobs(log, session)) file.write(`${line}\n`);
+ */
 export async function* exportBlobs(log: Log, session: SessionId): AsyncGenerator<string> {
   const { records } = await readWholeSession(log, session);
   for (const hash of new Set(referencedBlobs(records))) {
@@ -41,8 +46,12 @@ function missingBlob(session: SessionId, hash: string): LogError {
 }
 
 /**
- * Stores what `exportBlobs` gave, and says what that is. Each blob is held against its name before it
- * is stored; after an error, those before it are there, and nobody refers to them.
+ * Stores the blobs that `exportBlobs` wrote and returns their references. Each blob is checked
+ * against its hash before it is stored. After an error, the earlier blobs stay stored without
+ * references.
+ *
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
+ * }));
  */
 export async function importBlobs(log: Log, lines: Lines): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];

@@ -56,7 +56,7 @@ async function all(lines: AsyncIterable<string>): Promise<string[]> {
   return found;
 }
 
-/** What a session says, whatever its name is. */
+/** The content of a session, independent of its id. */
 async function saidBy(log: Log, of: SessionId) {
   const records = await recordsOf(log, of);
   const through = records.at(-1)?.offset ?? 0;
@@ -93,7 +93,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   closes: fc.boolean(),
 });
 
-/** A session in which all that happened; gives the one to export, which may be a fork. */
+/** Creates a session in which everything happens. Returns the id to export, which may be a fork. */
 async function enact(log: Log, plan: Plan): Promise<SessionId> {
   const driver = await log.open(session);
   for (const key of plan.commands) await log.submit(session, { say: key }, key);
@@ -120,7 +120,7 @@ async function redactOne(log: Log, draw: number): Promise<void> {
   const { state } = await saidBy(log, session);
   const finished = toArray(state.items).filter((item) => item.finished !== undefined);
   const item = finished[draw % Math.max(1, finished.length)];
-  // What belongs to a turn that goes on cannot be redacted.
+  // An item of an open turn cannot be redacted.
   if (item !== undefined) await unlessRefused(log.redact(session, item.id));
 }
 
@@ -128,7 +128,7 @@ async function forkSomewhere(log: Log, draw: number): Promise<SessionId> {
   const records = await recordsOf(log, session);
   const through = records[draw % Math.max(1, records.length)]?.offset ?? 0;
   const fork = sessionId('fork');
-  // Inside of what was settled nobody can fork.
+  // A fork inside a settled turn is refused.
   await unlessRefused(log.fork(session, { into: fork, through }));
   return (await log.info(fork))?.session ?? session;
 }
@@ -151,7 +151,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
   });
 
   test('comes what went out of another: the same records, the same fold, the same blobs', async () => {
-    // One store for many sessions, because a file each would take the time that it takes.
+    // One store for many sessions, because one file per session would be slow.
     const target = newLog();
     let run = 0;
     await fc.assert(
@@ -187,7 +187,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     const next = await target.open(session);
     expect((await next.append([])).records).toEqual(await recordsOf(source, session));
     const producer = await target.produce(await next.admit({ for: 'request', turn: 2 }));
-    // The ids of the first attempt are used, and so it leaves the stage.
+    // The ids of the first attempt are used, so the new producer supersedes it.
     expect(producer.attempt).toBe(2);
     const { records } = await next.append([]);
     expect(records).toMatchObject([
@@ -299,7 +299,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
   });
 });
 
-/** A bit of everything: commands, an open turn, a settled one, a fork, something unknown. */
+/** A log with every feature: commands, an open turn, a settled turn, a fork, unknown records. */
 async function exampleLog(): Promise<Log> {
   const log = memoryLog();
   await log.submit(session, { say: 'hello' }, 'key');
@@ -324,7 +324,7 @@ describe('a file that is not what was exported', () => {
   });
   afterAll(() => target.close());
 
-  /** Nothing is there of what was refused. */
+  /** Asserts that the refused import stored nothing. */
   async function expectRefused(lines: Lines, line: number): Promise<void> {
     const error = await importSession(target, lines).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LogError);
@@ -368,7 +368,7 @@ describe('a file that is not what was exported', () => {
 
   test('one line of which is empty, is refused', async () => {
     for (const at of good.keys()) {
-      // At the end of a file an empty line is none, and then the last record is missing.
+      // An empty line at the end of a file does not count, so the last record is missing.
       await expectRefused(good.with(at, ' \r'), at + 1);
     }
   });
@@ -492,7 +492,7 @@ describe('a file that is not what was exported', () => {
   });
 });
 
-/** The ways to each value within one. */
+/** The paths of all values inside a value. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path];
   const inner = Object.entries(value).flatMap(([key, entry]) => pathsIn(entry, [...path, key]));

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto';
 
-/** The number that stands for something in Postgres' advisory locks, which know numbers only. */
+/** Returns the number that identifies something in Postgres' advisory locks. */
 export function lockKey(schema: string, what: 'schema' | 'session' | 'blob', id: string): bigint {
   const digest = hash('sha256', JSON.stringify([schema, what, id]), 'buffer');
   return digest.readBigInt64BE(0);
 }
 
-/** In the order in which everybody takes them, so that nobody waits for who waits for him. */
+/** Sorts the keys. All processes lock in this order, which prevents deadlocks. */
 export function sortedKeys(keys: readonly bigint[]): readonly bigint[] {
   return [...new Set(keys)].sort((a, b) => (a < b ? -1 : Number(a > b)));
 }
 
-/** So many blobs are locked one by one; more of them all together. */
+/** Up to this many blobs are locked individually. Above it, one lock covers all blobs. */
 const maxSingleLocks = 256;
 
 interface LockQuery {
@@ -19,7 +19,10 @@ interface LockQuery {
   readonly values: readonly unknown[];
 }
 
-/** What locks these blobs until the transaction ends. Taken after sessions, always, so that nobody waits in a ring. */
+/**
+ * Returns the queries that lock these blobs until the transaction ends. They always run after the
+ * session locks, which prevents deadlocks.
+ */
 export function blobLocks(schema: string, hashes: readonly string[]): readonly LockQuery[] {
   if (hashes.length === 0) return [];
   const all = lockKey(schema, 'blob', '');

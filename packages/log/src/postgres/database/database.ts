@@ -5,34 +5,37 @@ import { migrate } from './migrate.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
 
-/** Asks the database something and gives the rows. */
+/** Runs a SQL statement and returns its rows. */
 export type Ask = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
 export interface DatabaseOptions {
   readonly target: Target;
-  /** Each brings the tables of the version before to the next one. */
+  /** SQL scripts. Each one migrates the tables from the previous version to the next. */
   readonly migrations: readonly string[];
-  /** How long a server that is gone is waited for. */
+  /** How long to retry while the server cannot be reached, in milliseconds. */
   readonly retryMs: number;
-  /** For reading; one more writes, and one listens. */
+  /** Maximum number of connections for reading. One more writes and one more listens. */
   readonly maxReaders: number;
 }
 
 const retryPausesMs = { first: 20, longest: 1000 };
 const closingRetryMs = 2000;
 
-/** The way to Postgres: connections for reading, and what makes up for a server that is gone for a while. */
+/**
+ * Access to a Postgres database: a connection pool for reading, migrations, and retries during
+ * outages.
+ */
 export class Database {
   readonly target: Target;
   readonly #options: DatabaseOptions;
   readonly #pool: Pool;
   readonly #closed = new AbortController();
   #ready: Promise<void> | undefined;
-  /** Who was never there is not waited for: the url may be wrong. */
+  /** A server that never answered is not retried, because the URL may be wrong. */
   #hasAnswered = false;
-  /** How much is asked and not answered. */
+  /** Number of operations without an answer. */
   #pendingQueries = 0;
-  /** Until when a server that is gone is waited for, because this is about to be closed. */
+  /** Deadline for retries once the database is about to close. */
   #closeDeadline = Number.POSITIVE_INFINITY;
 
   constructor(options: DatabaseOptions) {
@@ -40,9 +43,10 @@ export class Database {
     this.target = options.target;
     const max = options.maxReaders;
     this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
-    // One that breaks while nobody uses it is taken out; the next question takes another.
+    // The pool removes an idle connection that breaks. The next query uses another one.
     this.#pool.on('error', () => {});
-    // One that breaks while somebody has it says so to what he asks; unheard it would end the process.
+    // A connection that breaks during a query rejects that query. Without a listener, the error
+    // event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
@@ -50,10 +54,10 @@ export class Database {
     return this.#closed.signal.aborted;
   }
 
-  /** Resolves when the tables are there. */
+  /** Resolves when the tables exist in the current version. */
   ready(): Promise<void> {
     this.#ready ??= this.#setUp().catch((error: unknown) => {
-      // Whoever comes next tries again.
+      // The next caller tries again.
       this.#ready = undefined;
       throw error;
     });
@@ -61,8 +65,8 @@ export class Database {
   }
 
   /**
-   * Asks in a connection of the pool, and again where that was lost. Only for what changes nothing. What
-   * is asked often has a name, by which the server keeps what it made of it.
+   * Runs a query on a connection of the pool and retries if the connection is lost. Use it only for
+   * queries that change nothing. A query with a name becomes a prepared statement.
    */
   read<Row>(text: string, values: readonly unknown[], name?: string): Promise<readonly Row[]> {
     const named = name === undefined ? {} : { name };
@@ -74,8 +78,8 @@ export class Database {
   }
 
   /**
-   * A short transaction in a connection of the pool. It is done again where the connection was lost,
-   * unless that was at the commit: then nobody knows, and that is what is told.
+   * Runs a short transaction on a connection of the pool and retries if the connection is lost. If
+   * that happens during the commit, the outcome is unknown and the call throws.
    */
   transact<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
     return this.retrying(async () => {
@@ -89,7 +93,7 @@ export class Database {
         client.release();
         return value;
       } catch (error) {
-        // Where it cannot even be rolled back, it is of no more use.
+        // A connection that cannot roll back is discarded.
         const isLeft = await client.query('ROLLBACK').then(
           () => false,
           () => true,
@@ -108,7 +112,7 @@ export class Database {
     }
   }
 
-  /** A connection of one's own, to be ended by whoever asked for it. */
+  /** Opens a separate connection. The caller must end it. */
   async connect(config: { readonly pipeline?: boolean } = {}): Promise<Connection> {
     await this.ready();
     return connect(this.target, config);
@@ -118,7 +122,7 @@ export class Database {
     return this.#pendingQueries === 0;
   }
 
-  /** Does it until it is done, for a while, where nothing but the way there fails. */
+  /** Runs the work and retries it while the connection fails, up to `retryMs`. */
   async retrying<T>(work: () => Promise<T>): Promise<T> {
     this.#pendingQueries++;
     try {
@@ -149,12 +153,12 @@ export class Database {
     }
   }
 
-  /** Ends early when it is closed. */
+  /** Waits. Ends early when the database is closed. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closed.signal }).catch(() => {});
   }
 
-  /** It is about to be closed: from now on a server that is gone is waited for briefly, once for all. */
+  /** Call before closing. From now on an unreachable server is retried only briefly. */
   hurry(): void {
     this.#closeDeadline = Math.min(this.#closeDeadline, performance.now() + closingRetryMs);
   }
@@ -181,26 +185,31 @@ function closedDatabase({ what }: Target, cause?: unknown): LogError {
   return new LogError('closed', message, {}, cause === undefined ? undefined : { cause });
 }
 
-/** How long an answer is waited for; a server that is stopped or cut off gives none. */
+/** Query timeout, for servers that are stopped or unreachable. */
 const answerTimeoutMs = 30_000;
-/** How long one who stands still within a transaction may keep the others from a session. */
+/** How long a stalled process can block a session inside a transaction. */
 const idleInTransactionMs = 5_000;
-/** Longer than that: whoever waits for one who stands still gets what he waits for. */
+/**
+ * Longer than `idleInTransactionMs`, so that a process that waits for a stalled one gets the lock.
+ */
 const lockTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 const int8 = 20;
 
-/** Offsets and times are numbers here; what Postgres calls bigint would be a text. */
+/** Parses bigint columns as numbers. The driver returns strings by default. */
 const numbers = {
   getTypeParser: ((oid: number, format?: 'text') =>
     oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };
 
-/** With what its types do not tell of: whether it keeps its process alive. */
+/**
+ * A client with two methods that the driver's types lack: they control whether the connection keeps
+ * the process alive.
+ */
 export type Connection = Client & { ref(): void; unref(): void };
 
-/** What every connection is made with. */
+/** The settings of every connection. */
 export function clientConfig(target: Target): ClientConfig {
   return {
     connectionString: target.url,
@@ -214,13 +223,13 @@ export function clientConfig(target: Target): ClientConfig {
   };
 }
 
-/** A connection of one's own. */
+/** Opens a separate connection. */
 export async function connect(
   target: Target,
   config: { pipeline?: boolean } = {},
 ): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
-  // It is told by whatever is asked next; without a listener it would end the process.
+  // The next query reports the error. Without a listener, the error event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -231,10 +240,13 @@ export async function connect(
   }
 }
 
-/** A server that is stopped or cut off says no goodbye. */
+/** A server that is stopped or unreachable does not confirm the end of a connection. */
 const closeTimeoutMs = 1_000;
 
-/** When it has ended, well or not, or when it takes too long. The process stays for that, whatever it waits for. */
+/**
+ * Waits until the work settles, but not longer than a second. The timer keeps the process alive
+ * meanwhile.
+ */
 export async function waitBriefly(work: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, closeTimeoutMs);

@@ -1,7 +1,7 @@
 import { Database, type DatabaseOptions } from './database.ts';
 import { type Statements, statementsIn } from './statements.ts';
 
-/** The tables of a log, and all that is said to them. */
+/** The database of a log: its tables and its SQL statements. */
 export class LogDatabase extends Database {
   readonly statements: Statements;
 
@@ -11,7 +11,7 @@ export class LogDatabase extends Database {
   }
 }
 
-/** Each brings a schema of the version before to the next one. */
+/** SQL scripts. Each one migrates the schema from the previous version to the next. */
 const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- By code points, as every other store has them.

@@ -3,7 +3,7 @@ import { LogError } from '../../contract/log-error.ts';
 import { lockKey } from './advisory-locks.ts';
 import type { Target } from './target.ts';
 
-/** Makes the tables, or brings older ones up to date. Refuses what a later version wrote. */
+/** Creates the tables or migrates older ones. Refuses tables of a later version. */
 export async function migrate(
   client: ClientBase,
   target: Target,
@@ -13,7 +13,7 @@ export async function migrate(
   if ((await versionOf(client, target, steps.length)) === steps.length) return;
   await client.query('BEGIN');
   try {
-    // Several may come at once: the others wait here and find it done.
+    // If several processes start together, the others wait here and then find the current version.
     await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);
     const found = await versionOf(client, target, steps.length);
     if (found < steps.length) await apply(client, target, steps.slice(found), steps.length);
@@ -30,7 +30,8 @@ async function apply(
   steps: readonly string[],
   version: number,
 ): Promise<void> {
-  // Asked first: who may not create a schema may use one that is there.
+  // Checked first, because a user without the right to create schemas may still use an existing
+  // one.
   const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`SET LOCAL search_path = ${schema}`);
@@ -40,10 +41,10 @@ async function apply(
   await client.query('INSERT INTO version VALUES ($1)', [version]);
 }
 
-/** The version of the tables, 0 where there are none. */
+/** Returns the version of the tables, or 0 if there are none. */
 async function versionOf(client: ClientBase, target: Target, known: number): Promise<number> {
   const { schema } = target;
-  // Not by `to_regclass`, which may not have heard yet of what another made a moment ago.
+  // `to_regclass` is not used, because it may miss a table that was created a moment ago.
   const tables = `SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'`;
   if ((await client.query(tables, [schema])).rows.length === 0) return 0;
   const { rows } = await client.query(`SELECT version FROM ${schema}.version`);
@@ -52,7 +53,7 @@ async function versionOf(client: ClientBase, target: Target, known: number): Pro
   return version;
 }
 
-/** In another encoding not every text could be kept. */
+/** Other encodings cannot store every text. */
 async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<void> {
   const { rows } = await client.query('SHOW server_encoding');
   const encoding = String(rows[0]?.server_encoding);

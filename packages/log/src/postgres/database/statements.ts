@@ -1,6 +1,6 @@
 import type { SessionColumns } from '../../storage/session-row.ts';
 
-/** In the order in which they are written, with their types. */
+/** The columns in the order in which they are written, with their types. */
 export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
   ['made', 'bigint'],
@@ -31,7 +31,7 @@ const updates = sessionColumns
 const arrays = (types: readonly string[], from: number): string =>
   `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
 
-/** So long after its last commit or connection, what a writer that was killed left there is kept. */
+/** How long the row of a killed writer is kept after its last commit or connection. */
 export const writerRetentionHours = 24;
 
 type StatementName =
@@ -68,20 +68,21 @@ export type Statements = { readonly [Name in StatementName]: string } & {
   readonly dropOwned: readonly string[];
 };
 
-/** All that is ever said to the database. Many rows come as one array for each column. */
+/** All SQL statements for one schema. Statements for many rows take one array per column. */
 export function statementsIn(schema: string): Statements {
   const table = (name: string) => `${schema}.${name}`;
   const afterSessions = sessionColumns.length + 1;
   return {
-    // Its row has to be there before the first commit: one that is not cannot be locked and waited for.
-    // Where somebody took an idle one's, this waits for the transaction that brings it back.
+    // The row must exist before the first commit, because a missing row cannot be locked. If
+    // another process deleted an idle writer's row, this waits for the transaction that restores
+    // it.
     register: `INSERT INTO ${table('writers')} VALUES ($1, 0, now())
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
-    // By the server's clock alone. Nobody is waited for: who has his row locked lives.
+    // Compares with the server's clock only. Locked rows are skipped: their writers are alive.
     dropGoneWriters: `DELETE FROM ${table('writers')} WHERE id IN (
       SELECT id FROM ${table('writers')}
       WHERE seen_at < now() - interval '${writerRetentionHours} hours' FOR UPDATE SKIP LOCKED)`,
-    // Who asks waits for a transaction of that writer that still goes on: its row is locked.
+    // The row lock makes this wait for a transaction of that writer that is still running.
     stampOf: `SELECT commits FROM ${table('writers')} WHERE id = $1 FOR UPDATE`,
     dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1`,
     sessionsById: `SELECT ${columns} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
@@ -98,7 +99,10 @@ export function statementsIn(schema: string): Statements {
       WHERE (made, key) IN (SELECT * FROM ${arrays(['bigint', 'text'], 1)})`,
     chunksAfter: `SELECT first, last, body FROM ${table('chunks')}
       WHERE made = $1 AND last > $2 ORDER BY last`,
-    /** With what the session is, so that both are of one moment; its texts once, in the first row. */
+    /**
+     * Reads the session together with its chunks, so that both are from the same moment. Text
+     * columns are only in the first row.
+     */
     page: `SELECT ${pageColumns}, c.first, c.last, c.body
       FROM ${table('sessions')} s LEFT JOIN LATERAL (
         SELECT first, last, body, row_number() OVER (ORDER BY last) AS place
@@ -107,7 +111,10 @@ export function statementsIn(schema: string): Statements {
     usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
     blob: `SELECT bytes FROM ${table('blobs')} WHERE hash = $1`,
     blobSlice: `SELECT substring(bytes FROM $2 FOR $3) AS bytes FROM ${table('blobs')} WHERE hash = $1`,
-    /** Sessions, chunks, producers and commands in one; whoever listens is told when it is committed. */
+    /**
+     * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
+     * the commit.
+     */
     write: `WITH put_sessions AS (
         INSERT INTO ${table('sessions')} (${columns})
         SELECT * FROM ${arrays(

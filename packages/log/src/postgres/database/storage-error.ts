@@ -2,7 +2,7 @@ import { isMillraceError } from '@millrace/core';
 import { LogError } from '../../contract/log-error.ts';
 import { type Target, withoutSecrets } from './target.ts';
 
-/** What system errors and Postgres' classes of errors mean for whoever uses the store; the longest match counts. */
+/** Explanations for system error codes and Postgres error classes. The longest match wins. */
 const meaningsByCode: readonly (readonly [string, string])[] = [
   ['ECONNREFUSED', 'nobody answers there; start Postgres, or check host and port'],
   ['ENOTFOUND', 'there is no such host; check the url'],
@@ -24,7 +24,7 @@ const meaningsByCode: readonly (readonly [string, string])[] = [
   ['54', 'what is to be stored is too large; store it in several pieces'],
 ];
 
-/** The same by words, for what has no code, or one that says less. */
+/** Explanations by message, for errors without a useful code. */
 const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
   [/does not support SSL/, 'it has no TLS; set it up, or leave sslmode out of the url'],
@@ -34,7 +34,7 @@ const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What is the matter is the way there, and not what was asked. */
+/** Codes and messages that mean a lost connection, not an invalid query. */
 const lossCodes =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|08\w{3}|25P03|57P0[1-5]|53300)$/;
 const lossMessages =
@@ -45,18 +45,18 @@ export function isConnectionLoss(error: unknown): boolean {
   return lossCodes.test(codeOf(error)) || lossMessages.test(messageOf(error));
 }
 
-/** Two transactions were in each other's way: it can be done again. */
+/** True if two transactions conflicted, so that the work can be retried. */
 export function isSerializationFailure(error: unknown): boolean {
   const state = isMillraceError(error) ? error.place['sqlstate'] : undefined;
   return state === '40001' || state === '40P01';
 }
 
-/** It concerns all who write, and not one of them. */
+/** True if the error affects all writes and not a single job. */
 export function affectsAllWrites(error: unknown): boolean {
   return isMillraceError(error) && error.place['way'] !== undefined;
 }
 
-/** An error of ours for whatever was thrown. */
+/** Converts any error into a `LogError` without secrets. */
 export function storageError(error: unknown, target: Target): Error {
   if (isMillraceError(error)) return error;
   const code = codeOf(error);
@@ -72,11 +72,11 @@ export function storageError(error: unknown, target: Target): Error {
     ...(isLost ? { way: 'lost' } : {}),
     ...(code === '' ? {} : { sqlstate: code }),
   };
-  // The cause says no more than its words, and it might carry the url with it.
+  // The original error is not the cause, because it may contain the URL with the password.
   return new LogError('storage', message, place, { cause: new Error(text) });
 }
 
-/** It may have been stored or not, and nobody can be asked. */
+/** The error for a commit whose outcome is unknown. */
 export function unknownOutcome(error: unknown, target: Target, cause?: unknown): LogError {
   const text = withoutSecrets(messageOf(error), target);
   const message = `Cannot tell whether it was stored in Postgres at ${target.name}: the connection was lost at the commit (${text}). Look at what is there before you write it again`;
@@ -99,7 +99,7 @@ function codeOf(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  // Several addresses were tried: the last one's reason says as much as any.
+  // Several addresses were tried. The last reason is representative.
   if (error instanceof AggregateError) return messageOf(error.errors.at(-1));
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,15 +1,15 @@
 import { LogError } from '../../contract/log-error.ts';
 import { decodeUrlPart } from '../../engine/check-options.ts';
 
-/** Which database, and how it may be shown: without whoever's password. */
+/** A Postgres database and schema, with a name that is safe to show. */
 export interface Target {
-  /** What is kept there, in the words of an error. */
+  /** What is stored there, for error messages. Example: "a log". */
   readonly what: string;
   readonly url: string;
-  /** Host, port and database. */
+  /** Host, port and database, without user and password. */
   readonly name: string;
   readonly schema: string;
-  /** What must not be shown. */
+  /** Texts that must not be shown. */
   readonly secrets: readonly string[];
 }
 
@@ -28,12 +28,15 @@ export function targetOf(what: string, url: string, schema: string): Target {
   return { what, url, name, schema, secrets: given.filter((secret) => secret !== '') };
 }
 
-/** A text of somebody else's, without what must not be shown. */
+/** Replaces secrets in a text with `***`. */
 export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'>): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
 }
 
-/** A password with such letters in it ends too early, and the rest of it would be shown as a host. */
+/**
+ * True if the URL contains unescaped characters. The password would then end early, and its rest
+ * would appear as the host.
+ */
 function isTruncated({ hash, pathname }: URL): boolean {
   return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;
 }

@@ -5,14 +5,14 @@ import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
 
 /**
- * What work reads and writes while a transaction is thought out: what was fetched, and over it what is
- * to be written. Whatever is asked for that was not fetched is `Missing`.
+ * A transaction in memory: the fetched rows and the changes to write. Reading a row that was not
+ * fetched throws `NotFetchedError`.
  */
 export class TransactionDraft implements StoreTransaction {
   readonly #fetched: FetchedRows;
   readonly #sessions = new Map<SessionId, SessionDraft>();
   readonly blobChanges: BlobChanges = new BlobChanges();
-  /** The numbers of those that are gone. */
+  /** The generation numbers of deleted sessions. */
   readonly deletedSessions: Set<number> = new Set();
   #epochs = 0;
   #made = 0;
@@ -25,7 +25,7 @@ export class TransactionDraft implements StoreTransaction {
     return this.#sessions.values();
   }
 
-  /** Is there anything to write? */
+  /** True if there is anything to write. */
   get hasChanged(): boolean {
     const { puts, dropped } = this.blobChanges;
     const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
@@ -44,7 +44,7 @@ export class TransactionDraft implements StoreTransaction {
     return this.#draft(session).command(key);
   }
 
-  /** All of them at once: they are here. */
+  /** Returns all records, because they are already in memory. */
   records(session: SessionId, after: number): readonly LogRecord[] {
     return this.#draft(session).records(after);
   }
@@ -101,7 +101,7 @@ export class TransactionDraft implements StoreTransaction {
     for (const hash of hashes) this.blobChanges.dropped.add(hash);
   }
 
-  // Work that is shared by all stores does not ask for these.
+  // The engine never calls these inside a transaction.
   sessions(): never {
     throw new TypeError('a transaction does not list sessions');
   }

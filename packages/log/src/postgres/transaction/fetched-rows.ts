@@ -5,28 +5,31 @@ import { ChunkReader, type ChunkRow } from '../chunk-rows.ts';
 import type { Ask } from '../database/database.ts';
 import type { Statements } from '../database/statements.ts';
 
-/** What a transaction has read of a session, which is locked: so it is true until the commit. */
+/**
+ * What a transaction has read about a session. The session is locked, so this stays valid until the
+ * commit.
+ */
 export interface FetchedSession {
   readonly row: SessionRow;
   readonly producers: Map<string, ProducerRow | undefined>;
   readonly commands: Map<string, CommandRow | undefined>;
-  /** From the offset after `after` to the last. */
+  /** The records after the offset `after`, up to the last. */
   records: FetchedRecords | undefined;
-  /** How many of its records name each blob. */
+  /** How many of the session's records reference each blob. */
   blobs: ReadonlyMap<string, number> | undefined;
 }
 
 interface FetchedRecords {
   readonly after: number;
   readonly records: readonly LogRecord[];
-  /** The rows that they are stored in. */
+  /** The offset ranges of the rows that contain the records. */
   readonly places: readonly { readonly first: number; readonly last: number }[];
 }
 
-/** All that a transaction has read. What is done in it is done on drafts of this. */
+/** Everything that a transaction has read. */
 export class FetchedRows {
   readonly sessions: Map<SessionId, FetchedSession | undefined> = new Map();
-  /** Numbers that are to be had, in order. */
+  /** Allocated numbers that are not used yet, in order. */
   readonly epochs: number[] = [];
   readonly made: number[] = [];
 
@@ -37,18 +40,21 @@ export class FetchedRows {
   }
 }
 
-/** What work needs to know and was not fetched. */
+/** A row that the work needs and that was not fetched. */
 export type RowRequest =
   | { readonly what: 'session'; readonly session: SessionId }
   | { readonly what: 'producer'; readonly session: SessionId; readonly name: string }
   | { readonly what: 'command'; readonly session: SessionId; readonly name: string }
-  /** All records after an offset, and those that are stored in one row with them. */
+  /** All records after an offset, including those in the same row before it. */
   | { readonly what: 'records'; readonly session: SessionId; readonly after: number }
   | { readonly what: 'blobs'; readonly session: SessionId }
   | { readonly what: 'epoch' }
   | { readonly what: 'made' };
 
-/** Thrown through work that has to be done again once the want is there. No error that anybody is told. */
+/**
+ * Thrown through the work to request a row. The work then runs again with that row. Callers never
+ * see this error.
+ */
 export class NotFetchedError extends Error {
   readonly request: RowRequest;
 
@@ -60,7 +66,7 @@ export class NotFetchedError extends Error {
 
 type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
 
-/** Brings what work missed, as few questions as there are kinds of it. */
+/** Fetches all requested rows, with one query per kind. */
 export async function fetchRequests(
   ask: Ask,
   statements: Statements,
@@ -79,7 +85,7 @@ export async function fetchRequests(
   ]);
 }
 
-/** Of sessions that are locked. */
+/** Fetches the rows of locked sessions. */
 export async function fetchSessions(
   ask: Ask,
   statements: Statements,
@@ -147,12 +153,12 @@ async function fetchRecords(
   const { made, through } = owner.row;
   const ranges = await ask<ChunkRow>(sql, [made, after]);
   const reader = new ChunkReader(session, after);
-  // All of each row: who replaces some of it has to write the rest again.
+  // Whole rows are decoded, because replacing part of a row requires writing the rest again.
   for (const chunk of ranges) reader.add(chunk, true);
   if (reader.end < through) throw reader.missing();
   const start = Math.min(after, (ranges[0]?.first ?? after + 1) - 1);
   const before = owner.records;
-  // Several may want more or less of it.
+  // Several requests may overlap. Keep the largest one.
   if (before === undefined || before.after > start)
     owner.records = { after: start, records: reader.records, places: ranges };
 }

@@ -16,17 +16,17 @@ import type { PostgresWriter, WorkPass } from './writer.ts';
 interface CommitOptions {
   readonly writer: PostgresWriter;
   readonly clock: Clock;
-  /** From the beginning of one transaction to that of the next, at least. */
+  /** Minimum time between the starts of two transactions. */
   readonly intervalMs: number;
   readonly onPoint?: OnPoint | undefined;
 }
 
-/** So that a transaction stays short, and does not need more locks than a server has to give. */
+/** Limits the duration of a transaction and the number of its locks. */
 const maxJobsPerTransaction = 1024;
 
 /**
- * Puts what comes at once, of all sessions of this process, into one transaction. The first is begun
- * at once; then there is one at a time, and one in each interval.
+ * A commit queue for Postgres. It runs the work of all sessions of this process in one transaction
+ * at a time. The first starts immediately, the next ones once per interval.
  */
 export class PostgresCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
@@ -34,7 +34,7 @@ export class PostgresCommitQueue implements CommitQueue {
   #lastAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #cancel: () => void = () => {};
-  /** What goes on. */
+  /** The current transaction. */
   #running: Promise<void> | undefined;
   #closed: Error | undefined;
   transactions = 0;
@@ -81,10 +81,11 @@ export class PostgresCommitQueue implements CommitQueue {
     const start = () => {
       if (this.#isScheduled) this.#start();
     };
-    // What is said in one breath goes together. What fills a transaction need not wait for more.
+    // Calls from one synchronous block share a transaction. A full transaction starts without
+    // waiting.
     const isFull = this.#jobs.length >= maxJobsPerTransaction;
     if (intervalMs === 0 || waitMs <= 0 || isFull) return queueMicrotask(start);
-    // A clock that was set back must not hold anything up.
+    // The minimum prevents a long wait if the system clock is set back.
     this.#cancel = clock.after(Math.min(waitMs, intervalMs), start);
   }
 
@@ -107,7 +108,8 @@ export class PostgresCommitQueue implements CommitQueue {
     try {
       outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
     } catch (error) {
-      // What one does must not take the others with it; where the server is gone, all are.
+      // One failing job must not fail the others, so each is retried alone. If the server is
+      // unreachable, all fail.
       const isOnesOwn = this.#options.writer.hasBegun && !affectsAllWrites(error);
       if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
       else for (const job of jobs) rejectJob(job, error);
@@ -116,7 +118,10 @@ export class PostgresCommitQueue implements CommitQueue {
     for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
   }
 
-  /** All of it once on what is there. Once something is missing, the rest only tells what it misses too. */
+  /**
+   * Runs all jobs on the fetched rows. After the first missing row, the other jobs run only to
+   * collect their requests.
+   */
   #pass(jobs: readonly CommitJob[], fetched: FetchedRows): WorkPass {
     this.round++;
     const draft = new TransactionDraft(fetched);
@@ -128,7 +133,7 @@ export class PostgresCommitQueue implements CommitQueue {
         else job.work(draft);
       } catch (error) {
         if (error instanceof NotFetchedError) requests.push(error.request);
-        // What it says of a draft that lacks something means nothing.
+        // An error on an incomplete draft has no meaning.
         else if (requests.length === 0) throw error;
       }
     }

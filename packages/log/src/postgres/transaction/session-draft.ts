@@ -10,7 +10,7 @@ interface OffsetRange {
   readonly last: number;
 }
 
-/** A session as a transaction is about to leave it. */
+/** A session as the transaction will store it. */
 export class SessionDraft {
   readonly session: SessionId;
   readonly #fetched: FetchedSession | undefined;
@@ -19,12 +19,12 @@ export class SessionDraft {
   hasChanged = false;
   readonly producers: Map<string, ProducerRow> = new Map();
   readonly commands: Map<string, CommandRow> = new Map();
-  /** How many more of its records name each blob. */
+  /** Changes to the number of references to each blob. */
   readonly uses: Map<string, number> = new Map();
   readonly #added: LogRecord[] = [];
-  /** All that was fetched and added, once some of it was replaced. */
+  /** All fetched and added records. Set once some of them are replaced. */
   #allRecords: LogRecord[] | undefined;
-  /** What was replaced, from row to row. */
+  /** The replaced offsets, extended to whole rows. */
   #replaced: OffsetRange | undefined;
 
   constructor(session: SessionId, fetched: FetchedSession | undefined, blobs: BlobChanges) {
@@ -64,7 +64,7 @@ export class SessionDraft {
   }
 
   insert(records: readonly LogRecord[]): void {
-    // One by one: a function does not take as many arguments as there may be records.
+    // Pushed one by one, because a spread call has a limit on the number of arguments.
     for (const record of records) {
       this.#added.push(record);
       this.#allRecords?.push(record);
@@ -98,17 +98,17 @@ export class SessionDraft {
     return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
   }
 
-  /** The stretch of the stored rows that others take the place of. */
+  /** The range of stored rows to replace. */
   get replaced(): OffsetRange | undefined {
     return this.#replaced;
   }
 
-  /** The rows that are new. */
+  /** The rows to write. */
   chunks(): readonly ChunkRow[] {
     const through = this.row?.through ?? 0;
     const [stretch, stored] = [this.#replaced, this.#storedThrough];
     const rewritten = stretch === undefined ? [] : this.#rewritten(stretch, through);
-    // What was replaced up to the end has what was added in it.
+    // A replaced range that reaches the end already contains the added records.
     if (this.#added.length === 0 || (stretch?.last ?? 0) > stored) return rewritten;
     return [...rewritten, ...toChunkRows(stored + 1, through, this.#added)];
   }
@@ -130,12 +130,12 @@ export class SessionDraft {
     throw new NotFetchedError({ what: 'records', session: this.session, after });
   }
 
-  /** Records took the place of others. */
+  /** Updates the reference counts after records replaced others. */
   #countUses(before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
       this.#use(hash, 1);
-      // What was named before is not what anybody holds it for.
+      // A blob that was referenced before does not release a hold.
       if (!known.has(hash)) this.#blobs.releaseHold(hash);
     }
     for (const hash of referencedBlobs(before)) this.#use(hash, -1);
@@ -146,18 +146,21 @@ export class SessionDraft {
   }
 }
 
-/** What becomes of a count of holds: `count → max(count + added, least)`. It never falls below 0. */
+/**
+ * A change to a blob's hold count: `count → max(count + added, least)`. The count never falls below
+ * 0.
+ */
 interface HoldChange {
   added: number;
   least: number;
   putAt: number;
 }
 
-/** What a transaction does to blobs, to be told at its end. */
+/** The changes of a transaction to blobs, written at its end. */
 export class BlobChanges {
   readonly puts: Map<string, Uint8Array> = new Map();
   readonly holds: Map<string, HoldChange> = new Map();
-  /** Of those is looked whether anybody needs them. */
+  /** Blobs to delete if they have no references and no holds. */
   readonly dropped: Set<string> = new Set();
 
   put(hash: string, bytes: Uint8Array, now: number): void {
@@ -168,7 +171,7 @@ export class BlobChanges {
     hold.putAt = now;
   }
 
-  /** A record names it: whoever stored it has done what he held it for. */
+  /** A record references the blob, which releases one hold. */
   releaseHold(hash: string): void {
     const hold = this.#hold(hash);
     hold.added--;

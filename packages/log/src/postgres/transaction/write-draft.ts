@@ -10,14 +10,14 @@ interface WriteOptions {
   readonly ask: Ask;
   readonly statements: Statements;
   readonly schema: string;
-  /** Whose commit it is, which one of his, and what is said to whoever listens. */
+  /** The writer's id, the number of its commit, and the notification for other processes. */
   readonly writer: string;
   readonly commit: number;
   readonly channel: string;
   readonly notice: string;
 }
 
-/** Tells the database what the transaction has come to. True where records are in it. */
+/** Writes the draft to the database. Returns true if it contains records. */
 export async function writeDraft(draft: TransactionDraft, options: WriteOptions): Promise<boolean> {
   const { ask, statements } = options;
   const drafts = [...draft.sessionDrafts].filter(({ hasChanged }) => hasChanged);
@@ -56,7 +56,7 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
   return chunks.length > 0;
 }
 
-/** Sessions that were deleted, and rows that others take the place of. */
+/** Deletes the rows of deleted sessions and replaced chunks. */
 async function dropGone(
   draft: TransactionDraft,
   drafts: readonly SessionDraft[],
@@ -106,7 +106,7 @@ async function writeBlobs(
       changes.map(([, { least }]) => least),
       changes.map(([, { putAt }]) => putAt),
     ];
-    // What is there is changed first: what is new then was changed already.
+    // Updates come before inserts, so that an inserted row is not updated again.
     await ask(statements.changeHolds, values);
     await ask(statements.holdBlobs, values);
     await ask(statements.dropHolds, [hashes]);

@@ -18,45 +18,51 @@ import type { TransactionDraft } from './draft.ts';
 import { FetchedRows, fetchRequests, fetchSessions, type RowRequest } from './fetched-rows.ts';
 import { writeDraft } from './write-draft.ts';
 
-/** What work came to on what was fetched: it missed something, or this is what is to be written. */
+/**
+ * The result of running the work on the fetched rows: requests for missing rows, or the draft to
+ * write.
+ */
 export interface WorkPass {
   readonly requests: readonly RowRequest[];
   readonly draft: TransactionDraft;
   readonly outcomes: readonly JobOutcome[];
 }
 
-/** What a transaction came to. `lost` is why nobody knows whether it was stored. */
+/** The result of a transaction. `lost` is set if the outcome of the commit is unknown. */
 interface TransactionResult {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
-  /** Before it was sent, by this machine's clock. */
+  /** When the commit was sent, by the local clock. */
   readonly sentAt?: number;
   readonly lost?: unknown;
 }
 
 const maxCollisions = 5;
-/** Each round brings something that work missed; there is no work that misses so much. */
+/** Each round fetches at least one missing row. No work needs this many. */
 const maxRounds = 10_000;
-/** A process that slept for longer than that at a commit may have been taken for a dead one meanwhile. */
+/**
+ * If a process slept longer than this during a commit, its row may have been deleted. It then
+ * cannot find out the outcome.
+ */
 const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
 interface WriterOptions {
   readonly onPoint?: OnPoint | undefined;
-  /** Is set with each connection. */
+  /** Set to the server's time with each connection. */
   readonly clock: ServerClock;
 }
 
 /** The one connection of this process that writes. */
 export class PostgresWriter {
-  /** Told from all others there ever were. */
+  /** The unique id of this writer. */
   readonly id: string = randomUUID();
   readonly #database: LogDatabase;
   readonly #onPoint: OnPoint | undefined;
   readonly #clock: ServerClock;
   #client: Connection | undefined;
-  /** Did the last transaction come so far that what went wrong may be its own doing? */
+  /** True if the last transaction began, so that its failure may be caused by its own work. */
   hasBegun = false;
-  /** Each transaction that is to be committed has its number, which is stored with it. */
+  /** The number of the last commit. It is stored in the same transaction. */
   #commits = 0;
 
   constructor(database: LogDatabase, { onPoint, clock }: WriterOptions) {
@@ -66,9 +72,9 @@ export class PostgresWriter {
   }
 
   /**
-   * One transaction: the sessions that work asks for are locked, what it misses is fetched, and it is
-   * done again, until it has all. Where the server goes away meanwhile it is done once more, unless it
-   * was stored: that is read back.
+   * Runs one transaction. It locks the requested sessions, fetches missing rows and runs the work
+   * again until nothing is missing. If the connection is lost, it runs once more, unless the stored
+   * commit number shows that the transaction was committed.
    */
   async transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]> {
     this.hasBegun = false;
@@ -97,7 +103,7 @@ export class PostgresWriter {
     this.#onPoint?.('before-begin');
     const client = await this.#connected();
     this.hasBegun = true;
-    // While something is under way, and not longer, it keeps its process alive.
+    // The connection keeps the process alive only while a transaction runs.
     client.ref();
     try {
       const end = await this.#runOn(client, work, sessionsIn(first.requests));
@@ -118,7 +124,7 @@ export class PostgresWriter {
     sessions: readonly SessionId[],
   ): Promise<TransactionResult> {
     const { statements } = this.#database;
-    // These come each time: the server keeps what it made of them.
+    // Named queries become prepared statements. These two run in every transaction.
     const names = new Map([
       [statements.write, 'millrace write'],
       [statements.sessionsById, 'millrace sessions'],
@@ -138,7 +144,7 @@ export class PostgresWriter {
       const pass = work(fetched);
       const more = sessionsIn(pass.requests);
       if (more.length > 0) {
-        // Locks are taken in one order by everybody: so from the start, with all of them.
+        // All processes lock in the same order, so start again and lock all sessions together.
         await client.query('ROLLBACK');
         return this.#runOn(client, work, [...new Set([...sessions, ...more])]);
       }
@@ -148,7 +154,7 @@ export class PostgresWriter {
     throw new Error(`a transaction was not thought out in ${maxRounds} rounds`);
   }
 
-  /** A session that is not there has no row to lock, so it is its name that is locked. */
+  /** Locks the session's id, because a session that does not exist has no row to lock. */
   #begin(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
@@ -182,7 +188,7 @@ export class PostgresWriter {
     return { outcomes, commit, sentAt, lost };
   }
 
-  /** Why the answer did not come, where it did not. */
+  /** Commits. Returns the error if the connection was lost, so that the outcome is unknown. */
   async #commit(client: Connection): Promise<unknown> {
     try {
       const { command } = await client.query('COMMIT');
@@ -194,7 +200,10 @@ export class PostgresWriter {
     return undefined;
   }
 
-  /** A server that cannot be asked for a while leaves it unknown: then nobody may do it again. */
+  /**
+   * Reads the commit number back. Throws if the outcome stays unknown, because a retry could then
+   * store the records twice.
+   */
   async #isStored({ commit, sentAt = 0, lost }: TransactionResult): Promise<boolean> {
     try {
       const { statements } = this.#database;
@@ -231,11 +240,11 @@ export class PostgresWriter {
     return client;
   }
 
-  /** Says that it is here, and clears up after those who are not any more. */
+  /** Registers this writer and removes the rows of dead writers. */
   async #register(client: Connection): Promise<void> {
     const { register, dropGoneWriters } = this.#database.statements;
     await client.query(register, [this.id]);
-    // Nobody depends on it.
+    // A failure here has no consequences.
     await client.query(dropGoneWriters).catch(() => {});
     await setClock(this.#clock, client);
   }

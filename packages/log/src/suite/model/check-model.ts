@@ -40,16 +40,18 @@ const actions: readonly (readonly [string, Action])[] = [
   frequent,
   frequent,
 ].flatMap((some) => Object.entries(some));
-/** So that there is somebody to do something. */
+/** Creates a driver and a producer, so that the random steps can have an effect. */
 const openingActions: readonly Action[] = [open, startTurn, admit, produce];
 
-/** Which act it is, and what it is about. */
+/** One random step: the number of the action, and two numbers that select its arguments. */
 export type ModelStep = readonly [number, number, number];
 
 /**
- * Does the same in a log and in the reference, step by step, and rejects where they differ: in an
- * outcome, a record, what is known of a session, or what anyone who follows ends up with. Tells what
- * became of each step, so that a test can see that enough was reached.
+ * Runs random steps in a log and in the reference log, and rejects if they differ: in an outcome, a
+ * record, a session's info, or the final state of any follower. Reports the outcome of each step,
+ * so that a test can check the coverage.
+ *
+ * @example await checkModel({ store, isDurable: false, clock, name: 'run 1', script }, steps);
  */
 export async function checkModel(
   options: WorldOptions,
@@ -93,7 +95,7 @@ async function checkReaders(world: ModelWorld): Promise<void> {
   for (const reader of world.uncutReaders) await reader.check();
 }
 
-/** What has to have become of some step in a thousand random runs; else they show too little. */
+/** Outcomes that a thousand random runs must reach. Otherwise they test too little. */
 export const landmarks: readonly string[] = [
   'admit: done',
   'admit: fenced',

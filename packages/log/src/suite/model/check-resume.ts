@@ -6,16 +6,21 @@ import { Follower, summaryOf, summaryOfLog } from '../follower.ts';
 export interface ResumeOptions {
   readonly log: Log;
   readonly session: SessionId;
-  /** What is said, in an order that is legal. */
+  /** The drafts to append, in a legal order. */
   readonly script: readonly DraftRecord[];
-  /** Decide how much is said at once, who reads when, who is cut, and when a turn is settled. */
+  /**
+   * Random numbers. They decide the batch sizes, which reader reads, which reader disconnects, and
+   * when a turn is settled.
+   */
   readonly numbers: readonly number[];
   readonly isSettled: boolean;
 }
 
 /**
- * A script is told to a log, and followed by one that is never cut and by some that are cut and resume.
- * Rejects unless they all end with what the log says.
+ * Appends a script to a log, with one follower that never disconnects and several that disconnect
+ * and resume. Rejects unless all of them end with the log's state.
+ *
+ * @example await checkResume({ log, session, script, numbers: [3, 14, 15], isSettled: false });
  */
 export async function checkResume(options: ResumeOptions): Promise<void> {
   const { log, session, script, numbers, isSettled } = options;
@@ -42,7 +47,7 @@ export async function checkResume(options: ResumeOptions): Promise<void> {
   await driver.release();
 }
 
-/** Reads a batch; then mostly goes away, and another comes with what it had. */
+/** Reads a batch. Then it usually disconnects, and a new follower continues with the same state. */
 async function readAndLeave(log: Log, reader: Follower, number: number): Promise<Follower> {
   await reader.step();
   if (number % 4 === 0) return reader;

@@ -41,7 +41,7 @@ export const append: Action = async (world, { a, b }) => {
   return (await sameOutcome(appendScript(world, driver, 1 + (b % 12)), comparableBatch)).code;
 };
 
-/** The next of the script, asked for at both without waiting for the answers. */
+/** Appends the next drafts of the script to both logs, without waiting for the results. */
 export function appendScript(
   world: ModelWorld,
   driver: Opened<Driver>,
@@ -53,14 +53,14 @@ export function appendScript(
   const drafts = legalDrafts(session, plausibleDrafts(session, script));
   const before = session.through;
   const issued = appendBoth(driver, drafts);
-  // The reference has done it by now, or refused.
+  // The reference log is synchronous: it has appended or refused by now.
   if (session.through > before || drafts.length === 0) world.noteScript(session, script.length);
   return issued;
 }
 
 /**
- * A driver starts a turn once, as a fork may tempt it not to, and says nothing more in one that it
- * finished, but may still take something back.
+ * A driver starts each turn only once, even in a fork. In a finished turn it appends nothing more,
+ * except retractions.
  */
 function plausibleDrafts(
   { records }: ReferenceSession,
@@ -88,7 +88,7 @@ export const comparableBatch = ({ after, through, records }: Batch): unknown => 
   records: comparableRecords(records),
 });
 
-/** Begins a turn that producers write. */
+/** Starts a turn for producers. */
 export const startTurn: Action = (world, { a, b }) =>
   appendOf(world, a, ({ records }) => {
     const turn = producedTurns[b % producedTurns.length] ?? 0;
@@ -96,7 +96,7 @@ export const startTurn: Action = (world, { a, b }) =>
     return isNew ? [{ turn, attempt: 0, fact: { type: 'turn_started' } }] : [];
   });
 
-/** Finishes what is open of a turn, and the turn. */
+/** Finishes the open items of a turn and the turn itself. */
 export const endTurn: Action = (world, { a, b }) =>
   appendOf(world, a, (session) => {
     const turns = [...openWork(session.records)].filter((work) => work.startsWith('turn '));

@@ -17,12 +17,12 @@ import type { TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
-/** What was opened with one of the logs. */
+/** A value that was opened with one of the logs. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
 export type OpenProducer = Opened<Producer> & {
   readonly isRequest: boolean;
-  /** What it said last, to say it again. */
+  /** The last append, for repeating it. */
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
 };
 
@@ -30,13 +30,13 @@ export interface WorldOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
   readonly clock: TestClock;
-  /** Begins the names of this run's sessions: a store may serve many runs. */
+  /** Prefix of this run's session ids, because a store may serve many runs. */
   readonly name: string;
-  /** What drivers have to say, in an order that is legal. */
+  /** The drafts that drivers append, in a legal order. */
   readonly script: readonly DraftRecord[];
 }
 
-/** The log and the reference side by side, with those who use them. */
+/** The log under test and the reference log, with all their drivers, producers and readers. */
 export class ModelWorld {
   readonly options: WorldOptions;
   readonly reference: ReferenceStore;
@@ -47,10 +47,10 @@ export class ModelWorld {
   readonly producers: OpenProducer[] = [];
   readonly cutReaders: CutReader[] = [];
   uncutReaders: readonly UncutReader[] = [];
-  /** The highest there was for each session. */
+  /** The highest epoch of each session. */
   readonly epochs: Map<SessionId, number> = new Map();
   readonly #checked = new Map<SessionId, readonly unknown[]>();
-  /** How much of the script a session has, and since which offset. */
+  /** How much of the script each session contains at which offset. */
   readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
   constructor(options: WorldOptions) {
@@ -68,7 +68,7 @@ export class ModelWorld {
     return this.reference.sessions.get(name);
   }
 
-  /** Mostly the first one, so that something comes of it. */
+  /** Usually returns the first id, so that the steps affect each other. */
   nameAt(number: number): SessionId {
     const [first, ...others] = this.names;
     return (number % 3 > 0 ? first : others[number % others.length]) ?? sessionId('none');
@@ -96,14 +96,14 @@ export class ModelWorld {
     ]);
   }
 
-  /** A fork goes on with the script where it was cut. */
+  /** A fork continues the script where it was cut. */
   noteFork(origin: ReferenceSession, copy: ReferenceSession, through: number): void {
     const marks = this.#scriptPositions.get(origin) ?? [];
     const kept = marks.filter(({ offset }) => offset <= through);
     this.#scriptPositions.set(copy, kept);
   }
 
-  /** Only where something happened: the rest is looked at in the end. */
+  /** Checks only sessions that changed. The rest is checked at the end. */
   async checkChanged(log: Pair<Log>): Promise<void> {
     for (const name of this.names) {
       const { records, lease, isClosed } = this.session(name) ?? {};
@@ -114,7 +114,7 @@ export class ModelWorld {
     }
   }
 
-  /** The log has what the reference has: what is known of the session, its records, and their fold. */
+  /** Checks that the log has the same session info, records and folded state as the reference. */
   async check(name: SessionId, { real }: Pair<Log>): Promise<void> {
     const session = this.session(name);
     const info = await real.info(name);
@@ -134,21 +134,24 @@ interface ScriptPosition {
   readonly count: number;
 }
 
-/** Without what a store may see in its own way. */
+/** Removes fields that may differ between stores. */
 export function comparableInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
 }
 
-/** What a step picks depends on its numbers and on what is there by then. */
+/** Random numbers that select an action's arguments from what exists at that time. */
 export interface ActionNumbers {
   readonly a: number;
   readonly b: number;
 }
 
-/** Does it in the log and in the reference, compares, and tells in a word what became of it. */
+/**
+ * Runs one action in both logs, compares the results, and returns a short description of the
+ * outcome.
+ */
 export type Action = (world: ModelWorld, numbers: ActionNumbers) => Promise<string>;
 
-/** The same thing in the log that is tested and in the reference. */
+/** A value in the log under test and its counterpart in the reference log. */
 export interface Pair<T> {
   readonly real: T;
   readonly reference: T;
@@ -168,8 +171,8 @@ async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
 }
 
 /**
- * Both came to the same end: the same refusal, or values that say the same. Gives what came, and the
- * refusal's code where it was one.
+ * Asserts that both calls have the same outcome: the same error code or equal values. Returns the
+ * values, or the code.
  */
 export async function sameOutcome<T>(
   { real, reference }: Pair<Promise<T>>,
@@ -182,19 +185,19 @@ export async function sameOutcome<T>(
   return { values: { real: one.value, reference: other.value }, code: 'done' };
 }
 
-/** Without the writer's name, which every store gives as it likes. */
+/** Removes the producer's name, which each store chooses itself. */
 export function comparableRecords(records: readonly LogRecord[]): readonly unknown[] {
   return records.map(({ producer: _, ...rest }) => rest);
 }
 
-/** The code of the error that it resolved with; undefined where it did not yet. */
+/** The code of the error that `lost` resolved with, or `undefined` if it is still pending. */
 export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefined> {
   const nothing = new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
   const error = await Promise.race([lost, nothing]);
   return isMillraceError(error) ? error.code : error?.name;
 }
 
-/** One of them, mostly of the newest, because most of what is old is over. */
+/** Returns one of the last four elements, because older ones have mostly ended. */
 export function pickRecent<T>(list: readonly T[], number: number): T | undefined {
   return list.at(-1 - (number % Math.max(1, Math.min(list.length, 4))));
 }

@@ -51,7 +51,7 @@ export const write: Action = async (world, { a, b }) => {
   return values?.real.isRepeat ? 'repeat' : code;
 };
 
-/** Says what comes next, or the last thing again, or what is not its turn to say. */
+/** Appends the next drafts, repeats the last append, or sends an invalid one. */
 function writeBoth(
   world: ModelWorld,
   producer: OpenProducer,
@@ -82,10 +82,12 @@ function abortedDraft({ real: { turn, attempt } }: OpenProducer): DraftRecord {
   return { turn, attempt, fact: { type: 'aborted' } };
 }
 
-/** Several things asked for before the first is answered: they happen in the order of the asking. */
+/**
+ * Makes several calls before the first one is answered. They must run in the order of the calls.
+ */
 export const burst: Action = async (world, { a, b }) => {
   const driver = pickRecent(world.drivers, a);
-  // Whether one that was deleted is missed or another found depends on who waits for what.
+  // For a deleted session, the outcome depends on timing.
   if (driver === undefined || world.session(driver.real.session) === undefined) return 'nothing';
   const { log, real } = driver;
   const isIts = (one: OpenProducer) => one.log === log && one.real.session === real.session;

@@ -18,7 +18,11 @@ import {
 } from '@millrace/core';
 import type { ReferenceSession } from '../reference/reference-store.ts';
 
-/** Drafts as a driver would say them: with the beginning of each turn that something is said in. */
+/**
+ * Turns drafts into a script for a driver: adds the start of each turn.
+ *
+ * @example const script = scriptOf(drafts);
+ */
 export function scriptOf(drafts: readonly DraftRecord[]): readonly DraftRecord[] {
   const begun = new Set([0]);
   return drafts.flatMap((given): readonly DraftRecord[] => {
@@ -31,7 +35,7 @@ export function scriptOf(drafts: readonly DraftRecord[]): readonly DraftRecord[]
   });
 }
 
-/** Turns that only producers write, so that nobody else uses their attempts. */
+/** Turns that only producers write, so that their attempts do not conflict with the driver's. */
 export const producedTurns: readonly number[] = [101, 102];
 
 export function stateOf({ session, records, through }: ReferenceSession): FoldState {
@@ -40,7 +44,7 @@ export function stateOf({ session, records, through }: ReferenceSession): FoldSt
   return folded.state;
 }
 
-/** Those of the drafts that a writer would be allowed to append, one after the other. */
+/** Returns those drafts that a writer may append, one after the other. */
 export function legalDrafts(
   session: ReferenceSession,
   drafts: readonly DraftRecord[],
@@ -56,7 +60,7 @@ export function legalDrafts(
   return taken;
 }
 
-/** What a producer would say next of its answer; nothing where that is finished. */
+/** The next drafts of a producer's answer. Empty if the answer is finished. */
 export function nextAnswerDrafts(
   session: ReferenceSession,
   turn: number,
@@ -74,7 +78,7 @@ export function nextAnswerDrafts(
   return drafts;
 }
 
-/** What a driver says to finish a turn, whatever is open of it. */
+/** The drafts that finish a turn and everything that is open in it. */
 export function turnEnding(session: ReferenceSession, turn: number): readonly DraftRecord[] {
   const { open, items } = stateOf(session);
   const parts = open.filter(({ id }) => attemptOf(id).turn === turn);

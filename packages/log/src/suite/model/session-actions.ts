@@ -92,7 +92,7 @@ export const list: Action = async (world, { a, b }) => {
   return (await sameOutcome(pair, (infos) => infos.map(comparableInfo))).code;
 };
 
-/** Deletes what is left, so that the store is empty for the next run. */
+/** Deletes all sessions, so that the store is empty for the next run. */
 export async function removeAll({ names, logs }: Parameters<Action>[0]): Promise<void> {
   for (const name of names) await logs[0]?.real.delete(name);
 }
@@ -118,7 +118,7 @@ export const watch: Action = async (world, { a, b }) => {
   return 'done';
 };
 
-/** Closes a log and opens another in its place, on the same store. */
+/** Closes a log and opens a new one on the same store. */
 export const reopen: Action = async (world, { a }) => {
   const log = pickRecent(world.logs, a);
   if (log === undefined || !world.options.isDurable) return 'nothing';

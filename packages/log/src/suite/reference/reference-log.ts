@@ -45,12 +45,12 @@ import {
 } from './reference-store.ts';
 import { produce, ReferenceDriver } from './reference-writers.ts';
 
-/** Of one batch. */
+/** Maximum size of one batch. */
 const pageBytes = 2 ** 20;
 
 /**
- * The contract in the plainest way there is, for other logs to be held against: arrays and maps, each
- * question answered from all the records there are. Slow, and easy to see to be right.
+ * The simplest implementation of the log contract, used to check others. It keeps arrays and maps
+ * and answers each call from all records. It is slow and easy to verify.
  */
 export class ReferenceLog implements Log {
   readonly blobs: BlobStore;
@@ -88,7 +88,7 @@ export class ReferenceLog implements Log {
     return driver;
   }
 
-  /** With a lease that somebody took before. */
+  /** Continues an existing lease. */
   #continueLease(session: SessionId, options: OpenOptions & { readonly epoch: number }): Driver {
     const { epoch, leaseMs = 15_000, from = 0 } = options;
     const store = this.#open();
@@ -242,12 +242,12 @@ export class ReferenceLog implements Log {
     return this.#store;
   }
 
-  /** Whoever else has something to do comes to their turn. */
+  /** Lets other pending work run. */
   #yieldToOthers(): Promise<void> {
     return new Promise((resolve) => this.#store.clock.after(0, resolve));
   }
 
-  /** Whoever drove it here finds out at once. */
+  /** Drivers of this log learn about a takeover or a deletion immediately. */
   #recheckDrivers(session: SessionId): void {
     for (const driver of this.#drivers) if (driver.session === session) driver.recheck();
   }

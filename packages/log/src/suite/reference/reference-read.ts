@@ -2,7 +2,7 @@ import { type Batch, encodeRecord } from '@millrace/core';
 import { isInsideSettled } from './reference-rewrite.ts';
 import { type ReferenceSession, refusal } from './reference-store.ts';
 
-/** What follows, as far as a page goes, which does not end inside of what was settled. */
+/** Returns the page after an offset. A page does not end inside a settled range. */
 export function batchAfter(
   found: ReferenceSession,
   from: number,
@@ -27,9 +27,9 @@ export function assertOffset({ session, through }: Extent, offset: number): void
 }
 
 /**
- * One iteration whose reader may leave at any time: `return()` and `throw()` end what `next()` waits
- * for. A generator alone would wait for the next record, which may never come. Nothing starts before
- * the first batch is asked for.
+ * An iteration that the reader can end at any time: `return()` and `throw()` also end a pending
+ * `next()`. A generator alone would wait for the next record, which may never come. Nothing starts
+ * before the first `next()`.
  */
 export class FollowIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #outer: AbortSignal | undefined;
@@ -47,7 +47,7 @@ export class FollowIterator implements AsyncIterableIterator<Batch, undefined, u
 
   async next(): Promise<IteratorResult<Batch, undefined>> {
     if (this.#outer?.aborted) this.#leave();
-    // While it waits, and not longer: signals outlive those who listen to them.
+    // Listens only while it waits, because signals may live longer than this iteration.
     this.#outer?.addEventListener('abort', this.#leave, { once: true });
     try {
       return await this.#batches.next();

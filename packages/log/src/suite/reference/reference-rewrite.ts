@@ -46,7 +46,7 @@ export function redact(
   if (!isOver) throw refusal('bad_records');
   found.records = withoutItem(before, itemId);
   const fact = { type: 'item_redacted', itemId, ...(reason !== undefined && { reason }) } as const;
-  // Of an item that left with its attempt there is nothing to tell: nobody has it.
+  // No reader has an item of a superseded attempt, so there is no fact about it.
   if (item !== undefined) store.add(found, [{ turn: 0, attempt: 0, fact }], 'store');
   store.dropBlobs(before);
   store.notifyChange();
@@ -87,7 +87,7 @@ export function restore(
   return Object.assign(copy, options, { through: Math.max(through, copy.through) });
 }
 
-/** A session of records from elsewhere, with what has to be remembered of them. */
+/** Creates a session with copied records and the indexes for them. */
 function copySession(
   store: ReferenceStore,
   session: SessionId,
@@ -104,7 +104,7 @@ function copySession(
     if (fact?.type === 'turn_finished') copy.producers.delete(producer);
     const last = copy.producers.get(producer)?.attempt ?? 0;
     if (fact?.type === 'turn_finished' || turn === 0 || attempt === 0 || attempt < last) continue;
-    // One that was tried is superseded when it is tried again, unless that was said already.
+    // A retry supersedes the attempt, unless the records already say so.
     const isOut =
       fact?.type === 'attempt_superseded' ||
       (attempt === last && copy.producers.get(producer)?.epoch === 0);
@@ -114,7 +114,7 @@ function copySession(
   return copy;
 }
 
-/** Is the offset among those that a snapshot stands for, and not the last of them? */
+/** True if a snapshot replaces the record at the offset. */
 export function isInsideSettled(records: readonly LogRecord[], through: number): boolean {
   return records.some(
     ({ fact }) =>

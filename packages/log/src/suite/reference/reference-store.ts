@@ -5,7 +5,7 @@ import type { LeaseInfo, SessionInfo } from '../../contract/session-info.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import { referencedBlobs } from '../../storage/blob-references.ts';
 
-/** All that is known of a session. */
+/** Everything that the reference keeps about a session. */
 export interface ReferenceSession {
   readonly session: SessionId;
   readonly createdAt: number;
@@ -29,14 +29,14 @@ export interface ProducerState {
   through: number;
 }
 
-/** Everything in arrays and maps, for the logs on it. */
+/** The storage of reference logs: arrays and maps. */
 export class ReferenceStore {
   readonly clock: Clock;
   readonly sessions: Map<SessionId, ReferenceSession> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
-  /** How often each was stored and not named since. */
+  /** How many times each blob was stored without a record that references it since. */
   readonly heldBlobs: Map<string, number> = new Map();
-  /** No two drivers have the same one, whatever was deleted between them. */
+  /** The last epoch. Epochs are unique, even after deletions. */
   epochs = 0;
   #change = Promise.withResolvers<void>();
 
@@ -44,7 +44,7 @@ export class ReferenceStore {
     this.clock = clock;
   }
 
-  /** Resolves when anything changes. */
+  /** Resolves at the next change. */
   get changed(): Promise<void> {
     return this.#change.promise;
   }
@@ -81,7 +81,7 @@ export class ReferenceStore {
     this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
   }
 
-  /** Of the blobs that some records named, those go that no record names any more. */
+  /** Deletes those blobs of the given records that no record references any more. */
   dropBlobs(before: readonly LogRecord[]): void {
     const left = new Set(
       [...this.sessions.values()].flatMap((one) => [...referencedBlobs(one.records)]),
@@ -91,7 +91,7 @@ export class ReferenceStore {
   }
 }
 
-/** What was begun and not finished. */
+/** Runs, turns and commands that were started and not finished. */
 export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
   const open = new Set<string>();
   for (const { fact, turn } of records) {

@@ -31,7 +31,7 @@ export class ReferenceDriver implements Driver {
   readonly #isDetached: boolean;
   readonly #resolveLost: (error: Error) => void;
   #deliveredThrough: number;
-  /** Why it drives no more. */
+  /** The reason why the driver ended. */
   #endReason: Error | undefined;
 
   constructor(store: ReferenceStore, { session }: ReferenceSession, terms: DriverTerms) {
@@ -54,7 +54,7 @@ export class ReferenceDriver implements Driver {
     try {
       this.#store.add(driven, drafts, `driver ${this.epoch}`);
     } catch (error) {
-      // Nobody knows what a later one would follow.
+      // After a failure the driver cannot know which record its next append would follow.
       this.end(error as Error);
       throw error;
     }
@@ -74,7 +74,7 @@ export class ReferenceDriver implements Driver {
     const known = producers.get(producer);
     const counted = { attempt: call.attempt, epoch: 0, ...known };
     const fresh = { ...counted, sequence: 0, through: 0, driverEpoch, isRequest };
-    // Asked for again by the same driver, it is what it was.
+    // Admitting the same producer again does not change its state.
     if (known?.driverEpoch !== driverEpoch)
       producers.set(producer, { ...fresh, turn: options.turn });
     return { session, driverEpoch, producer };
@@ -97,7 +97,7 @@ export class ReferenceDriver implements Driver {
     this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
   }
 
-  /** Gives back what it still holds, where it is its own. */
+  /** Ends the driver and returns its lease if it still holds it. */
   end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: EndOptions = {}): void {
     const driven = this.#store.sessions.get(this.session);
     if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
@@ -105,14 +105,14 @@ export class ReferenceDriver implements Driver {
     this.#endReason ??= why;
   }
 
-  /** Finds out whether it still drives, and goes on driving if so. */
+  /** Checks whether the driver still holds the lease, and renews it. */
   recheck(): ReferenceSession | undefined {
     try {
       const driven = this.#requireLease();
       this.#renew(driven);
       return driven;
     } catch {
-      // It was lost, and has told so.
+      // The lease was lost, and `lost` has resolved.
       return undefined;
     }
   }
@@ -141,7 +141,10 @@ export class ReferenceDriver implements Driver {
   }
 }
 
-/** Opens an admission: fences who opened it before and, for a request, supersedes that attempt. */
+/**
+ * Opens an admission. This fences the producer that opened it before and, for a request, supersedes
+ * its attempt.
+ */
 export function produce(openStore: () => ReferenceStore, admission: Admission): Producer {
   const store = openStore();
   const [found, row] = admitted(store, admission);
@@ -168,7 +171,9 @@ export function produce(openStore: () => ReferenceStore, admission: Admission): 
   return { session: admission.session, epoch, turn, attempt, append };
 }
 
-/** Throws unless the driver that gave it drives, and nobody opened it since. */
+/**
+ * Throws unless the current driver gave the admission and no other producer has opened it since.
+ */
 function admitted(
   { sessions }: ReferenceStore,
   { session, driverEpoch, producer }: Admission,

@@ -4,8 +4,9 @@ import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import { markers } from '../../suite/drafts.ts';
 import { tell } from '../start-process.ts';
 
-// Drives a session of a log as far as it gets, and tells how far: try-log.ts <file> <folder or file that takes room>.
-/** What became of it; where it went wrong, after how many records. */
+// Program: appends to a session until it fails and reports how far it got. Usage:
+// append-until-full.ts <file> <file that fills the disk>.
+/** The outcome; on failure, with the number of stored records. */
 export type AttemptResult =
   | { readonly done: number }
   | { readonly failed: string; readonly message: string; readonly after: number };
@@ -13,7 +14,7 @@ export type AttemptResult =
 const [path = '', ballast] = process.argv.slice(2);
 const session = sessionId('s');
 
-/** Appends until it may not, or until there is as much as is wanted. */
+/** Appends this many times, or until an append fails. */
 async function attempt(rounds: number): Promise<AttemptResult> {
   let after = 0;
   try {

@@ -2,7 +2,8 @@ import { sessionId } from '@millrace/core';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import { tell } from '../start-process.ts';
 
-// A program that does nothing but follow a session to its end: follow-only.ts <file> <session>.
+// Program: follows a session to its end and does nothing else. Usage: follow-session.ts <file>
+// <session>.
 const [path = '', session = ''] = process.argv.slice(2);
 const log = sqliteLog({ path });
 let through = 0;

@@ -5,7 +5,8 @@ import { type SqliteLogOptions, sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CallMessage, LogCalls, ProcessMessage, RemoteFailure } from '../remote-log.ts';
 import { orders, tell } from '../start-process.ts';
 
-// A log in a process of its own that does what a test tells it to: log-process.ts <file> <options>.
+// Program: a log in its own process that executes a test's calls. Usage: log-process.ts <file>
+// <options>.
 type Answers = {
   readonly [Name in keyof LogCalls]: (
     ...args: Parameters<LogCalls[Name]>
@@ -19,7 +20,7 @@ const producers: Producer[] = [];
 
 const answers: Answers = {
   async open(session, { leaseMs, ...rest }) {
-    // JSON has no word for a lease without end.
+    // JSON has no Infinity, so null stands for a lease without expiry.
     const terms = leaseMs === null ? { leaseMs: Number.POSITIVE_INFINITY } : { leaseMs };
     const driver = await log.open(sessionId(session), { ...rest, ...terms });
     const number = drivers.push(driver) - 1;
@@ -52,7 +53,7 @@ const answers: Answers = {
   delete: (session) => log.delete(sessionId(session)),
   async follow(session, terms) {
     const batches = log.follow(sessionId(session), terms)[Symbol.asyncIterator]();
-    // Asked for before the answer, so that whoever hears it knows that somebody listens.
+    // Requested before the answer is sent, so that the test can rely on an active follower.
     const first = batches.next();
     pass(session, batches, first).then(
       () => send({ type: 'ended', session }),
@@ -102,6 +103,6 @@ function answer({ id, call, args }: CallMessage): Promise<void> {
 }
 
 send({ type: 'answer', id: 0, value: process.pid });
-// Several may be under way at once, as they may in any process.
+// Several calls may run at the same time, as in any process.
 for await (const order of orders<CallMessage>()) answer(order).catch(() => process.exit(1));
 await log.close();

@@ -3,7 +3,8 @@ import type { Log } from '../../contract/log.ts';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CommitPoint } from '../../storage/record-store.ts';
 
-// Does one thing to a log and dies on the way: rewrite-and-die.ts <file> <what> <point>.
+// Program: runs one operation on a log and kills itself at a commit point. Usage:
+// rewrite-and-crash.ts <file> <what> <point>.
 const session = sessionId('s');
 
 export const rewrites = {

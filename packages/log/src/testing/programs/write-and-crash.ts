@@ -3,8 +3,8 @@ import { postgresLog } from '../../postgres/postgres-log.ts';
 import type { CommitPoint } from '../../storage/record-store.ts';
 import { tell } from '../start-process.ts';
 
-// Goes on with a session where it was left and dies on the way, or is stopped there:
-// write-and-die.ts <url> <schema> <point> <times> <signal>.
+// Program: continues a session and kills or stops itself at a commit point. Usage:
+// write-and-crash.ts <url> <schema> <point> <times> <signal>.
 const [url = '', schema = '', point = '', times = '1', signal = 'SIGKILL'] = process.argv.slice(2);
 let left = Number(times);
 let isArmed = false;

@@ -19,12 +19,14 @@ const other = sessionId('t');
 const endless = Number.POSITIVE_INFINITY;
 const unreadable = fact({ type: 'handed_off', to: 7 as never });
 
-/** The first step of a follower, whether it is refused when it is asked for or when it begins. */
+/**
+ * The first step of a follower. It rejects whether `follow` itself throws or its first batch fails.
+ */
 async function firstStep(log: Log, id: SessionId, options?: FollowOptions): Promise<unknown> {
   return log.follow(id, options)[Symbol.asyncIterator]().next();
 }
 
-/** What types would not let through, and JavaScript or JSON do. */
+/** Calls that TypeScript would reject but JavaScript or JSON allow. */
 const malformed: Readonly<Record<string, (log: Log, theirs: Driver) => Promise<unknown>>> = {
   'a command without a key': (log) => log.submit(other, {}, undefined as never),
   'no command': (log) => log.submit(other, undefined as never, 'k'),
@@ -69,7 +71,7 @@ async function refusesOption(what: string, attempt: Promise<unknown>): Promise<v
   await assert.rejects(attempt, isRefusal, what);
 }
 
-/** Whoever gave them uses them for something else. */
+/** Changes the drafts after the call, as a caller that reuses them would. */
 function spoil(drafts: DraftRecord[]): void {
   for (const { delta, fact: what } of drafts) {
     if (delta?.type === 'append_bytes') delta.chunk.fill(0);
@@ -232,7 +234,7 @@ export const mistakeCases: readonly CaseSpec[] = [
         ends.add((await log.info(session))?.lease?.expiresAt);
       }
       assert.ok(ends.size <= 25, `it was renewed ${ends.size} times a day`);
-      // What is longer, the system's timers take for no time at all.
+      // The system's timers treat a longer delay as 0.
       assert.ok(Math.max(...waits) < 2 ** 31);
       clock.jump(98 * dayMs);
       await expectRefusal('held', log.open(session));

@@ -27,7 +27,10 @@ async function codeOfLoss({ lost }: Driver): Promise<unknown> {
   return ((await expectImmediate(lost)) as { code?: string }).code;
 }
 
-/** A session of that name with three records, and the records that another one of that name will have. */
+/**
+ * Creates a session with three records, and returns the records for a later session with the same
+ * id.
+ */
 async function someRecords(log: Log, id: SessionId): Promise<readonly LogRecord[]> {
   await (await log.open(id)).append(markers(3, 'its own'));
   await (await log.open(copy)).append(markers(6, "another one's"));

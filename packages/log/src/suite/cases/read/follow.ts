@@ -28,7 +28,7 @@ export const followCases: readonly CaseSpec[] = [
         const had = { after: 0, through: from, records: records.slice(0, from) };
         followers.push(new Follower(log, stateAfter(session, from === 0 ? [] : [had])));
       }
-      // Some ask before there is more, some after: both are at the seam.
+      // Some followers call `next` before the append and some after it. Both are at the seam.
       for (const [index, follower] of followers.entries())
         if (index % 2 === 0) void follower.request();
       for (const draft of wholeTurn(2, letters)) await driver.append([draft]);
@@ -166,7 +166,7 @@ export const followCases: readonly CaseSpec[] = [
         all.filter((record) => !isAppend(record)),
       );
       assert.ok(merged.length < all.length);
-      // No merged append has what was said before the fact as well as what was said after it.
+      // A merged append must not contain text from before and after the fact.
       const fact = all.find((record) => record.fact?.type === 'handed_off')?.offset ?? 0;
       const lengthOf = (records: readonly LogRecord[], isBefore: boolean) =>
         records

@@ -122,7 +122,7 @@ export const listCases: readonly CaseSpec[] = [
       assert.deepEqual(await listed(log, { isWaiting: true, limit: 2 }), waiting.slice(0, 2));
       const after = sessionId('b interrupted');
       assert.deepEqual(await listed(log, { isWaiting: true, limit: 1, after }), ['d command']);
-      // The driver of the first one dies.
+      // The driver of the first session dies.
       clock.jump(60_000);
       assert.deepEqual(await listed(log, { isWaiting: true }), ['a driven', ...waiting]);
     },

@@ -50,7 +50,7 @@ export const readCases: readonly CaseSpec[] = [
         const largest = Math.max(
           ...pages.map(({ records }) => records.map(encodeRecord).join('').length),
         );
-        // Roughly: a page may go beyond its bound by what is stored as one.
+        // The limit is approximate: a page may exceed it by one stored chunk.
         if (maxBytes === 5000) assert.ok(largest < 4 * maxBytes, `${largest} for ${maxBytes}`);
       }
     },
@@ -71,7 +71,7 @@ export const readCases: readonly CaseSpec[] = [
       }
       await expectRefusal('bad_offset', log.open(nowhere, { from: 1 }));
       assert.equal(await log.info(nowhere), undefined);
-      // And none of them took the lease on the way.
+      // None of the refused calls took the lease.
       assert.equal((await log.info(session))?.lease, undefined);
     },
   },

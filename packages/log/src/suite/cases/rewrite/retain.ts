@@ -8,7 +8,7 @@ import type { CaseSpec } from '../../log-subject.ts';
 
 const [old, other] = [sessionId('old'), sessionId('other')];
 
-/** The turns whose deltas are there. */
+/** The turns that still have deltas. */
 async function turnsWithDeltas(log: Log): Promise<readonly number[]> {
   const records = await readAll(log, old);
   return [...new Set(records.flatMap(({ turn, delta }) => (delta === undefined ? [] : turn)))];
@@ -66,7 +66,7 @@ export const retainCases: readonly CaseSpec[] = [
     async run({ log, clock }) {
       await (await log.open(old)).release();
       await clock.advance(1000);
-      // Somebody is faster than the deletion, and after the look.
+      // A client opens the session after it was listed and before it is deleted.
       const delayed = new Proxy(log, {
         get(target, name) {
           if (name === 'list')
