@@ -21,7 +21,9 @@ export async function* readPages(
 export async function requireSessionInfo(log: Log, session: SessionId): Promise<SessionInfo> {
   const info = await log.info(session);
   if (info !== undefined) return info;
-  throw new LogError('no_session', `Cannot read session ${session}: there is none`, { session });
+  throw new LogError('no_session', `Cannot read session ${session}: it does not exist`, {
+    session,
+  });
 }
 
 interface StoredSession {

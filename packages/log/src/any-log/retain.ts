@@ -98,6 +98,6 @@ async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
 
 function assertCount(turns: number): void {
   if (turns >= 0) return;
-  const message = `Cannot keep the deltas of ${turns} turns: say 0 or more`;
+  const message = `Cannot keep the deltas of ${turns} turns: the number must be 0 or more`;
   throw new LogError('bad_option', message, { turnsWithDeltas: turns });
 }

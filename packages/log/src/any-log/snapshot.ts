@@ -23,11 +23,11 @@ export async function snapshot(
   const info = await requireSessionInfo(log, session);
   const through = options.through ?? info.through;
   const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;
-  if (!isThere) throw badOffset(session, through, `it has 0 to ${info.through}`);
+  if (!isThere) throw badOffset(session, through, `its offsets are 0 to ${info.through}`);
   const folder = new Folder(session);
   for await (const page of readPages(log, { session, through })) {
     if (isInsideSettled(page.records, through))
-      throw badOffset(session, through, 'the turn around it was settled. Ask for its end');
+      throw badOffset(session, through, 'it is inside a settled turn. Use the end of the turn');
     const { outcome } = folder.addBatch(truncateAt(page, through));
     if (outcome === 'gap') throw unfoldableError(session, folder.state.through);
   }
@@ -46,6 +46,6 @@ function badOffset(session: SessionId, offset: number, why: string): LogError {
 }
 
 function unfoldableError(session: SessionId, offset: number): LogError {
-  const message = `Cannot fold session ${session} after offset ${offset}: the records do not fit. Restore a backup`;
+  const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
   return new LogError('corrupt', message, { session, offset });
 }

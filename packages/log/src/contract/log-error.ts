@@ -40,7 +40,9 @@ export class LogError extends MillraceError<LogErrorCode> {
 
 /** The session does not exist. */
 export function unknownSession(session: string): LogError {
-  return new LogError('no_session', `Cannot find session ${session}`, { session });
+  return new LogError('no_session', `Cannot find session ${session}: it does not exist`, {
+    session,
+  });
 }
 
 /** The session was deleted while a driver held it. */
@@ -53,7 +55,7 @@ export function deletedError(session: string): LogError {
 export function closedError({ session }: { readonly session: string }): LogError {
   return new LogError(
     'session_closed',
-    `Cannot append to session ${session}: it is closed. Fork it to go on`,
+    `Cannot append to session ${session}: it is closed. Fork it to continue`,
     { session },
   );
 }

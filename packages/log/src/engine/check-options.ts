@@ -23,14 +23,14 @@ export function assertSessionId(session: SessionId): void {
   assert(
     isString(session) && isId(session),
     'the session',
-    'it has 1 to 1024 printable characters',
+    'it must have 1 to 1024 printable characters',
   );
 }
 
 /** Checks the idempotency key of a command. Long data belongs in the command itself. */
 export function assertCommandKey(key: string, session: SessionId): void {
   const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
-  const why = `it has 1 to ${maxKeyLength} characters`;
+  const why = `it must have 1 to ${maxKeyLength} characters`;
   assert(isKey, 'the key of a command', why, { session });
 }
 
@@ -39,13 +39,13 @@ export function assertOpenOptions(session: SessionId, options: OpenOptions): voi
   assertSessionId(session);
   const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
-  assert(isString(holder), 'holder', 'it is a text', { session });
+  assert(isString(holder), 'holder', 'it must be a string', { session });
   const isLease = typeof leaseMs === 'number' && leaseMs >= minLeaseMs;
-  const why = `it is ${minLeaseMs} ms or more, or Infinity`;
+  const why = `it must be ${minLeaseMs} ms or more, or Infinity`;
   assert(isLease, `leaseMs ${leaseMs}`, why, { session });
-  assert(typeof takeOver === 'boolean', 'takeOver', 'it is true or false', { session });
-  assert(typeof isDetached === 'boolean', 'isDetached', 'it is true or false', { session });
-  assert(isCount(epoch), `epoch ${epoch}`, 'it is the number of a driver', { session });
+  assert(typeof takeOver === 'boolean', 'takeOver', 'it must be true or false', { session });
+  assert(typeof isDetached === 'boolean', 'isDetached', 'it must be true or false', { session });
+  assert(isCount(epoch), `epoch ${epoch}`, 'it must be the epoch of a driver', { session });
 }
 
 export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
@@ -53,38 +53,42 @@ export function assertFollowOptions(session: SessionId, options: FollowOptions):
   assertSessionId(session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
-  assert(isUntil, `until ${until}`, "it is 'idle', 'closed' or not there", { session });
+  assert(isUntil, `until ${until}`, "it must be 'idle', 'closed' or undefined", { session });
   const isSignal = signal === undefined || typeof signal?.addEventListener === 'function';
-  assert(isSignal, 'signal', 'it is an AbortSignal', { session });
-  assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it is 0 or more', { session });
+  assert(isSignal, 'signal', 'it must be an AbortSignal', { session });
+  assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it must be 0 or more', { session });
 }
 
 export function assertReadOptions(options: ReadOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { maxBytes = 1 } = options;
   const isMost = isNonNegative(maxBytes) && maxBytes > 0;
-  assert(isMost, `maxBytes ${maxBytes}`, 'it is more than 0', { session });
+  assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
 }
 
 export function assertSessionFilter(filter: SessionFilter): void {
   assertObject(filter, 'the options');
   const { after, limit = 0, isWaiting, isClosed } = filter;
-  assert(after === undefined || isString(after), 'after', 'it is a session');
+  assert(after === undefined || isString(after), 'after', 'it must be a session id');
   const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
-  assert(isLimit, `limit ${limit}`, 'it is a whole number from 0 on, or Infinity');
+  assert(isLimit, `limit ${limit}`, 'it must be a whole number of 0 or more, or Infinity');
   for (const flag of [isWaiting, isClosed])
-    assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it is true or false');
+    assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it must be true or false');
 }
 
 export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { for: what, turn } = options;
-  assert(what === 'request' || what === 'call', 'for', "it is 'request' or 'call'", { session });
-  assert(isCount(turn), `turn ${turn}`, 'it is a whole number from 0 on', { session });
+  assert(what === 'request' || what === 'call', 'for', "it must be 'request' or 'call'", {
+    session,
+  });
+  assert(isCount(turn), `turn ${turn}`, 'it must be a whole number of 0 or more', { session });
   if (options.for === 'request') return;
   const { attempt, toolCallId } = options;
-  assert(isCount(attempt), `attempt ${attempt}`, 'it is a whole number from 0 on', { session });
-  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it is an id', { session });
+  assert(isCount(attempt), `attempt ${attempt}`, 'it must be a whole number of 0 or more', {
+    session,
+  });
+  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it must be an id', { session });
 }
 
 export function assertAdmission(admission: Admission): void {
@@ -92,7 +96,7 @@ export function assertAdmission(admission: Admission): void {
   const { session, driverEpoch, producer } = admission;
   assertSessionId(session);
   const isWhole = isCount(driverEpoch) && isString(producer);
-  assert(isWhole, 'an admission', 'it is what `admit` gave', { session });
+  assert(isWhole, 'an admission', 'it must be a value that `admit` returned', { session });
 }
 
 export function assertForkOptions(options: ForkOptions): void {
@@ -103,44 +107,44 @@ export function assertForkOptions(options: ForkOptions): void {
 export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
-  assert(isCount(through), `through ${through}`, 'it is an offset', { session });
+  assert(isCount(through), `through ${through}`, 'it must be an offset', { session });
   const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
-  assert(areTimes, 'a time', 'it is in milliseconds since 1970', { session });
-  assert(typeof isClosed === 'boolean', 'isClosed', 'it is true or false', { session });
+  assert(areTimes, 'a time', 'it must be a number of milliseconds since 1970', { session });
+  assert(typeof isClosed === 'boolean', 'isClosed', 'it must be true or false', { session });
   if (origin === undefined) return;
   assertObject(origin, 'origin');
   assertSessionId(origin.session);
-  assert(isCount(origin.through), 'origin', 'it has an offset', { session });
+  assert(isCount(origin.through), 'origin', 'it must have an offset', { session });
 }
 
 export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
   assertObject(options, 'the options');
   const { ifThrough = 0 } = options;
-  assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it is an offset', { session });
+  assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it must be an offset', { session });
 }
 
 export function assertHash(hash: string): void {
-  assert(isString(hash), 'the hash of a blob', 'it is a text');
+  assert(isString(hash), 'the hash of a blob', 'it must be a string');
 }
 
 /** Checks the start and end of a slice of a blob. */
 export function assertSlice(start: number, end: number): void {
   const areOffsets = isCount(start) && isNonNegative(end);
-  assert(areOffsets, `the slice ${start} to ${end}`, 'it counts bytes from 0 on');
+  assert(areOffsets, `the slice ${start} to ${end}`, 'it must count bytes from 0');
 }
 
 export function assertBytes(bytes: Uint8Array): void {
   const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]';
-  assert(isBytes, 'a blob', 'it is a Uint8Array');
+  assert(isBytes, 'a blob', 'it must be a Uint8Array');
 }
 
 export function assertReason(reason: string | undefined, session: SessionId): void {
-  assert(reason === undefined || isString(reason), 'reason', 'it is a text', { session });
+  assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
 }
 
 /** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
 function assertObject(value: object | undefined, what: string): void {
-  assert(typeof value === 'object' && value !== null, what, 'they are an object');
+  assert(typeof value === 'object' && value !== null, what, 'they must be an object');
 }
 
 function isString(value: unknown): value is string {
@@ -153,7 +157,7 @@ function isNonNegative(value: unknown): boolean {
 
 function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
-  throw new LogError('bad_option', `Cannot take ${what} as it is: ${rule}`, place);
+  throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
 }
 
 /** Throws `bad_offset` if the session never had this offset. */
@@ -162,7 +166,7 @@ export function assertOffset(
   offset: number,
 ): void {
   if (Number.isInteger(offset) && offset >= 0 && offset <= through) return;
-  const message = `Cannot read session ${session} after offset ${offset}: it has 0 to ${through}`;
+  const message = `Cannot read session ${session} after offset ${offset}: its offsets are 0 to ${through}`;
   throw new LogError('bad_offset', message, { session, offset, through });
 }
 

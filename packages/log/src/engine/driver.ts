@@ -231,11 +231,11 @@ export class StoreDriver implements Driver {
 }
 
 function leftError(session: SessionId, epoch: number): LogError {
-  const message = `Cannot append to session ${session} as epoch ${epoch}: this driver left it. Open it with that epoch`;
+  const message = `Cannot append to session ${session} as epoch ${epoch}: this driver left the session. Open it with that epoch`;
   return new LogError('fenced', message, { session, own: epoch });
 }
 
 function releasedError(session: SessionId, epoch: number): LogError {
-  const message = `Cannot append to session ${session} as epoch ${epoch}: the lease was given back or lost. Open it again`;
+  const message = `Cannot append to session ${session} as epoch ${epoch}: the lease was released or lost. Open the session again`;
   return new LogError('fenced', message, { session, own: epoch });
 }

@@ -69,15 +69,15 @@ export function assertIsDriver(
 
 function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number): LogError {
   const until = Number.isFinite(lease.expiresAt)
-    ? `its lease ends in ${Math.max(0, lease.expiresAt - now)} ms unless it is renewed`
-    : 'its lease does not end by itself';
-  const message = `Cannot drive session ${session}: ${lease.holder} does, epoch ${epoch}; ${until}. Wait, or open it with takeOver`;
+    ? `its lease expires in ${Math.max(0, lease.expiresAt - now)} ms unless it is renewed`
+    : 'its lease does not expire';
+  const message = `Cannot open session ${session}: ${lease.holder} drives it, epoch ${epoch}; ${until}. Wait, or open it with takeOver`;
   return new LogError('held', message, { session, epoch, holder: lease.holder });
 }
 
 export function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
   const now =
-    lease === undefined ? 'nobody drives it' : `${lease.holder} drives it, epoch ${epoch}`;
+    lease === undefined ? 'it has no driver' : `${lease.holder} drives it, epoch ${epoch}`;
   const message = `Cannot append to session ${session} as epoch ${own}: ${now}. Nothing was stored; open it again`;
   return new LogError('fenced', message, { session, epoch, own });
 }

@@ -80,7 +80,7 @@ class StoreProducer implements Producer {
 
   #foreignAttemptError(): LogError {
     const { turn, attempt, session } = this;
-    const message = `Cannot write for another attempt than ${turn}.${attempt} of session ${session}`;
+    const message = `Cannot append to session ${session}: this producer may only write turn ${turn}, attempt ${attempt}`;
     return new LogError('bad_records', message, { session, turn, attempt });
   }
 }
@@ -119,8 +119,8 @@ function assertAdmitted(
   const { producer, session: id } = admission;
   const why =
     isDriven && isKnown
-      ? `it was opened again, epoch ${row.epoch}`
-      : 'its driver does not drive any more';
+      ? `its admission was opened again, epoch ${row.epoch}`
+      : 'its driver no longer drives the session';
   const message = `Cannot write to session ${id} as ${producer}: ${why}. Nothing was stored`;
   throw new LogError('fenced', message, { session: id, producer, epoch: row?.epoch, own: epoch });
 }
@@ -131,7 +131,7 @@ function assertAdmitted(
 function isNextSequence(row: ProducerRow, sequence: number): boolean {
   if (sequence === row.sequence + 1) return true;
   if (Number.isInteger(sequence) && sequence >= 1 && sequence <= row.sequence) return false;
-  const message = `Cannot append sequence ${sequence} as ${row.producer}: the next one is ${row.sequence + 1}`;
+  const message = `Cannot append sequence ${sequence} as ${row.producer}: the next sequence is ${row.sequence + 1}`;
   throw new LogError('bad_sequence', message, {
     session: row.session,
     sequence,

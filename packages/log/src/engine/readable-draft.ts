@@ -56,6 +56,6 @@ function isKnownPart(id: PartId): boolean {
 function unreadableDraft(cause: unknown, session: string): LogError {
   const { path } = isMillraceError(cause) ? cause.place : {};
   const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `Cannot append to session ${session}: no reader could read it (${why}). Nothing was stored`;
+  const message = `Cannot append to session ${session}: a draft is not readable (${why}). Nothing was stored`;
   return new LogError('bad_records', message, { session, path }, { cause });
 }

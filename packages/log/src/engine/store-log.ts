@@ -286,5 +286,5 @@ export class StoreLog implements Log {
 }
 
 function closedLog(): LogError {
-  return new LogError('closed', 'Cannot use a log that was closed. Open it again');
+  return new LogError('closed', 'Cannot use a closed log. Open it again');
 }

@@ -29,7 +29,7 @@ function pair(): { readonly bus: LossyBus; readonly logs: readonly [LocalLog, Lo
 const fates = ['arrives', 'is lost', 'comes twice', 'comes late', 'comes without records'] as const;
 
 describe('a log with a bus', () => {
-  test('feeds the followers of another process with copies, without a look at the store', async () => {
+  test('delivers copies to followers in another process without reading the store', async () => {
     const { bus, logs } = pair();
     const driver = await logs[0].open(session);
     await driver.append([marker('first')]);
@@ -45,7 +45,7 @@ describe('a log with a bus', () => {
     expect(bus.listeners).toBe(0);
   });
 
-  test('ends followers elsewhere with the session, and tells the bus what to forget', async () => {
+  test('ends followers in other processes with the session, and removes the session from the bus', async () => {
     const { bus, logs } = pair();
     const driver = await logs[0].open(session);
     await driver.append(markers(2));
@@ -57,7 +57,7 @@ describe('a log with a bus', () => {
     expect(bus.forgotten).toEqual([session]);
   });
 
-  test('gives what was rewritten elsewhere to nobody any more', async () => {
+  test('does not deliver records that another process rewrote', async () => {
     const { logs } = pair();
     const driver = await logs[0].open(session);
     const old = new Follower(logs[1], session);
@@ -73,7 +73,7 @@ describe('a log with a bus', () => {
     await Promise.all([old.leave(), late.leave()]);
   });
 
-  test('law 5: whatever the bus loses, repeats, delays or strips, who looks in the end has it all', async () => {
+  test('law 5: if the bus loses, repeats, delays or shortens notices, followers still receive everything', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom<Delivery>(...fates), { minLength: 1, maxLength: 40 }),
@@ -127,6 +127,6 @@ const onSqlite: LogSubject = {
 describe.each([
   ['memory', onMemory],
   ['SQLite', onSqlite],
-])('a log in %s with a bus keeps the contract', (_, subject) => {
+])('a log in %s with a bus passes the conformance suite', (_, subject) => {
   for (const { name, run } of logCases(subject)) test(name, run);
 });

@@ -36,7 +36,7 @@ const follow = (options?: FollowOptions) =>
     undefined
   >;
 
-test('batches that are asked for before they are there come in order, each once', async () => {
+test('batches requested in advance arrive in order, each once', async () => {
   const batches = follow();
   const asked = [batches.next(), batches.next(), batches.next()];
   for (const count of [1, 2, 3]) {
@@ -47,7 +47,7 @@ test('batches that are asked for before they are there come in order, each once'
   expect(through).toEqual([1, 3, 6]);
 });
 
-test('a reader that leaves ends all that it waits for, and the feed is given back', async () => {
+test('a reader that stops ends its pending requests and returns the feed', async () => {
   const batches = follow();
   await driver.append(markers(1));
   await batches.next();
@@ -62,13 +62,13 @@ test('a reader that leaves ends all that it waits for, and the feed is given bac
   expect(log.bufferedBytes).toBe(0);
 });
 
-test('one that leaves before it began never begins, though there is nothing to follow', async () => {
+test('a reader that stops before the first batch never starts', async () => {
   const batches = log.follow(sessionId('nowhere'))[Symbol.asyncIterator]();
   await batches.return?.();
   expect(await batches.next()).toEqual(done);
 });
 
-test('what is thrown into it comes back, and it is over', async () => {
+test('an error passed to throw() is rethrown and ends the iteration', async () => {
   const batches = follow();
   const asked = batches.next();
   await eventLoopSettled();
@@ -78,13 +78,13 @@ test('what is thrown into it comes back, and it is over', async () => {
   expect(await batches.next()).toEqual(done);
 });
 
-test('after an error it is over', async () => {
+test('an error ends the iteration', async () => {
   const batches = follow({ from: 99 });
   await expect(batches.next()).rejects.toMatchObject({ code: 'bad_offset' });
   expect(await batches.next()).toEqual(done);
 });
 
-test('a signal gives the feed back at once, also while nobody reads; who ends lets go of it', async () => {
+test('a signal returns the feed immediately, even between reads, and the listener is removed at the end', async () => {
   const controller = new AbortController();
   const { signal } = controller;
   const [ended, aborted] = [follow({ signal }), follow({ signal })];
@@ -104,7 +104,7 @@ test('a signal gives the feed back at once, also while nobody reads; who ends le
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('after eight batches that were there, others have their turn, however much comes meanwhile', async () => {
+test('after eight batches without waiting it yields to other work', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
     await driver.append(markers(1));
@@ -122,7 +122,7 @@ test('after eight batches that were there, others have their turn, however much 
   expect((await ninth).value).toMatchObject({ after: 8, through: 11 });
 });
 
-test('one that pauses may be left', async () => {
+test('a reader can stop during a pause', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
     await driver.append(markers(1));

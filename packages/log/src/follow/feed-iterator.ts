@@ -188,6 +188,6 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
 }
 
 function laggedError(session: string, cursor: number, lag: number): LogError {
-  const message = `Cannot follow session ${session} any longer: its reader is ${lag} records behind offset ${cursor}. Follow again from there`;
+  const message = `Cannot continue to follow session ${session}: the reader at offset ${cursor} is ${lag} records behind. Follow again from that offset`;
   return new LogError('lagged', message, { session, cursor, lag });
 }

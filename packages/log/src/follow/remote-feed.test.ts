@@ -39,7 +39,7 @@ class SlowReader implements LogReader {
   close(): void {}
 }
 
-test('what was committed here is not undone by an answer that is older', async () => {
+test('an older answer of the store does not undo a local commit', async () => {
   const reader = new SlowReader();
   const feed = new SessionFeed(rowAt(1), reader);
   const looked = feed.refresh();
@@ -50,7 +50,7 @@ test('what was committed here is not undone by an answer that is older', async (
   expect(feed.batchAfter(1)).toMatchObject({ after: 1, through: 3 });
 });
 
-test('a look that is asked for while one goes on is taken after it, once for all who ask', async () => {
+test('refreshes during a running one are combined into one that follows it', async () => {
   const reader = new SlowReader();
   const feed = new SessionFeed(rowAt(1), reader);
   const first = feed.refresh();
@@ -64,7 +64,7 @@ test('a look that is asked for while one goes on is taken after it, once for all
   expect(reader.rows).toHaveLength(2);
 });
 
-test('many who are at the same place cause one question, and get one answer', async () => {
+test('followers at the same cursor share one query', async () => {
   const reader = new SlowReader();
   const feed = new SessionFeed(rowAt(4), reader);
   const asked = [feed.batchAfter(0), feed.batchAfter(0), feed.batchAfter(0)];
@@ -77,7 +77,7 @@ test('many who are at the same place cause one question, and get one answer', as
   for (const other of others) expect(other).toBe(one);
 });
 
-test('what came last and was taken out leaves nobody behind, nor does it skip what came meanwhile', async () => {
+test('removed last records neither block followers nor make them skip new records', async () => {
   const reader = new SlowReader();
   const feed = new SessionFeed(rowAt(4), reader);
   const asked = feed.batchAfter(2);
@@ -103,7 +103,7 @@ function follow(reader: LogReader) {
   return { batches: new FeedIterator({}, source), feeds, close };
 }
 
-test('who leaves while the store is asked is let go at once, and its feed is given back', async () => {
+test('a follower that stops during a query ends immediately and returns its feed', async () => {
   const reader = new SlowReader();
   const { batches, feeds } = follow(reader);
   const joining = batches.next();
@@ -116,7 +116,7 @@ test('who leaves while the store is asked is let go at once, and its feed is giv
   expect(feeds.bytes).toBe(0);
 });
 
-test('a store that is closed while it is asked is an end, any other failure is told', async () => {
+test('closing the store during a query ends the iteration; any other error is thrown', async () => {
   for (const isClosing of [true, false]) {
     const reader = new SlowReader();
     const { batches, close } = follow(reader);

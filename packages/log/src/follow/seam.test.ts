@@ -15,7 +15,7 @@ class BusyShelf extends MemoryStore {
   }
 }
 
-test('what another process commits while a follower begins is heard, though nobody tells of it', async () => {
+test('a commit of another process during the start of a follower is received without a notification', async () => {
   const store = new BusyShelf();
   const [here, there] = [new LocalLog(store), new LocalLog(store, { commitIntervalMs: 0 })];
   await there.submit(session, {}, 'before');
@@ -28,7 +28,7 @@ test('what another process commits while a follower begins is heard, though nobo
   }
 });
 
-test('what another process wrote before an empty append here is not skipped', async () => {
+test('records of another process before an empty append are not skipped', async () => {
   const store = new MemoryStore();
   const [here, there] = [new LocalLog(store), new LocalLog(store, { commitIntervalMs: 0 })];
   const driver = await here.open(session);

@@ -60,7 +60,7 @@ test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times 
   await log.close();
 });
 
-test('a reader that falls further behind than it may is cut off with its cursor', async () => {
+test('a reader that exceeds `maxLag` fails with its cursor', async () => {
   const log = new LocalLog(new MemoryStore(), { commitIntervalMs: 0 });
   const say = await speaker(await log.open(session));
   const reader = log.follow(session, { maxLag: 10 })[Symbol.asyncIterator]();

@@ -51,8 +51,8 @@ async function push(
   }
 }
 
-describe('several logs that write the same sessions at once', () => {
-  test('law 9: what was told is stored once and in order, and what was fenced is not stored', async () => {
+describe('several logs that write the same sessions concurrently', () => {
+  test('law 9: acknowledged records are stored once and in order, and fenced ones are not stored', async () => {
     const logs = [open('crowd'), open('crowd'), open('crowd')] as const;
     const acknowledged = new Map(ids.map((id) => [id, new Set<string>()]));
     await Promise.all(
@@ -75,7 +75,7 @@ describe('several logs that write the same sessions at once', () => {
     for (const log of logs) await log.close();
   });
 
-  test('do not wait for each other in a ring, whatever they do with which sessions and blobs', async () => {
+  test('do not deadlock, for any mix of sessions and blobs', async () => {
     const logs = [open('ring'), open('ring'), open('ring')] as const;
     const bytes = [1, 2, 3].map((one) => Uint8Array.of(one));
     const work = async (log: Log, index: number): Promise<void> => {
@@ -114,7 +114,7 @@ describe('several logs that write the same sessions at once', () => {
 });
 
 describe('notices', () => {
-  test('that are too many to name still wake all who wait', async () => {
+  test('with too many session ids still wake all followers', async () => {
     const [log, elsewhere] = [open('many'), open('many', { pollIntervalMs: 3_600_000 })];
     // Together these ids are too long for one notification.
     const long = Array.from({ length: 20 }, (_, n) => sessionId(`${n} ${'x'.repeat(1000)}`));
@@ -132,8 +132,8 @@ describe('notices', () => {
   });
 });
 
-describe('blobs that nobody named', () => {
-  test('go a day after they were stored, and those that somebody names stay', async () => {
+describe('blobs without references', () => {
+  test('are deleted a day after they were stored, and referenced ones stay', async () => {
     const clock = new TestClock();
     const log = open('forgotten', { clock });
     const driver = await log.open(sessionId('s'), { leaseMs: Number.POSITIVE_INFINITY });

@@ -28,7 +28,7 @@ function throughProxy(schema: string, options: Partial<PostgresLogOptions> = {})
   return postgresLog({ url, schema, commitIntervalMs: 0, ...options });
 }
 
-describe('a way to Postgres that breaks', () => {
+describe('a broken connection to Postgres', () => {
   test.each([
     ['before the commit arrives', 'before'],
     ['after the commit, before its answer', 'after'],
@@ -46,7 +46,7 @@ describe('a way to Postgres that breaks', () => {
     await log.close();
   });
 
-  test('in the middle of a transaction leaves each append stored once', async () => {
+  test('during a transaction leaves each append stored once', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
     proxy.cutAt('put_sessions', 'after');
@@ -57,7 +57,7 @@ describe('a way to Postgres that breaks', () => {
     await log.close();
   });
 
-  test('for readers is found again by them', async () => {
+  test('is replaced when a reader needs it', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
     await driver.append(markers(2));
@@ -66,7 +66,7 @@ describe('a way to Postgres that breaks', () => {
     await log.close();
   });
 
-  test('for longer than is waited for loses the driver, which says that nobody knows', async () => {
+  test('for longer than the retry time loses the driver with an unknown outcome', async () => {
     const schema = newSchema();
     const log = throughProxy(schema, { retryMs: 100 });
     const driver = await log.open(session);
@@ -87,12 +87,12 @@ describe('a way to Postgres that breaks', () => {
   });
 });
 
-describe('a Postgres that is started again', () => {
+describe('a restarted Postgres', () => {
   test.each([
     ['stopped', 'stop'],
     ['cut off from its power', 'crash'],
   ] as const)(
-    'after it was %s has all that was told, and drivers and followers go on',
+    'after it was %s has all acknowledged records, and drivers and followers continue',
     async (_, how) => {
       const schema = newSchema();
       const options = { url: server().url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
@@ -119,7 +119,7 @@ describe('a Postgres that is started again', () => {
 });
 
 describe('an error', () => {
-  test('says what to do, and not with which password it was tried', async () => {
+  test('contains a remedy and not the password', async () => {
     const log = postgresLog({ url: 'postgres://me:very-secret@127.0.0.1:1/db' });
     const error = await log.info(session).catch((reason: unknown) => reason as Error);
     expect(error).toMatchObject({ code: 'storage' });
@@ -129,16 +129,18 @@ describe('an error', () => {
     expect(`${message}${stack}${cause}${JSON.stringify(error)}`).not.toContain('very-secret');
     await expect(log.open(session)).rejects.toMatchObject({ code: 'storage' });
     await log.close();
-    expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
+    expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(
+      /write it as postgres/,
+    );
     expect(() => postgresLog({ url: server().url, schema: 'a; DROP' })).toThrow(/schema/);
     for (const password of ['very@secret/word', 'very#secret', 'very/secret']) {
       const url = `postgres://me:${password}@host/db`;
-      expect(() => postgresLog({ url })).toThrow(/%40|url is like/);
+      expect(() => postgresLog({ url })).toThrow(/%40|write it as postgres/);
       expect(() => postgresLog({ url })).not.toThrow(/secret/);
     }
   });
 
-  test('is not waited for by who closes the log', async () => {
+  test('does not delay closing the log', async () => {
     const log = throughProxy(newSchema(), { retryMs: 3_600_000 });
     const driver = await log.open(session);
     await driver.append([marker('first')]);

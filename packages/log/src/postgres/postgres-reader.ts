@@ -71,7 +71,7 @@ export class PostgresReader implements LogReader {
       const page = await this.#page(session, after, maxBytes);
       if (page !== undefined) return page;
     }
-    const message = `Cannot read session ${session} after offset ${after}: it is rewritten all the time. Try again`;
+    const message = `Cannot read session ${session} after offset ${after}: it is being rewritten continuously. Try again`;
     throw new LogError('storage', message, { session, offset: after });
   }
 
@@ -113,7 +113,7 @@ export class PostgresReader implements LogReader {
     const [row] = await this.#database.read<{ bytes: Uint8Array }>(blob, [hash]);
     if (row === undefined) return undefined;
     if (digest('sha256', row.bytes) === hash) return new Uint8Array(row.bytes);
-    const message = `Cannot read blob ${hash}: it was changed. Restore a backup`;
+    const message = `Cannot read blob ${hash}: its content does not match its hash. Restore a backup`;
     throw new LogError('corrupt', message, { hash });
   }
 

@@ -40,8 +40,8 @@ async function comeAndGo(schema: string): Promise<void> {
   await log.close();
 }
 
-describe('what a writer that was killed left', () => {
-  test('goes with the next one that connects, a day later', async () => {
+describe('the row of a killed writer', () => {
+  test('is deleted by the next writer that connects a day later', async () => {
     const schema = newSchema();
     await comeAndGo(schema);
     await client.query(`INSERT INTO ${schema}.writers VALUES
@@ -54,7 +54,7 @@ describe('what a writer that was killed left', () => {
     expect(await writersIn(schema)).toEqual(['killed today']);
   });
 
-  test('is not waited for where it is locked, because then it lives', async () => {
+  test('is skipped while it is locked, because its writer is alive', async () => {
     const schema = newSchema();
     await comeAndGo(schema);
     await client.query(
@@ -67,7 +67,7 @@ describe('what a writer that was killed left', () => {
   });
 });
 
-describe('one that was idle for so long that it was taken for dead', () => {
+describe('an idle writer whose row was deleted', () => {
   /** Its connection stays open. */
   async function forgotten(schema: string): Promise<PostgresLog> {
     const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
@@ -80,7 +80,7 @@ describe('one that was idle for so long that it was taken for dead', () => {
   }
 
   test.each(['before', 'after'] as const)(
-    'stores each append once, also where the way breaks %s its commit',
+    'stores each append once, also if the connection breaks %s its commit',
     async (when) => {
       const log = await forgotten(newSchema());
       const cuts = proxy.cuts;
@@ -95,7 +95,7 @@ describe('one that was idle for so long that it was taken for dead', () => {
   );
 });
 
-describe('a process that slept for a day at its commit', () => {
+describe('a process that slept for a day during its commit', () => {
   test.each([
     ['before', 'Look at what is there before you write it again'],
     ['after', undefined],

@@ -43,12 +43,12 @@ function unreliableBus(): Bus {
   return bus;
 }
 
-describe('the Postgres log keeps the contract', () => {
+describe('the Postgres log passes the conformance suite', () => {
   for (const { name, run } of logCases(postgres)) test(name, run);
 });
 
 describe('the Postgres log with a bus that loses, repeats and reorders', () => {
-  const isAboutReaders = /^(?:follow|neighbours|settle|redact|delete)/;
+  const isAboutReaders = /^(?:follow|shared store|settle|redact|delete)/;
   const cases = logCases(subject(unreliableBus)).filter(({ name }) => isAboutReaders.test(name));
   for (const { name, run } of cases) test(name, run);
 });
@@ -59,7 +59,7 @@ describe('the Postgres log with a bus that loses, repeats and reorders', () => {
 const numRuns = 60;
 
 describe('the Postgres log', () => {
-  test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
+  test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(postgres, { numRuns });
     expect(seen).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
   });
@@ -67,7 +67,8 @@ describe('the Postgres log', () => {
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
-    resumeRuns(postgres, { isSettled, numRuns }),
+  ])(
+    'law 5: a reader that stops at any batch and resumes ends with the same state, where %s',
+    (_, isSettled) => resumeRuns(postgres, { isSettled, numRuns }),
   );
 });

@@ -34,12 +34,13 @@ export function redisTarget(url: string | undefined, given: RedisConnection = {}
 function parseUrl(text: string): RedisConnection {
   if (text.startsWith('/')) return { path: text };
   // The error does not quote the URL, because it may contain the password.
-  if (!URL.canParse(text)) throw badUrl('it is no URL');
+  if (!URL.canParse(text)) throw badUrl('it is not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') throw badUrl('its kind is another');
-  if (url.hash !== '') throw badUrl('in user and password write # as %23');
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
+    throw badUrl('its protocol is not redis: or rediss:');
+  if (url.hash !== '') throw badUrl('write # as %23 in the user and password');
   const db = url.pathname.slice(1);
-  if (!/^\d{0,4}$/.test(db)) throw badUrl('its path is no number of a database');
+  if (!/^\d{0,4}$/.test(db)) throw badUrl('its path is not a database number');
   return {
     host: url.hostname === '' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, ''),
     ...(url.port === '' ? {} : { port: Number(url.port) }),
@@ -51,7 +52,7 @@ function parseUrl(text: string): RedisConnection {
 }
 
 function badUrl(why: string): LogError {
-  const message = `Cannot use the URL of the Redis bus: ${why}. Give it as redis://host:6379/0`;
+  const message = `Cannot use the URL of the Redis bus: ${why}. Write it as redis://host:6379/0`;
   return new LogError('bad_option', message);
 }
 

@@ -116,7 +116,7 @@ afterAll(async () => {
 });
 
 describeWithRedis()('the Redis bus', () => {
-  test('carries what was published to another, as it was, and not to itself', async () => {
+  test('delivers notices unchanged to other buses and not to itself', async () => {
     const [a, b] = await pair();
     const session = newSession();
     const [mine, other] = [await listen(a, session), await listen(b, session)];
@@ -131,7 +131,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(mine.notices).toHaveLength(1);
   });
 
-  test('has one connection for readers and one for writers, whoever follows what', async () => {
+  test('uses one connection for reading and one for writing, for any number of followers', async () => {
     const [bus, other] = await pair();
     const sessions = Array.from({ length: 40 }, newSession);
     const listeners = await Promise.all(sessions.map((session) => listen(bus, session)));
@@ -145,7 +145,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(clients).toHaveLength(2 * 2 + 1);
   });
 
-  test('tells nobody who left', async () => {
+  test('does not notify removed listeners', async () => {
     const [a, b] = await pair();
     const [left, kept] = [newSession(), newSession()];
     const listener = new Ear();
@@ -159,7 +159,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(listener.notices).toEqual([]);
   });
 
-  test('keeps streams short and lets them expire, and large records out of them', async () => {
+  test('keeps streams short, lets them expire, and leaves out large records', async () => {
     const prefix = 'short:';
     const [a, b] = await pair({ prefix, maxLength: 100, maxBytes: 1000, expiresMs: 90_000 });
     const session = newSession();
@@ -177,7 +177,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(listener.notices.at(-1)?.records).toEqual([]);
   });
 
-  test('a session that is gone leaves no content, and its followers look', async () => {
+  test('a deleted session leaves no content, and its followers read the store', async () => {
     const [a, b] = await pair({ prefix: 'gone:' });
     const session = newSession();
     const listener = await listen(b, session);
@@ -192,7 +192,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(await admin.pttl(`gone:log:${session}`)).toBeLessThanOrEqual(5_000);
   });
 
-  test('what is in Redis and no notice of ours is told, and sends readers to the store', async () => {
+  test('an invalid entry in Redis is reported and sends followers to the store', async () => {
     const diagnostics: BusDiagnostic[] = [];
     const bus = open({ onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) });
     const session = newSession();
@@ -241,7 +241,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(diagnostics.map(({ code }) => code)).toContain('unreadable');
   });
 
-  test('FLUSHALL: readers are sent to the store, and hear what comes next', async () => {
+  test('FLUSHALL: followers are sent to the store and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
     const listener = await listen(b, session);
@@ -254,7 +254,7 @@ describeWithRedis()('the Redis bus', () => {
     await listener.hears(2);
   });
 
-  test('CLIENT KILL: readers are sent to the store, and hear what comes next', async () => {
+  test('CLIENT KILL: followers are sent to the store and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
     const listener = await listen(b, session);
@@ -264,7 +264,7 @@ describeWithRedis()('the Redis bus', () => {
     await goesOn(a, listener, session);
   });
 
-  test('what could not be sent is told when it can be, without its records, to readers who missed nothing', async () => {
+  test('an unsent notice is sent later without records, also to followers that missed nothing', async () => {
     await admin.acl('SETUSER', 'writer', 'on', '>pass', '~*', '+@all');
     const a = open({ connection: { username: 'writer', password: 'pass' } });
     const b = open();
@@ -282,7 +282,7 @@ describeWithRedis()('the Redis bus', () => {
     expect(listener.missedTimes).toBe(missed);
   });
 
-  test('a Redis that is stopped: nothing hangs or grows, readers go to the store, and it goes on', async () => {
+  test('a stopped Redis: nothing hangs or grows, followers read the store, and the bus recovers', async () => {
     const diagnostics: BusDiagnostic[] = [];
     const [a, b] = await pair({
       maxPendingBytes: 200_000,
@@ -315,7 +315,7 @@ describeWithRedis()('the Redis bus', () => {
     redis.kill('SIGCONT');
   });
 
-  test('a Redis that comes back empty: readers go to the store meanwhile, and hear what comes next', async () => {
+  test('a Redis that restarts empty: followers read the store meanwhile and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
     const listener = await listen(b, session);
@@ -331,7 +331,7 @@ describeWithRedis()('the Redis bus', () => {
     await Promise.all([goesOn(a, listener, session), goesOn(a, lateListener, late)]);
   });
 
-  test('a key that is no stream takes the bus from nobody else', async () => {
+  test('a key that is not a stream does not affect other sessions', async () => {
     const [a, b] = await pair();
     const [poisoned, session] = [newSession(), newSession()];
     await admin.set(`millrace:log:${poisoned}`, 'not a stream');
@@ -342,7 +342,7 @@ describeWithRedis()('the Redis bus', () => {
     await admin.del(`millrace:log:${poisoned}`);
   });
 
-  test('a server that answers and refuses is told once, with what it says', async () => {
+  test('a server that refuses commands is reported once, with its reason', async () => {
     const guarded = await startRedis();
     await guarded.ask('ACL', 'SETUSER', 'reader', 'on', '>hunter2', '~other:*', '+@all');
     const url = guarded.url.replace('redis://', 'redis://reader:hunter2@');
@@ -382,7 +382,7 @@ describeWithRedis()('the Redis bus', () => {
       return error?.message ?? 'usable';
     }
 
-    test('by one who may do what it names and no more', async () => {
+    test('by a user with exactly the named rights', async () => {
       expect(await usabilityOf(['~usable:*', ...allowed])).toBe('usable');
     });
 
@@ -406,13 +406,13 @@ describeWithRedis()('the Redis bus', () => {
       await replica.stop();
     });
 
-    test('not where it does not answer', async () => {
+    test('not if the server does not answer', async () => {
       const gone = open({ url: 'redis://127.0.0.1:1' });
       await expect(gone.usable(1_000)).rejects.toThrow('does not answer (ECONNREFUSED)');
     });
   });
 
-  test('a server that takes no more writes sends readers to the store, until it does again', async () => {
+  test('a server that refuses writes sends followers to the store until it accepts them again', async () => {
     const diagnostics: BusDiagnostic[] = [];
     const [a, b] = await pair({ onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) });
     const session = newSession();
@@ -427,7 +427,7 @@ describeWithRedis()('the Redis bus', () => {
     await a.usable();
   });
 
-  test('a server that is not there, or wants a password, is named without any', async () => {
+  test('an error about a missing server or password does not contain the password', async () => {
     const guarded = await startRedis(['--requirepass', 'hunter2']);
     const wrong = guarded.url.replace('redis://', 'redis://:hunter3@');
     const right = guarded.url.replace('redis://', 'redis://:hunter2@');

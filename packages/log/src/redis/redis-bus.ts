@@ -202,12 +202,12 @@ export class RedisBus implements Bus {
   }
 
   #unreachableError(): LogError {
-    const message = `Redis at ${this.name} does not answer (${this.#lastReason}): readers look at the store until it does`;
+    const message = `Redis at ${this.name} does not answer (${this.#lastReason}): followers read the store until it does`;
     return new LogError('storage', message);
   }
 
   #unusableError({ command, reason }: RefusedCommand): LogError {
-    const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Name one that takes writes and a user who may do ${busCommands} on the keys ${this.#prefix}*`;
+    const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Use a server that accepts writes and a user with the rights for ${busCommands} on the keys ${this.#prefix}*`;
     return new LogError('storage', message, { bus: this.name, command, reason });
   }
 }

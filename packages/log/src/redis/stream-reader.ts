@@ -93,7 +93,7 @@ export class StreamReader {
     if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
     await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
     if (this.#cursors.size > 0) {
-      const message = 'Redis lost what it had; readers look at the store';
+      const message = 'Redis lost its data; followers read the store';
       this.#onDiagnostic({ code: 'flushed', message });
     }
     this.#cursors = new Map();
@@ -165,7 +165,7 @@ export class StreamReader {
     // Reported at counts 1, 2, 4, 8 … to limit the number of messages.
     const count = ++this.#unreadable;
     if ((count & (count - 1)) !== 0) return;
-    const message = `${count} entries in Redis could not be read so far, the last one of session ${session}`;
+    const message = `${count} entries in Redis were not readable so far, the last one in session ${session}`;
     this.#onDiagnostic({ code: 'unreadable', message });
   }
 }

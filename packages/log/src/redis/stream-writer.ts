@@ -165,7 +165,7 @@ export class StreamWriter {
     const before = this.#dropped;
     this.#dropped += count;
     if (Math.clz32(before) === Math.clz32(this.#dropped)) return;
-    const message = `${this.#dropped} copies went to nobody so far: Redis is too slow or takes nothing. Readers look at the store`;
+    const message = `${this.#dropped} notices were dropped so far: Redis is too slow or refuses writes. Followers read the store`;
     this.#onDiagnostic({ code: 'dropped', message });
   }
 }

@@ -57,7 +57,7 @@ needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
 
   for (const { name, run } of logCases(postgres)) test(name, run);
 
-  test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
+  test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(postgres, { numRuns });
     expect(seen).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
   });
@@ -66,7 +66,7 @@ needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
     ['deltas are kept', false],
     ['turns are settled', true],
   ])(
-    'law 5: who is cut at any batch and resumes elsewhere has the same, where %s',
+    'law 5: a reader that stops at any batch and resumes in another log ends with the same state, where %s',
     (_, isSettled) => resumeRuns(postgres, { isSettled, isSplit: true, numRuns }),
   );
 });

@@ -80,18 +80,16 @@ describeWithRedis()('with the Redis bus', () => {
   test.each([
     ['memory', memory],
     ['SQLite', sqlite],
-  ])(
-    'laws 1, 3, 4, 5 and 9, %s: is what the reference is, through two logs',
-    async (_, subject) => {
-      const seen = await modelRuns(subject, { numRuns });
-      expect(seen).toEqual(expect.arrayContaining([...landmarks]));
-    },
-  );
+  ])('laws 1, 3, 4, 5 and 9, %s: two logs behave like the reference', async (_, subject) => {
+    const seen = await modelRuns(subject, { numRuns });
+    expect(seen).toEqual(expect.arrayContaining([...landmarks]));
+  });
 
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
-    resumeRuns(sqlite, { isSettled, isSplit: true, numRuns }),
+  ])(
+    'law 5: a reader that stops at any batch and resumes ends with the same state, where %s',
+    (_, isSettled) => resumeRuns(sqlite, { isSettled, isSplit: true, numRuns }),
   );
 });

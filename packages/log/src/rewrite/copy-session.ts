@@ -47,23 +47,23 @@ function createFork(
 function forkTargetExists(session: SessionId): LogError {
   return new LogError(
     'session_exists',
-    `Cannot fork into session ${session}: there is one. Choose another id`,
+    `Cannot fork into session ${session}: it already exists. Choose another id`,
     { session },
   );
 }
 
 function outOfRange(session: SessionId, offset: number, through: number): LogError {
-  const message = `Cannot fork session ${session} at offset ${offset}: it has 0 to ${through}`;
+  const message = `Cannot fork session ${session} at offset ${offset}: its offsets are 0 to ${through}`;
   return new LogError('bad_offset', message, { session, offset, through });
 }
 
 function insideSettledTurn(session: SessionId, offset: number): LogError {
-  const message = `Cannot fork session ${session} at offset ${offset}: the turn around it was settled. Fork at its end`;
+  const message = `Cannot fork session ${session} at offset ${offset}: it is inside a settled turn. Fork at the end of the turn`;
   return new LogError('bad_offset', message, { session, offset });
 }
 
 function removedRecord(session: SessionId, offset: number): LogError {
-  const message = `Cannot fork session ${session} at offset ${offset}: its record was taken out. Fork at one that is there`;
+  const message = `Cannot fork session ${session} at offset ${offset}: the record was removed. Fork at an existing record`;
   return new LogError('bad_offset', message, { session, offset });
 }
 
@@ -145,21 +145,21 @@ function assertUniqueKeys(session: SessionId, records: readonly LogRecord[]): vo
 }
 
 function restoreTargetExists(session: SessionId): LogError {
-  const message = `Cannot restore session ${session}: there is one. Choose another id, or delete it`;
+  const message = `Cannot restore session ${session}: it already exists. Choose another id, or delete the session`;
   return new LogError('session_exists', message, { session });
 }
 
 function notRecords(session: SessionId): LogError {
-  const message = `Cannot restore session ${session}: a record has a delta or a fact`;
+  const message = `Cannot restore session ${session}: each record must have either a delta or a fact`;
   return new LogError('bad_records', message, { session });
 }
 
 function outOfOrder(session: SessionId, offset: number, last: number): LogError {
-  const message = `Cannot restore session ${session}: offset ${offset} comes after ${last}. Put records in the order of their offsets`;
+  const message = `Cannot restore session ${session}: offset ${offset} comes after ${last}. Sort the records by offset`;
   return new LogError('bad_records', message, { session, offset });
 }
 
 function duplicateKey(session: SessionId, offset: number): LogError {
-  const message = `Cannot restore session ${session}: the command at offset ${offset} has the key of an earlier one`;
+  const message = `Cannot restore session ${session}: the command at offset ${offset} has the same key as an earlier command`;
   return new LogError('bad_records', message, { session, offset });
 }

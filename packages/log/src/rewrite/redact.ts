@@ -54,12 +54,12 @@ export async function redact(
 }
 
 function unknownItem(session: SessionId, item: ItemId): LogError {
-  const message = `Cannot redact item ${item} of session ${session}: there is none`;
+  const message = `Cannot redact item ${item} of session ${session}: the item does not exist`;
   return new LogError('bad_option', message, { session, item });
 }
 
 function unfinishedItem(session: SessionId, item: ItemId): LogError {
-  const message = `Cannot redact item ${item} of session ${session}: it, or its turn, is not finished. Stop it first`;
+  const message = `Cannot redact item ${item} of session ${session}: the item or its turn is not finished. Stop the run first`;
   return new LogError('bad_records', message, { session, item });
 }
 

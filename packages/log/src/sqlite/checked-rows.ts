@@ -20,7 +20,7 @@ export function textChecksum(text: string, fields: readonly unknown[]): number {
 
 function corruptRow(what: string, place: ErrorPlace): LogError {
   const where = Object.entries(place).map(([name, value]) => `${name} ${value}`);
-  const message = `Cannot read ${what} (${where.join(', ')}): it was changed. The file is damaged; restore a backup`;
+  const message = `Cannot read ${what} (${where.join(', ')}): its checksum does not match. The file is damaged; restore a backup`;
   return new LogError('corrupt', message, place);
 }
 

@@ -103,7 +103,10 @@ function checkedRange(row: Row, { session, key }: SessionKey): ChunkRange {
     typeof body === 'string' &&
     textChecksum(body, [key, first, last]) === sum;
   if (isSound) return { session, first, last };
-  throw corruptChunk({ session, first: Number(first), last: Number(last) }, 'it was changed');
+  throw corruptChunk(
+    { session, first: Number(first), last: Number(last) },
+    'its checksum does not match',
+  );
 }
 
 function missingRow(session: SessionId, end: number): Error {

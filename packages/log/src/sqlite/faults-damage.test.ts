@@ -67,7 +67,7 @@ async function write(log: SqliteLog, from: number, to: number): Promise<void> {
     const driver = await log.open(session, { takeOver: true });
     const note = async () => history.get(session)?.add(textOf(await recordsOf(log, session)));
     for (let turn = from; turn <= to; turn++) {
-      await driver.append(wholeTurn(turn, ['The mill ', 'race ', 'x'.repeat(turn * 100)]));
+      await driver.append(wholeTurn(turn, ['The sunny ', 'day ', 'x'.repeat(turn * 100)]));
       await note();
       if (turn % 5 > 0) continue;
       await log.settle(session, turn - 1);
@@ -162,8 +162,8 @@ describe.each([
   ['file under its journal', 'journal', ''],
   ['journal that the file has as well', 'both', '-wal'],
   ['file that the journal has as well', 'both', ''],
-])('a %s that was damaged', (_what, name, end) => {
-  test('opens with what was told up to some moment, or says that it is damaged', async () => {
+])('a damaged %s', (_what, name, end) => {
+  test('opens with all records up to some moment, or reports the damage', async () => {
     const seen = new Set<string>();
     const path = join(folder, 'copy');
     const whole = readFileSync(join(folder, `${name}${end}`));
@@ -190,7 +190,7 @@ describe.each([
   });
 });
 
-test('a journal that lost its last commits has all those before', async () => {
+test('a WAL that lost its last commits has all earlier ones', async () => {
   const path = join(folder, 'cut');
   const journal = readFileSync(join(folder, 'journal-wal'));
   const frameBytes = pageBytes + 24;

@@ -51,14 +51,14 @@ const refused = (why: RegExp) => [
 ];
 
 describe('permissions', () => {
-  test('to write into the folder are needed to make a log', () => {
+  test('to write into the folder are needed to create a log', () => {
     chmodSync(folder, 0o555);
     expect(tryLog()).toEqual(refused(/cannot be opened.*permissions/));
     chmodSync(folder, 0o755);
     expect(tryLog()).toEqual([{ done: 20 }]);
   });
 
-  test('to write into the folder are needed to go on with one', () => {
+  test('to write into the folder are needed to use a log', () => {
     expect(tryLog()).toEqual([{ done: 20 }]);
     chmodSync(folder, 0o555);
     expect(tryLog()).toEqual(refused(/permission/));
@@ -74,7 +74,7 @@ describe('permissions', () => {
     expect(tryLog()).toEqual([{ done: 40 }]);
   });
 
-  test('to read the file are needed, and that they were taken away loses nothing', () => {
+  test('to read the file are needed, and removing them loses no data', () => {
     expect(tryLog()).toEqual([{ done: 20 }]);
     chmodSync(path, 0o000);
     expect(tryLog()).toEqual(refused(/permission/));
@@ -108,7 +108,7 @@ test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', a
   await expectKept(results, /disk is full.*make room/);
 });
 
-test('a file that may not grow refuses, and keeps what was told', async () => {
+test('a file that cannot grow refuses appends and keeps acknowledged records', async () => {
   const ballast = join(folder, 'ballast');
   writeFileSync(ballast, '');
   giveAway(ballast);

@@ -75,13 +75,13 @@ describe('a file that cannot be opened', () => {
     ['a line', 'hello'],
     ['a page that only begins like one', `SQLite format 3\0${'x'.repeat(9000)}`],
     ['zeros', '\0'.repeat(9000)],
-  ])('because it is no database but %s', (_what, text) => {
+  ])('because it is not a database but %s', (_what, text) => {
     writeFileSync(path, text);
     expectRefusal(thrownBy(openLog), 'corrupt', /check the path|restore a backup/);
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  test('because it is another program’s, which stays as it was', () => {
+  test('because it belongs to another program, and it stays unchanged', () => {
     const database = new DatabaseSync(path);
     database.exec('CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1');
     database.close();
@@ -90,7 +90,7 @@ describe('a file that cannot be opened', () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('but an empty file can: it is one that was just made', async () => {
+  test('but an empty file can be opened as a new log', async () => {
     writeFileSync(path, '');
     await (await openLog().open(session)).append([marker('a')]);
   });
@@ -98,7 +98,7 @@ describe('a file that cannot be opened', () => {
 
 describe('a path', () => {
   test.each(['', ':memory:', 'file:log.db', 5 as never])(
-    'that is no file is refused: %s',
+    'that is not a file is refused: %s',
     (odd) => {
       expect(() => sqliteLog({ path: odd })).toThrow(
         expect.objectContaining({ code: 'bad_option' }),
@@ -106,7 +106,7 @@ describe('a path', () => {
     },
   );
 
-  test('through a link is that of the file, with its journal', async () => {
+  test('through a link means the real file with its WAL', async () => {
     const log = openLog();
     await (await log.open(session)).append([marker('a')]);
     const link = join(folder, 'link.db');
@@ -117,7 +117,7 @@ describe('a path', () => {
     expect(existsSync(`${link}-wal`)).toBe(false);
   });
 
-  test('that is relative is the same whatever the current folder becomes', async () => {
+  test('that is relative stays the same when the current folder changes', async () => {
     const before = process.cwd();
     const other = join(folder, 'other');
     mkdirSync(other);
@@ -144,13 +144,13 @@ test.each([
   database.close();
 });
 
-describe('an option that is misspelt', () => {
+describe('a misspelled option', () => {
   test.each([
     { durability: 'full' as never },
     { maxBytes: Number.NaN },
     { maxBytes: '10MB' as never },
     { busyTimeoutMs: -1 },
-  ])('is refused, and does not make the log less safe: %o', (options) => {
+  ])('is refused and does not make the log less durable: %o', (options) => {
     expect(() => openLog(options)).toThrow(expect.objectContaining({ code: 'bad_option' }));
     expect(existsSync(path)).toBe(false);
   });
@@ -164,7 +164,7 @@ describe('a schema', () => {
     return version;
   };
 
-  test('that is newer is refused, and left alone', async () => {
+  test('that is newer is refused and not changed', async () => {
     await openLog().close();
     const database = new DatabaseSync(path);
     database.exec(`PRAGMA user_version = ${migrations.length + 1}`);
@@ -173,7 +173,7 @@ describe('a schema', () => {
     expect(versionOf(path)).toBe(migrations.length + 1);
   });
 
-  test('that is older is brought up to date, step by step, with all that is in it', async () => {
+  test('that is older is migrated step by step with all its data', async () => {
     const log = openLog();
     const appended = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
     await log.close();
@@ -192,7 +192,7 @@ describe('a schema', () => {
     expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
-  test('whose step fails stays the older one', async () => {
+  test('whose migration fails keeps its version', async () => {
     await openLog().close();
     const database = new DatabaseSync(path);
     const bad = [...migrations, 'CREATE TABLE a (x); INSERT INTO nowhere VALUES (1)'];
@@ -204,7 +204,7 @@ describe('a schema', () => {
     openLog();
   });
 
-  test('that a later program brought up to date meanwhile is not taken back', () => {
+  test('that a later program migrated meanwhile is not downgraded', () => {
     const one = new DatabaseSync(path);
     const other = new DatabaseSync(path);
     migrate(other, path, [...migrations, 'CREATE TABLE a (x)']);
@@ -219,7 +219,7 @@ describe('a schema', () => {
   });
 });
 
-describe('a file that another program holds', () => {
+describe('a file that another program has locked', () => {
   /** The other program: it locks the file until it is released. */
   function hold(): DatabaseSync {
     const other = new DatabaseSync(path);
@@ -227,7 +227,7 @@ describe('a file that another program holds', () => {
     return other;
   }
 
-  test('cannot be opened until that one lets go', async () => {
+  test('cannot be opened until it is unlocked', async () => {
     const log = openLog();
     const appended = await (await log.open(session)).append([marker('a')]);
     await log.close();
@@ -237,7 +237,7 @@ describe('a file that another program holds', () => {
     expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
-  test('takes no append, can be read, and is driven again when that one lets go', async () => {
+  test('refuses appends, can be read, and can be driven again when it is unlocked', async () => {
     const log = openLog();
     const driver = await log.open(session);
     const appended = await driver.append([marker('a')]);
@@ -254,7 +254,7 @@ describe('a file that another program holds', () => {
   });
 });
 
-describe('a lease that cannot be renewed because another program holds the file', () => {
+describe('a lease that cannot be renewed because another program has locked the file', () => {
   test.each([
     ['for a moment is kept', 3000, undefined],
     ['until it is over is lost', 9000, 'storage'],
@@ -297,7 +297,7 @@ describe('a store that fails in the middle of a run', () => {
     throw new Error('It was never refused');
   }
 
-  test('because there is no more room: nothing more is told, the driver is lost, and what was told is there', async () => {
+  test('because the disk is full: nothing more is published, the driver is lost, and acknowledged records exist', async () => {
     const log = openLog({ maxBytes: 200_000 });
     const driver = await log.open(session);
     await driver.append([marker('first')]);
@@ -323,7 +323,7 @@ describe('a store that fails in the middle of a run', () => {
     expect((await next.append([marker('more')])).through).toBe(stored.length + 1);
   });
 
-  test('in the transaction that made a session: the next one is not taken for it', async () => {
+  test('in the transaction that created a session: the next session is not confused with it', async () => {
     const log = openLog({ maxBytes: 100_000 });
     const [first, second] = [sessionId('first'), sessionId('second')];
     const other = await log.open(second);
@@ -338,7 +338,7 @@ describe('a store that fails in the middle of a run', () => {
     expect(await recordsOf(log, sessionId('third'))).toMatchObject([{ fact: { to: 'third' } }]);
   });
 
-  test('in the transaction that made a session: commands of the next one are not its own', async () => {
+  test('in the transaction that created a session: the commands of the next session are separate', async () => {
     const log = openLog({ maxBytes: 100_000 });
     const [first, second] = [sessionId('first'), sessionId('second')];
     const large = { text: 'x'.repeat(200_000) };
@@ -374,7 +374,7 @@ const numbered = (drafts: readonly object[]) =>
 describe('a clock that is set back', () => {
   const hourMs = 3_600_000;
 
-  test('holds no append up, and changes no order', async () => {
+  test('delays no append and changes no order', async () => {
     const clock = new TestClock();
     const log = openLog({ clock, commitIntervalMs: 2 });
     const driver = await log.open(session);
@@ -396,7 +396,7 @@ describe('a clock that is set back', () => {
     expect(times).not.toEqual(times.toSorted());
   });
 
-  test('leaves the lease with its holder, for no longer than it would have been', async () => {
+  test('leaves the lease with its holder, and not longer than before', async () => {
     const clock = new TestClock();
     const [log, other] = [openLog({ clock }), openLog({ clock })];
     const driver = await log.open(session, { leaseMs: 9000 });
@@ -408,7 +408,7 @@ describe('a clock that is set back', () => {
   });
 });
 
-test('a follower hears of the damage that it meets, and others follow on', async () => {
+test('a follower gets an error for damaged records, and other followers continue', async () => {
   const log = openLog();
   const [driver, other] = [await log.open(session), await log.open(sessionId('other'))];
   await driver.append([marker('a')]);
@@ -429,7 +429,7 @@ test('a follower hears of the damage that it meets, and others follow on', async
   await following[1]?.return?.();
 });
 
-test('a session that was deleted and made again elsewhere is the new one here, with its commands', async () => {
+test('a session that another process deleted and created again is the new one here, with its commands', async () => {
   const [log, other] = [openLog(), openLog()];
   await log.submit(session, {}, 'key');
   await other.delete(session);

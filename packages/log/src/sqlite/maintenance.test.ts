@@ -51,8 +51,8 @@ async function recordsOf(log: Log, of: SessionId = session): Promise<readonly Lo
   return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
 }
 
-describe('the journal', () => {
-  test('is brought over and emptied when that is asked for', async () => {
+describe('the WAL', () => {
+  test('is truncated by an explicit checkpoint', async () => {
     const log = openLog();
     const driver = await log.open(session);
     await driver.append([marker('a')]);
@@ -62,7 +62,7 @@ describe('the journal', () => {
     expect(await recordsOf(log)).toHaveLength(1);
   });
 
-  test('stays while somebody reads, without anybody waiting, and goes afterwards', async () => {
+  test('is not truncated during a read, without waiting, and is truncated afterwards', async () => {
     const log = openLog();
     const driver = await log.open(session);
     await driver.append([marker('a')]);
@@ -76,7 +76,7 @@ describe('the journal', () => {
     expect(journalBytes()).toBe(0);
   });
 
-  test('is emptied when nothing was written for a while, and not before', async () => {
+  test('is truncated after a period without writes, and not before', async () => {
     const clock = new TestClock();
     const log = openLog({ clock });
     const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
@@ -93,7 +93,7 @@ describe('the journal', () => {
     expect(journalBytes()).toBe(0);
   });
 
-  test('is emptied later where somebody reads meanwhile', async () => {
+  test('is truncated later if a read is running', async () => {
     const clock = new TestClock();
     const driver = await openLog({ clock }).open(session, { leaseMs: Number.POSITIVE_INFINITY });
     await driver.append([marker('a')]);
@@ -107,7 +107,7 @@ describe('the journal', () => {
     expect(journalBytes()).toBe(0);
   });
 
-  test('is not much longer than what it is cut to, however much is written and whoever follows', async () => {
+  test('stays near its size limit, for any amount of writes and followers', async () => {
     const log = openLog();
     const driver = await log.open(session);
     await driver.append([marker('first')]);
@@ -140,8 +140,8 @@ describe('the journal', () => {
   });
 });
 
-describe('what was taken out', () => {
-  const secret = 'the mill wheel is made of oak';
+describe('removed content', () => {
+  const secret = 'the order was paid with card 1';
 
   const isAnywhere = () =>
     readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(secret));
@@ -149,7 +149,7 @@ describe('what was taken out', () => {
   test.each([
     ['an item that was redacted', (log: Log) => log.redact(session, itemId('i'))],
     ['a session that was deleted', (log: Log) => log.delete(session)],
-  ])('is not in the file any more, of %s', async (_what, takeOut) => {
+  ])('is not in the file any more, after %s', async (_what, takeOut) => {
     const log = openLog();
     const driver = await log.open(session);
     await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
@@ -187,7 +187,7 @@ describe('what was taken out', () => {
     expect(isAnywhere()).toBe(false);
   });
 
-  test('is gone as soon as nobody reads, however much is written meanwhile', async () => {
+  test('is gone once no connection reads, even under load', async () => {
     const clock = new TestClock();
     const log = openLog({ clock });
     const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
@@ -207,7 +207,7 @@ describe('what was taken out', () => {
     expect(isAnywhere()).toBe(false);
   });
 
-  test('is gone when whoever took it out has closed the log, though others have it open', async () => {
+  test('is gone when the log that removed it is closed, even if other logs are open', async () => {
     const other = openLog();
     const driver = await other.open(session);
     await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
@@ -222,7 +222,7 @@ describe('what was taken out', () => {
     expect(isAnywhere()).toBe(false);
   });
 
-  test('gives its room back when that is asked for, while others write', async () => {
+  test('returns its space on vacuum while other logs write', async () => {
     const log = openLog();
     const kept = await log.open(sessionId('kept'));
     const driver = await log.open(session);
@@ -246,7 +246,7 @@ describe('what was taken out', () => {
     expect(await log.vacuum()).toBe(0);
   });
 
-  test('takes blobs along that were stored a day ago and that nobody named', async () => {
+  test('includes blobs that were stored a day ago and never referenced', async () => {
     const clock = new TestClock();
     const log = openLog({ clock });
     const [named, forgotten, recent] = [1, 2, 3].map((byte) => Uint8Array.of(byte));
@@ -272,7 +272,7 @@ describe('what was taken out', () => {
 describe('a backup', () => {
   const copy = () => join(folder, 'copy.db');
 
-  test('is a log with all that was told before it was asked for, while others write on', async () => {
+  test('is a log with all earlier records, while others continue to write', async () => {
     const log = openLog();
     const driver = await log.open(session);
     for (let turn = 1; turn <= 200; turn++)
@@ -309,7 +309,7 @@ describe('a backup', () => {
     await there[Symbol.asyncDispose]();
   });
 
-  test('of which there is a file already is refused, and that file stays', async () => {
+  test('to an existing file is refused, and that file stays', async () => {
     const log = openLog();
     writeFileSync(copy(), 'precious');
     await expect(log.backup(copy())).rejects.toMatchObject({ code: 'bad_option' });
@@ -317,7 +317,7 @@ describe('a backup', () => {
     expect(readFileSync(copy(), 'utf8')).toBe('precious');
   });
 
-  test('is made once, of several that are asked for at the same path', async () => {
+  test('to the same path succeeds once if several run concurrently', async () => {
     const log = openLog();
     await (await log.open(session)).append([marker('a')]);
     const made = await Promise.allSettled([1, 2, 3].map(() => log.backup(copy())));
@@ -328,7 +328,7 @@ describe('a backup', () => {
     expect(await recordsOf(openLog({ path: copy() }))).toHaveLength(1);
   });
 
-  test('that cannot be written is refused, and leaves nothing', async () => {
+  test('that cannot be written fails and leaves nothing', async () => {
     const log = openLog();
     const nowhere = join(folder, 'nowhere', 'copy.db');
     const refusal = { code: 'storage', place: { path: nowhere } };
@@ -337,7 +337,7 @@ describe('a backup', () => {
     await (await log.open(session)).append([marker('a')]);
   });
 
-  test('that a crash left unfinished is begun anew', async () => {
+  test('after a crash starts again', async () => {
     const log = openLog();
     await (await log.open(session)).append([marker('a')]);
     writeFileSync(`${copy()}.unfinished`, 'half');
@@ -346,7 +346,7 @@ describe('a backup', () => {
   });
 });
 
-test('a log that was closed is not looked after any more', async () => {
+test('a closed log refuses maintenance', async () => {
   const log = openLog();
   await log.close();
   const refusal = { code: 'closed' };

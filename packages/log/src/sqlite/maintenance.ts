@@ -80,7 +80,7 @@ function linkIntoPlace(unfinished: string, to: string): void {
 }
 
 function targetExists(path: string): LogError {
-  const message = `Cannot back up to ${path}: there is a file. Choose another path, or remove it`;
+  const message = `Cannot back up to ${path}: the file exists. Choose another path, or remove the file`;
   return new LogError('bad_option', message, { path });
 }
 

@@ -23,15 +23,16 @@ export interface DatabaseOptions {
 export function assertFileOptions(options: Omit<DatabaseOptions, 'path'>): void {
   const { durability, busyTimeoutMs, maxBytes = 1 } = options;
   const isKnown = durability === 'process' || durability === 'power';
-  if (!isKnown) throw badOption('durability', durability, "it is 'process' or 'power'");
+  if (!isKnown) throw badOption('durability', durability, "it must be 'process' or 'power'");
   const isWait = Number.isInteger(busyTimeoutMs) && busyTimeoutMs >= 0;
-  if (!isWait) throw badOption('busyTimeoutMs', busyTimeoutMs, 'it is a whole number from 0 on');
+  if (!isWait)
+    throw badOption('busyTimeoutMs', busyTimeoutMs, 'it must be a whole number of 0 or more');
   if (!(typeof maxBytes === 'number' && maxBytes > 0))
-    throw badOption('maxBytes', maxBytes, 'it is a number of bytes');
+    throw badOption('maxBytes', maxBytes, 'it must be a number of bytes above 0');
 }
 
 function badOption(name: string, value: unknown, rule: string): LogError {
-  return new LogError('bad_option', `Cannot take ${name} ${value} as it is: ${rule}`, { name });
+  return new LogError('bad_option', `Cannot use ${name} ${value}: ${rule}`, { name });
 }
 
 /** SQLite checkpoints at the next commit after this many pages: 4 MiB. */
@@ -101,7 +102,7 @@ function limitPages(database: DatabaseSync, maxBytes: number): void {
 }
 
 function noWalSupport(path: string): LogError {
-  const message = `Cannot open ${path}: its file system does not let processes share memory, which a log needs. Put it on a local disk`;
+  const message = `Cannot open ${path}: its file system does not support shared memory, which the WAL needs. Move the file to a local disk`;
   return new LogError('storage', message, { path });
 }
 
@@ -125,6 +126,6 @@ function realPath(path: string): string | undefined {
 }
 
 function notAFile(path: string): LogError {
-  const message = `Cannot keep a log at ${JSON.stringify(path)}: it is the path of a file. For one in memory there is memoryLog`;
+  const message = `Cannot open a log at ${JSON.stringify(path)}: it must be the path of a file. Use memoryLog for a log in memory`;
   return new LogError('bad_option', message, { path });
 }

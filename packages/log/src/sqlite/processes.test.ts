@@ -59,8 +59,8 @@ async function hear(log: RemoteLog, howMany: number): Promise<readonly string[]>
   return notes;
 }
 
-describe('one file that several processes open at once', () => {
-  test('is made by whoever is first, and opens for all', async () => {
+describe('one file that several processes open concurrently', () => {
+  test('is created by the first process and opens for all', async () => {
     const logs = await Promise.all(Array.from({ length: 6 }, () => start()));
     const messages = await Promise.all(
       logs.map((log, index) => log.call('submit', 's', { n: index }, `key ${index}`)),
@@ -68,7 +68,7 @@ describe('one file that several processes open at once', () => {
     expect(messages.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('opens though whoever made it was killed on the way, at any write', async () => {
+  test('opens even if its creator was killed at any write', async () => {
     const program = new URL('../testing/programs/log-process.ts', import.meta.url);
     for (let writes = 1; writes <= 12; writes++) {
       const own = mkdtempSync(join(folder, 'made-'));
@@ -87,7 +87,7 @@ describe('one file that several processes open at once', () => {
     }
   });
 
-  test('a session that was deleted and made again elsewhere is the new one for all', async () => {
+  test('a session that was deleted and created again is the new one for all processes', async () => {
     const [here, there] = await Promise.all([start(), start()]);
     await here.call('submit', 'other', {}, 'a');
     await here.call('submit', 's', { old: true }, 'a');
@@ -107,8 +107,8 @@ describe('one file that several processes open at once', () => {
   });
 });
 
-describe('several processes that want to drive one session', () => {
-  test('one gets it, and the others are told who has it and with which epoch', async () => {
+describe('several processes that open one session', () => {
+  test('one gets the lease, and the others get an error with the holder and the epoch', async () => {
     const logs = await Promise.all(Array.from({ length: 4 }, () => start()));
     for (let round = 0; round < 25; round++) {
       const tries = logs.map(({ pid, call }) =>
@@ -124,20 +124,20 @@ describe('several processes that want to drive one session', () => {
       );
       for (const error of errors) {
         expect(error).toMatchObject({ code: 'held', place: { holder, epoch } });
-        expect(error.message).toContain(`${holder} does, epoch ${epoch}`);
+        expect(error.message).toContain(`${holder} drives it, epoch ${epoch}`);
       }
       expect(errors).toHaveLength(3);
     }
   });
 
-  test('what a driver gives back, the next one has', async () => {
+  test('a released lease goes to the next driver', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     await first.call('release', driver);
     expect(await second.call('open', 's', {})).toMatchObject({ epoch: 2 });
   });
 
-  test('a log that is closed gives its leases back, though its process lives', async () => {
+  test('a closed log returns its leases while its process lives', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     await first.call('open', 's', {});
     await first.call('close');
@@ -147,7 +147,7 @@ describe('several processes that want to drive one session', () => {
   test.each([
     ['for a while', 60_000],
     ['without end', Number.POSITIVE_INFINITY],
-  ])('one that was killed while it held the lease %s is followed at once', async (_, leaseMs) => {
+  ])('a process killed while it held the lease %s is replaced immediately', async (_, leaseMs) => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', { holder: 'first', leaseMs });
     await first.append(driver, [note('before')]);
@@ -160,7 +160,7 @@ describe('several processes that want to drive one session', () => {
     expect(notesOf(batch)).toEqual(['before', 'after']);
   });
 
-  test('one that was killed leaves its session among those that wait, whatever its lease says', async () => {
+  test('the session of a killed process is listed as waiting, even if the lease has not expired', async () => {
     const first = await start();
     const { driver } = await first.call('open', 's', { leaseMs: 60_000 });
     await first.append(driver, [{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
@@ -172,7 +172,7 @@ describe('several processes that want to drive one session', () => {
     await log.close();
   });
 
-  test('one that was paused is followed when its lease is over, and is fenced when it wakes', async () => {
+  test('a paused process is replaced when its lease expires, and is fenced when it continues', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', { holder: 'first', leaseMs: 300 });
     await first.append(driver, [note('before')]);
@@ -190,7 +190,7 @@ describe('several processes that want to drive one session', () => {
     expect(await second.call('read', 's', 0)).not.toContain('too late');
   });
 
-  test('one that renews its lease keeps it for as long as it lives', async () => {
+  test('a process that renews its lease keeps it while it lives', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     // Long enough for a busy machine to renew the lease in time.
     const { driver } = await first.call('open', 's', { leaseMs: 2000 });
@@ -273,7 +273,7 @@ describe('a producer in another process', () => {
 });
 
 describe('commands from another process', () => {
-  test('reach the driver with its next append, and each once, whoever repeats it', async () => {
+  test('reach the driver with its next append, each one once', async () => {
     const [first, second, third] = await Promise.all([start(), start(), start()]);
     const { driver } = await first.call('open', 's', {});
     const messages = await second.call('submit', 's', { say: 'hi' }, 'k');
@@ -286,7 +286,7 @@ describe('commands from another process', () => {
     expect(records.map(({ fact }) => fact?.type)).toEqual(['command_queued', 'handed_off']);
   });
 
-  test('reach a follower where the driver is, without an append', async () => {
+  test("reach a follower in the driver's process without an append", async () => {
     const [first, second] = await Promise.all([start(), start()]);
     await first.call('open', 's', {});
     await first.call('follow', 's', {});
@@ -297,7 +297,7 @@ describe('commands from another process', () => {
     ]);
   });
 
-  test('one whose sender was killed before it heard the answer can be sent again', async () => {
+  test('can be sent again if the sender was killed before the answer', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     first.call('submit', 's', { say: 'hi' }, 'k').catch(() => {});
     first.kill('SIGKILL');
@@ -308,7 +308,7 @@ describe('commands from another process', () => {
 });
 
 describe('a follower in another process', () => {
-  test('hears everything in order: what was there, and what comes', async () => {
+  test('receives everything in order: stored and new records', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     const names = Array.from({ length: 60 }, (_, index) => `note ${index}`);
@@ -322,7 +322,7 @@ describe('a follower in another process', () => {
   });
 
   test.each(['process', 'power'] as const)(
-    'hears of each commit by a notice of the system, with durability %s',
+    'receives each commit through a file system event, with durability %s',
     async (durability) => {
       // Disables the regular check, so that only file system events can report the change.
       vi.useFakeTimers({ toFake: ['setInterval'] });
@@ -346,7 +346,7 @@ describe('a follower in another process', () => {
     },
   );
 
-  test('keeps its process alive while there is something to wait for, and not longer', async () => {
+  test('keeps its process alive while it waits, and not longer', async () => {
     const first = await start();
     const { driver } = await first.call('open', 's', {});
     const program = new URL('../testing/programs/follow-session.ts', import.meta.url);
@@ -366,7 +366,7 @@ describe('a follower in another process', () => {
     expect(messages).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
   });
 
-  test('ends with the session, wherever that is closed', async () => {
+  test('ends when any process closes the session', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     const log = sqliteLog({ path });

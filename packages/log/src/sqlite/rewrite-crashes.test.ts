@@ -57,20 +57,23 @@ function copy(name: string): string {
 const isCommitted = (point: CommitPoint): boolean =>
   commitPoints.indexOf(point) >= commitPoints.indexOf('after-commit');
 
-describe.each(Object.keys(rewrites) as Rewrite[])('killed on the way to %s, a log', (what) => {
-  /** Only operations that insert records reach this point. Storing a blob and deleting do not. */
-  const points = commitPoints.filter((point) => point !== 'after-insert' || what === 'redact');
+describe.each(Object.keys(rewrites) as Rewrite[])(
+  'a log whose process is killed during: %s',
+  (what) => {
+    /** Only operations that insert records reach this point. Storing a blob and deleting do not. */
+    const points = commitPoints.filter((point) => point !== 'after-insert' || what === 'redact');
 
-  test.each(points)('has all of it or nothing, at %s', async (point) => {
-    const path = copy(`${what} ${point}`);
-    const program = new URL('../testing/programs/rewrite-and-crash.ts', import.meta.url);
-    const { exit } = startProcess(program, { args: [path, what, point], onTold: () => {} });
-    expect((await exit).signal).toBe('SIGKILL');
-    const done = copy(`${what} whole ${point}`);
-    const log = sqliteLog({ path: done });
-    if (isCommitted(point)) await rewrites[what](log);
-    await log.close();
-    expect(await contents(path)).toEqual(await contents(done));
-    if (isCommitted(point)) expect(await contents(path)).not.toEqual(await contents(original()));
-  });
-});
+    test.each(points)('has all of it or nothing, at %s', async (point) => {
+      const path = copy(`${what} ${point}`);
+      const program = new URL('../testing/programs/rewrite-and-crash.ts', import.meta.url);
+      const { exit } = startProcess(program, { args: [path, what, point], onTold: () => {} });
+      expect((await exit).signal).toBe('SIGKILL');
+      const done = copy(`${what} whole ${point}`);
+      const log = sqliteLog({ path: done });
+      if (isCommitted(point)) await rewrites[what](log);
+      await log.close();
+      expect(await contents(path)).toEqual(await contents(done));
+      if (isCommitted(point)) expect(await contents(path)).not.toEqual(await contents(original()));
+    });
+  },
+);

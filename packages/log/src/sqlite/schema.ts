@@ -128,11 +128,11 @@ export function singleValue(database: DatabaseSync, sql: string): unknown {
 }
 
 function tooNew(path: string, version: number, known: number): LogError {
-  const message = `Cannot open ${path}: its schema is version ${version}, and this program knows up to ${known}. Use a later one`;
+  const message = `Cannot open ${path}: its schema is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { path, version });
 }
 
 function foreignDatabase(path: string): LogError {
-  const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
+  const message = `Cannot open ${path}: it belongs to another program. Choose another path`;
   return new LogError('storage', message, { path });
 }

@@ -21,7 +21,7 @@ const oversized = markers(10, 'x'.repeat(100_000));
 let folder: string;
 const open: Log[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'neighbours-'));
+  folder = mkdtempSync(join(tmpdir(), 'shared-file-'));
 });
 afterEach(async () => {
   for (const log of open.splice(0)) await log.close();
@@ -54,8 +54,8 @@ class Points {
   }
 }
 
-describe('a transaction of several, of which one is too large for the file', () => {
-  test('stores the others, each once, and tells each driver what came since its last batch', async () => {
+describe('a transaction with one job that is too large for the file', () => {
+  test('stores the other jobs once, and each driver receives all records since its last batch', async () => {
     const clock = new TestClock();
     const points = new Points();
     const log = openLog({ clock, commitIntervalMs: 2, onPoint: points.note });
@@ -95,7 +95,7 @@ describe('a transaction of several, of which one is too large for the file', () 
     expect((await small.append([])).through).toBe(4);
   });
 
-  test('loses the driver that gave it, with what that gave afterwards and without what it gave before', async () => {
+  test("loses its driver and that driver's later appends, and keeps the earlier ones", async () => {
     const clock = new TestClock();
     const log = openLog({ clock, commitIntervalMs: 2 });
     const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
@@ -123,7 +123,7 @@ describe('a transaction of several, of which one is too large for the file', () 
   });
 });
 
-describe('whether a process runs', () => {
+describe('whether a process is alive', () => {
   const here = currentProcess();
 
   async function goneProcess(): Promise<number> {
@@ -132,22 +132,22 @@ describe('whether a process runs', () => {
     return child.pid ?? 0;
   }
 
-  test('is seen of this one', () => {
+  test('is known for this process', () => {
     expect(isProcessAlive(here)).toBe(true);
   });
 
-  test('cannot be seen on another host, nor where processes have other numbers', () => {
+  test('is unknown for another host or PID namespace', () => {
     expect(isProcessAlive({ ...here, host: 'elsewhere' })).toBeUndefined();
     expect(isProcessAlive({ ...here, space: 'pid:[1]' })).toBeUndefined();
     expect(isProcessAlive({ ...here, space: 'pid:[1]', pid: 2 ** 22 + 1 })).toBeUndefined();
   });
 
-  test('is no question where the machine was started again since', () => {
+  test('is false after the machine was restarted', () => {
     expect(isProcessAlive({ ...here, boot: 'an earlier one' })).toBe(false);
     expect(isProcessAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
   });
 
-  test('is seen of one that is gone', async () => {
+  test('is false for a process that has ended', async () => {
     const pid = await goneProcess();
     expect(isProcessAlive({ ...here, pid })).toBe(false);
   });

@@ -117,6 +117,6 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
 
   #requireOpen(): SqliteStore {
     if (this.#store.isOpen) return this.#store;
-    throw new LogError('closed', 'Cannot look after a log that was closed. Open it again');
+    throw new LogError('closed', 'Cannot maintain a closed log. Open it again');
   }
 }

@@ -4,19 +4,19 @@ import { LogError, type LogErrorCode } from '../contract/log-error.ts';
 type Meaning = readonly [LogErrorCode, string];
 
 const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
-const locked: Meaning = ['storage', 'another program holds it locked; close that program or wait'];
+const locked: Meaning = ['storage', 'another program has locked it; close that program or wait'];
 
 /** Explanations for SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
   // The SQL statements are correct, so an SQL error means that the tables were changed.
   [1, damaged],
-  [3, ['storage', 'it may not be used; give permission for the file and its folder']],
+  [3, ['storage', 'access is denied; give permission for the file and its folder']],
   [5, locked],
   [
     8,
     [
       'storage',
-      'it is read-only; give write permission for the file, those beside it and its folder',
+      'it is read-only; give write permission for the file, the files beside it and its folder',
     ],
   ],
   [10, ['storage', 'the disk reported an error; check the disk']],
@@ -24,7 +24,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [13, ['storage', 'the disk is full, or maxBytes is reached; make room']],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
-  [18, ['storage', 'what is to be stored is too large; store it in several pieces']],
+  [18, ['storage', 'the data is too large; store it in several pieces']],
   // Writes never violate a constraint, unless the stored data was changed.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
@@ -34,7 +34,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
 const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ERR_OUT_OF_RANGE', damaged],
   ['ENOSPC', ['storage', 'the disk is full; make room']],
-  ['EACCES', ['storage', 'it may not be used; give permission for the file and its folder']],
+  ['EACCES', ['storage', 'access is denied; give permission for the file and its folder']],
   ['EROFS', ['storage', 'its disk is read-only; choose another path']],
   ['ENOENT', ['storage', 'it cannot be opened; check the folder and its permissions']],
 ]);

@@ -22,7 +22,7 @@ async function notifiedAfter(versionOf: () => number, write: () => void): Promis
   stop();
 }
 
-test('a version that changes only some time after the file was written is noticed', async () => {
+test('a version that changes some time after the file was written is detected', async () => {
   // Without the regular check, which would detect the change anyway.
   vi.useFakeTimers({ toFake: ['setInterval'] });
   let looks = 0;
@@ -33,7 +33,7 @@ test('a version that changes only some time after the file was written is notice
   vi.useRealTimers();
 });
 
-test('where the version cannot be read, whoever reads the records is to find out why', async () => {
+test('if the version cannot be read, the listener is called', async () => {
   let isBroken = false;
   const versionOf = () => {
     if (isBroken) throw new Error('The disk is gone');

@@ -71,8 +71,8 @@ const somewhere = fc.infiniteStream(fc.nat());
 const withHoles = (records: readonly LogRecord[], draws: fc.Stream<number>) =>
   records.filter(() => draws.next().value % 4 > 0);
 
-describe('what is decoded is what was encoded', () => {
-  test('of any legal log, whole, merged and with holes', () => {
+describe('decoding returns what was encoded', () => {
+  test('for any legal log, whole, merged and with gaps', () => {
     fc.assert(
       fc.property(legal, somewhere, (records, draws) => {
         for (const some of [records, merge(records), withHoles(records, draws)])
@@ -81,7 +81,7 @@ describe('what is decoded is what was encoded', () => {
     );
   });
 
-  test('of any appends, wherever they go and whatever they say', () => {
+  test('for any appends, at any position and with any text', () => {
     fc.assert(
       fc.property(appends, (records) => {
         expect(roundTrip(records)).toStrictEqual(records);
@@ -89,7 +89,7 @@ describe('what is decoded is what was encoded', () => {
     );
   });
 
-  test('of numbers as large as they get', () => {
+  test('for the largest numbers', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const id = partId(most, most, 'a');
     const head = { v: recordVersion, time: most, turn: most, attempt: most, producer: '' } as const;
@@ -100,7 +100,7 @@ describe('what is decoded is what was encoded', () => {
     expect(roundTrip(records)).toStrictEqual(records);
   });
 
-  test('of a snapshot, of bytes, and of keys that JSON.parse reads wrong', () => {
+  test('for a snapshot, for bytes, and for keys that JSON.parse misreads', () => {
     const head = { v: recordVersion, time: 1, turn: 1, attempt: 0, producer: 'store' } as const;
     const [id = partId(1, 1, 'p')] = parts;
     const item = itemId('i');
@@ -118,7 +118,7 @@ describe('what is decoded is what was encoded', () => {
     expect(roundTrip(records)).toStrictEqual(records);
   });
 
-  test('of so many that they are several chunks, of which none is much longer than the others', () => {
+  test('for several chunks of similar length', () => {
     const records = Array.from({ length: 50_000 }, (_, index): LogRecord => {
       const head = { v: recordVersion, time: 1, turn: 1, attempt: 1, producer: 'test' } as const;
       const delta = {
@@ -136,7 +136,7 @@ describe('what is decoded is what was encoded', () => {
   });
 });
 
-describe('what was not encoded', () => {
+describe('invalid input', () => {
   const place = { session, first: 5, last: 9 };
   const run = [recordVersion, 5, 1000, 1, 1, 'driver 1'];
   const lineOf = (...entries: readonly unknown[]) => JSON.stringify([...run, ...entries]);
@@ -183,7 +183,7 @@ describe('what was not encoded', () => {
     ['an offset that goes back', `${fact}\n${lineOf(['1.1.p', 0], 'a')}`],
     ['a record that is none', '{"v":1}'],
     ['a record of no version', fact.replace('"v":1', '"v":0')],
-  ])('is corrupt, and says where: %s', (_what, body) => {
+  ])('is reported as corrupt with its offset: %s', (_what, body) => {
     expect(thrownBy(() => decodeChunk(body, place))).toMatchObject({
       code: 'corrupt',
       place: { session, offset: expect.any(Number) },
@@ -193,19 +193,19 @@ describe('what was not encoded', () => {
   test.each([
     ['appends', JSON.stringify([2, ...run.slice(1)])],
     ['a record', fact.replace('"v":1', '"v":2')],
-  ])('is too new where a later version wrote it: %s', (_what, body) => {
+  ])('of a later version is reported as too new: %s', (_what, body) => {
     expect(thrownBy(() => decodeChunk(body, place))).toMatchObject({
       code: 'too_new',
       place: { session, offset: 5 },
     });
   });
 
-  test('is the place of the first record that cannot be read', () => {
+  test('is reported with the offset of the first unreadable record', () => {
     const body = `${lineOf(['1.1.p', 0], 'a', 'b')}\n${fact.replace('"offset":6', '"offset":7')}\nno`;
     expect(thrownBy(() => decodeChunk(body, place))).toMatchObject({ place: { offset: 8 } });
   });
 
-  test('however it was garbled, is refused with an error of ours, or gives records that are some', () => {
+  test('with random changes is refused with a Millrace error or decodes to valid records', () => {
     const damage = fc.record({
       at: fc.nat(),
       length: fc.nat(4),

@@ -111,7 +111,7 @@ export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord
   for (const line of body === '' ? [] : body.split('\n')) {
     for (const record of decodeLine(line, { ...range, first: next })) {
       if (record.offset < next || record.offset > range.last)
-        throw corruptChunk({ ...range, first: next }, 'its offset is out of place');
+        throw corruptChunk({ ...range, first: next }, 'its offset is out of range');
       next = record.offset + 1;
       records.push(record);
     }
@@ -125,7 +125,7 @@ function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
   const parsed = parseArray(line);
   if (Number(parsed?.[0]) > recordVersion) throw newerVersion(range);
   const records = parsed && decodeRun(parsed);
-  if (records === undefined) throw corruptChunk(range, 'a line is none of ours');
+  if (records === undefined) throw corruptChunk(range, 'a line has an unknown format');
   return records;
 }
 
@@ -154,7 +154,7 @@ function unreadableRecord(cause: unknown, range: ChunkRange): LogError {
 }
 
 function newerVersion({ session, first: offset }: ChunkRange, cause?: unknown): LogError {
-  const message = `Cannot read session ${session} at offset ${offset}: a later version wrote it. Use that one`;
+  const message = `Cannot read session ${session} at offset ${offset}: a later version of the program wrote it. Use that version`;
   return new LogError('too_new', message, { session, offset }, { cause });
 }
 
@@ -163,6 +163,6 @@ export function corruptChunk(
   why: string,
   cause?: unknown,
 ): LogError {
-  const message = `Cannot read session ${session} at offset ${offset}: ${why}. What is stored is damaged; restore a backup`;
+  const message = `Cannot read session ${session} at offset ${offset}: ${why}. The stored data is damaged; restore a backup`;
   return new LogError('corrupt', message, { session, offset }, { cause });
 }

@@ -9,7 +9,8 @@ export async function expectRefusal(
   attempt: Promise<unknown>,
 ): Promise<MillraceError> {
   const error = await attempt.then(
-    (value) => assert.fail(`expected ${code}, and it was done: ${JSON.stringify(value)}`),
+    (value) =>
+      assert.fail(`expected error ${code}, but the call succeeded: ${JSON.stringify(value)}`),
     (reason: unknown) => reason,
   );
   if (!isMillraceError(error)) throw error;
@@ -27,7 +28,7 @@ export function expectFollowRefusal(
 
 /** Asserts that the promise settles without any further event. Returns its value. */
 export async function expectImmediate<T>(coming: Promise<T>): Promise<T> {
-  const late = eventLoopSettled().then(() => assert.fail('it still waits'));
+  const late = eventLoopSettled().then(() => assert.fail('the promise is still pending'));
   late.catch(() => {});
   return Promise.race([coming, late]);
 }

@@ -84,7 +84,7 @@ export async function readBatches(
   while (cursor < through) {
     const batch = await log.read(session, { from: cursor, maxBytes });
     assert.equal(batch.after, cursor);
-    assert.ok(batch.through > cursor, `read after ${cursor} of ${through} does not get on`);
+    assert.ok(batch.through > cursor, `read after ${cursor} of ${through} returned nothing`);
     batches.push(batch);
     cursor = batch.through;
   }
@@ -118,7 +118,7 @@ export function stateAfter(from: SessionId | FoldState, batches: readonly Batch[
 }
 
 function addBatch(folder: Folder, batch: Batch): void {
-  assert.equal(batch.after, folder.state.through, 'the batch does not begin where the last ended');
+  assert.equal(batch.after, folder.state.through, 'the batch does not continue the last one');
   const folded = folder.addBatch(batch);
   if (folded.outcome === 'gap')
     assert.fail(`the log does not fold at offset ${folded.gap.offset}: ${folded.gap.code}`);

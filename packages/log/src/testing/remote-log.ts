@@ -83,7 +83,11 @@ export async function startRemoteLog(
   const cached = codeCache === undefined ? {} : { codeCache };
   const child = startProcess(program, { args, onTold, ...cached });
   const gone = child.exit.then(({ code, signal, stderr }) => {
-    const error = { code: 'gone', message: `It ended: ${code ?? signal} ${stderr}`, place: {} };
+    const error = {
+      code: 'gone',
+      message: `The process ended: ${code ?? signal} ${stderr}`,
+      place: {},
+    };
     for (const call of calls.values()) call.reject(new RemoteError(error));
     batches.close();
   });
@@ -135,7 +139,7 @@ class AsyncQueue<T> {
   }
 
   close(): void {
-    for (const { reject } of this.#waiting) reject(new Error('The process is gone'));
+    for (const { reject } of this.#waiting) reject(new Error('The process has ended'));
   }
 }
 

@@ -27,7 +27,7 @@ export interface TestPostgres {
   remove(): Promise<void>;
 }
 
-const missing = 'Postgres is not there, and these tests need a real one: npm run test:setup';
+const missing = 'Postgres is not installed, and these tests need it: npm run test:setup';
 
 const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
   .filter((path) => spawnSync(path, ['--version']).status === 0)
@@ -146,7 +146,7 @@ export function usePostgres(): () => TestPostgres {
   }, 120_000);
   afterAll(() => server?.remove());
   return () => {
-    if (server === undefined) throw new Error('There is no Postgres for these tests');
+    if (server === undefined) throw new Error('Postgres is not installed');
     return server;
   };
 }

@@ -8,7 +8,7 @@ import { describe } from 'vitest';
 import { freePort, isMissing } from './external-programs.ts';
 
 const program: string = 'redis-server';
-const missing = 'redis-server is not there, and these tests need one: npm run test:setup';
+const missing = 'redis-server is not installed, and these tests need it: npm run test:setup';
 
 /**
  * Returns `describe` for tests that need Redis. They are skipped with a warning if Redis is

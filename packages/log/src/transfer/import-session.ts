@@ -91,13 +91,13 @@ class SessionReader {
 async function assertBlobs(log: Log, blobs: ReadonlyMap<string, number>): Promise<void> {
   for (const [hash, line] of blobs) {
     if ((await log.blobs.slice(hash, 0, 0)) !== undefined) continue;
-    const why = new BadLineError(`its blob ${hash} is not there; import the blobs first`);
+    const why = new BadLineError(`its blob ${hash} does not exist; import the blobs first`);
     throw toImportError(why, line, 'a session');
   }
 }
 
 function targetExists(session: SessionId): LogError {
-  const message = `Cannot import session ${session}: there is one. Import it into another, or delete that one`;
+  const message = `Cannot import session ${session}: it already exists. Import it with another id, or delete the existing session`;
   return new LogError('session_exists', message, { session });
 }
 
@@ -142,20 +142,23 @@ export class RecordValidator {
 
   #assertPlace({ offset }: LogRecord): void {
     if (offset === this.#next && offset <= this.#through) return;
-    const expected = this.#next > this.#through ? 'no more records come' : `${this.#next} comes`;
+    const expected =
+      this.#next > this.#through ? 'no more records are expected' : `${this.#next} is expected`;
     throw new BadLineError(`it has offset ${offset} where ${expected}`, 'bad_records', { offset });
   }
 
   #assertKey({ fact, offset }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
     if (this.#keys.has(fact.key))
-      throw new BadLineError('it has the key of an earlier command', 'bad_records', { offset });
+      throw new BadLineError('it has the same key as an earlier command', 'bad_records', {
+        offset,
+      });
     this.#keys.add(fact.key);
   }
 
   #assertCovers(offset: number, [, last]: readonly [number, number]): void {
     if (last !== offset)
-      throw new BadLineError('it covers what is not before it', 'bad_records', { offset });
+      throw new BadLineError('its snapshot covers offsets after it', 'bad_records', { offset });
   }
 
   #fold(record: LogRecord): void {
@@ -163,7 +166,11 @@ export class RecordValidator {
     const batch = { after: this.#state.through, through: offset, records: [record] };
     const folded = foldBatch(this.#state, batch);
     if (folded.outcome === 'gap')
-      throw new BadLineError(`it does not follow (${folded.gap.code})`, 'bad_records', { offset });
+      throw new BadLineError(
+        `it does not continue the records before it (${folded.gap.code})`,
+        'bad_records',
+        { offset },
+      );
     this.#state = folded.state;
   }
 }

@@ -24,7 +24,7 @@ export async function readLines(
   for await (const line of typeof lines === 'string' ? lines.split('\n') : lines) {
     number++;
     if (typeof line !== 'string')
-      throw toImportError(new BadLineError('it is no text'), number, what);
+      throw toImportError(new BadLineError('it is not a string'), number, what);
     if (line.trim() === '') emptyAt ??= number;
     else {
       if (emptyAt !== undefined)
@@ -57,8 +57,8 @@ export function toImportError(error: unknown, line: number, what: string): unkno
     error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));
   if (!isAboutLine) return error;
   const isNewer = error.code === 'unsupported_version' || error.code === 'too_new';
-  const advice = isNewer ? 'Use a later version' : 'Export it again';
-  const left = what === 'blobs' ? 'Those before it are stored' : 'Nothing was imported';
+  const advice = isNewer ? 'Use a later version of the program' : 'Export it again';
+  const left = what === 'blobs' ? 'The blobs before it are stored' : 'Nothing was imported';
   const message = `Cannot import ${what}: line ${line}: ${error.message}. ${left}. ${advice}`;
   const place = { ...error.place, line };
   return new LogError(isNewer ? 'too_new' : 'bad_records', message, place, { cause: error });
@@ -97,7 +97,7 @@ export function objectIn(value: JsonValue, what: string): JsonObject {
 export function countIn(fields: JsonObject, name: string): number {
   const value = fields[name];
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new BadLineError(`${name} is not a whole number from 0 on`);
+  throw new BadLineError(`${name} is not a whole number of 0 or more`);
 }
 
 export function numberIn(fields: JsonObject, name: string): number {
@@ -109,7 +109,7 @@ export function numberIn(fields: JsonObject, name: string): number {
 export function textIn(fields: JsonObject, name: string): string {
   const value = fields[name];
   if (typeof value === 'string') return value;
-  throw new BadLineError(`${name} is not a text`);
+  throw new BadLineError(`${name} is not a string`);
 }
 
 export function flagIn(fields: JsonObject, name: string): boolean {

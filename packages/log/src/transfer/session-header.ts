@@ -27,8 +27,9 @@ export function decodeHeader(line: string): SessionHeader {
   const fields = parseFields(line);
   if (fields['millrace'] !== 'session') throw new BadLineError('it is not the header of a session');
   const version = countIn(fields, 'v');
-  if (version > exportVersion) throw new BadLineError('a later version wrote it', 'too_new');
-  if (version < exportVersion) throw new BadLineError('there was no such version');
+  if (version > exportVersion)
+    throw new BadLineError('a later version of the program wrote it', 'too_new');
+  if (version < exportVersion) throw new BadLineError('its version does not exist');
   const through = countIn(fields, 'through');
   return {
     session: sessionId(textIn(fields, 'session')),
@@ -56,7 +57,9 @@ function holesOf(value: JsonValue | undefined, through: number): readonly Hole[]
     const isPair = Number.isSafeInteger(first) && Number.isSafeInteger(last) && more.length === 0;
     const [from, to] = [Number(first), Number(last)];
     if (!isPair || from < least || to < from || to > through)
-      throw new BadLineError('holes are not pairs of offsets, in order and not after the last one');
+      throw new BadLineError(
+        'holes must be pairs of offsets, sorted and not after the last offset',
+      );
     // A record follows each hole.
     least = to + 2;
     return [from, to];

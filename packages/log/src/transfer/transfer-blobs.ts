@@ -41,7 +41,7 @@ function* pieces(hash: string, bytes: Uint8Array): Generator<string> {
 }
 
 function missingBlob(session: SessionId, hash: string): LogError {
-  const message = `Cannot export blob ${hash} of session ${session}: the store does not have it. Restore a backup`;
+  const message = `Cannot export blob ${hash} of session ${session}: the store does not contain it. Restore a backup`;
   return new LogError('corrupt', message, { session, hash });
 }
 
@@ -65,7 +65,7 @@ export async function importBlobs(log: Log, lines: Lines): Promise<readonly Blob
     growing = undefined;
   });
   if (growing !== undefined)
-    throw toImportError(new BadLineError('the file ends within a blob'), last + 1, 'blobs');
+    throw toImportError(new BadLineError('the file ends inside a blob'), last + 1, 'blobs');
   return stored;
 }
 
@@ -105,8 +105,7 @@ class BlobAssembler {
     const isSame = hash === this.#hash && length === this.#length;
     const fits = at === this.#end && at + bytes.length <= length;
     const isSome = bytes.length > 0 || length === 0;
-    if (!isSame || !fits || !isSome)
-      throw new BadLineError('it does not go on where its blob ended');
+    if (!isSame || !fits || !isSome) throw new BadLineError('it does not continue its blob');
     this.#pieces.push(bytes);
     this.#end += bytes.length;
   }
@@ -120,6 +119,6 @@ class BlobAssembler {
     }
     const digest = await blobHash(whole);
     if (digest === this.#hash) return whole;
-    throw new BadLineError(`the blob that ends here is not ${this.#hash}`);
+    throw new BadLineError(`the blob that ends here does not have the hash ${this.#hash}`);
   }
 }

@@ -181,7 +181,7 @@ export class Database {
 }
 
 function closedDatabase({ what }: Target, cause?: unknown): LogError {
-  const message = `Cannot use ${what} that was closed. Open it again`;
+  const message = `Cannot use ${what}: it is closed. Open it again`;
   return new LogError('closed', message, {}, cause === undefined ? undefined : { cause });
 }
 

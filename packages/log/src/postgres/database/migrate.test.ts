@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('a schema', () => {
-  test('is made by whoever is first, and opens for all who come at once', async () => {
+  test('is created by the first process and opens for all concurrent ones', async () => {
     for (let round = 0; round < 5; round++) {
       const options = { url: server().url, schema: `first_${round}` };
       const logs = Array.from({ length: 6 }, () => postgresLog(options));
@@ -32,7 +32,7 @@ describe('a schema', () => {
     }
   });
 
-  test('of a later version is refused, and left as it is', async () => {
+  test('of a later version is refused and not changed', async () => {
     const options = { url: server().url, schema: 'later' };
     const log = postgresLog(options);
     await log.submit(session, {}, 'k');
@@ -48,7 +48,7 @@ describe('a schema', () => {
     await again.close();
   });
 
-  test('may be used by one who may not make it', async () => {
+  test('can be used by a user who cannot create it', async () => {
     const owner = postgresLog({ url: server().url, schema: 'granted' });
     await owner.submit(session, {}, 'k');
     await owner.close();
@@ -69,7 +69,7 @@ describe('a schema', () => {
     await stranger.close();
   });
 
-  test('whose rows were taken away tells so, and does not skip what is missing', async () => {
+  test('with deleted rows gives an error and does not skip them', async () => {
     const log = postgresLog({ url: server().url, schema: 'damaged', commitIntervalMs: 0 });
     const driver = await log.open(session);
     for (let count = 0; count < 3; count++) await driver.append(markers(2));
@@ -82,7 +82,7 @@ describe('a schema', () => {
 });
 
 describe('one process', () => {
-  test('puts what all of its sessions say at once into one transaction', async () => {
+  test('combines concurrent appends of all sessions into one transaction', async () => {
     const log = postgresLog({ url: server().url, schema: 'grouped', commitIntervalMs: 20 });
     const ids = Array.from({ length: 50 }, (_, n) => sessionId(`s${n}`));
     const drivers = await Promise.all(ids.map((id) => log.open(id)));

@@ -58,11 +58,11 @@ async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<v
   const { rows } = await client.query('SHOW server_encoding');
   const encoding = String(rows[0]?.server_encoding);
   if (encoding === 'UTF8') return;
-  const message = `Cannot keep ${what} in Postgres at ${name}: its encoding is ${encoding}. Create a database with ENCODING 'UTF8'`;
+  const message = `Cannot store ${what} in Postgres at ${name}: its encoding is ${encoding}. Create a database with ENCODING 'UTF8'`;
   throw new LogError('storage', message, { host: name, encoding });
 }
 
 function tooNew({ name, schema, what }: Target, version: number, known: number): LogError {
-  const message = `Cannot open ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program knows up to ${known}. Use a later one`;
+  const message = `Cannot open ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { host: name, schema, version });
 }

@@ -4,33 +4,33 @@ import { type Target, withoutSecrets } from './target.ts';
 
 /** Explanations for system error codes and Postgres error classes. The longest match wins. */
 const meaningsByCode: readonly (readonly [string, string])[] = [
-  ['ECONNREFUSED', 'nobody answers there; start Postgres, or check host and port'],
-  ['ENOTFOUND', 'there is no such host; check the url'],
-  ['EAI_AGAIN', 'the host cannot be looked up just now; check the network'],
-  ['28', 'it did not let us in; check user and password'],
-  ['3D', 'there is no such database; create it, or check the url'],
+  ['ECONNREFUSED', 'the server does not answer; start Postgres, or check host and port'],
+  ['ENOTFOUND', 'the host does not exist; check the url'],
+  ['EAI_AGAIN', 'the host name cannot be resolved now; check the network'],
+  ['28', 'it refused the login; check user and password'],
+  ['3D', 'the database does not exist; create it, or check the url'],
   [
     '42501',
-    'the user may not do that; give it CREATE on the database, or the tables of the schema',
+    'the user lacks a permission; grant it CREATE on the database, or the tables of the schema',
   ],
-  ['42', 'its tables are not those that were made; choose another schema, or restore a backup'],
-  ['23', 'what is there contradicts what is to be written; restore a backup'],
+  ['42', 'its tables were changed; choose another schema, or restore a backup'],
+  ['23', 'the stored data contradicts the new data; restore a backup'],
   ['25006', 'it is read-only; use the primary server'],
   ['53100', 'the disk is full; make room'],
-  ['53300', 'it has no connection left to give; raise max_connections, or use fewer processes'],
-  ['55P03', 'another process holds the session for too long; end that process, or try again'],
-  ['57014', 'it took too long; try again, or look what else the server does'],
-  ['57P', 'it was shut down or starts just now; try again when it runs'],
-  ['54', 'what is to be stored is too large; store it in several pieces'],
+  ['53300', 'it has no free connections; raise max_connections, or use fewer processes'],
+  ['55P03', 'another process locked the session for too long; end that process, or try again'],
+  ['57014', 'the query took too long; try again, or check the load of the server'],
+  ['57P', 'it is shutting down or starting; try again when it runs'],
+  ['54', 'the data is too large; store it in several pieces'],
 ];
 
 /** Explanations by message, for errors without a useful code. */
 const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   [/password must be a/, 'it asks for a password; give one in the url, or in PGPASSWORD'],
-  [/does not support SSL/, 'it has no TLS; set it up, or leave sslmode out of the url'],
+  [/does not support SSL/, 'it does not support TLS; enable it, or remove sslmode from the url'],
   [
     /unsupported startup parameter/,
-    'the pooler before it refuses limits; set ignore_startup_parameters = lock_timeout,idle_in_transaction_session_timeout there',
+    'the connection pooler refuses timeouts; set ignore_startup_parameters = lock_timeout,idle_in_transaction_session_timeout there',
   ],
 ];
 
@@ -64,7 +64,7 @@ export function storageError(error: unknown, target: Target): Error {
   const [, why] = found.sort(([a], [b]) => b.length - a.length)[0] ?? [];
   const text = withoutSecrets(messageOf(error), target);
   const isLost = isConnectionLoss(error);
-  const otherwise = isLost ? 'the connection is lost; try again' : 'it failed';
+  const otherwise = isLost ? 'the connection is lost; try again' : 'the query failed';
   const meaning = meaningByMessage(error) ?? why ?? otherwise;
   const message = `Cannot use ${target.what} in Postgres at ${target.name}: ${meaning} (${text})`;
   const place = {
@@ -79,7 +79,7 @@ export function storageError(error: unknown, target: Target): Error {
 /** The error for a commit whose outcome is unknown. */
 export function unknownOutcome(error: unknown, target: Target, cause?: unknown): LogError {
   const text = withoutSecrets(messageOf(error), target);
-  const message = `Cannot tell whether it was stored in Postgres at ${target.name}: the connection was lost at the commit (${text}). Look at what is there before you write it again`;
+  const message = `Cannot find out whether the data was stored in Postgres at ${target.name}: the connection was lost during the commit (${text}). Check the stored data before you write it again`;
   return new LogError(
     'storage',
     message,

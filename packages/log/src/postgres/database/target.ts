@@ -42,17 +42,17 @@ function isTruncated({ hash, pathname }: URL): boolean {
 }
 
 function unescapedUrl(what: string): LogError {
-  const message = `Cannot keep ${what} there: in the url's user, password and database, write @ / # ? as %40 %2F %23 %3F`;
+  const message = `Cannot use the url for ${what}: write @ / # ? as %40 %2F %23 %3F in its user, password and database`;
   return new LogError('bad_option', message);
 }
 
 function invalidUrl(what: string): LogError {
-  const message = `Cannot keep ${what} there: url is like postgres://user:password@host:5432/database`;
+  const message = `Cannot use the url for ${what}: write it as postgres://user:password@host:5432/database`;
   return new LogError('bad_option', message);
 }
 
 function invalidSchema(): LogError {
   const message =
-    'Cannot use this schema: it has 1 to 41 lower case letters, digits and underscores, and does not begin with a digit';
+    'Cannot use this schema: its name must have 1 to 41 lower case letters, digits and underscores, and must not begin with a digit';
   return new LogError('bad_option', message);
 }

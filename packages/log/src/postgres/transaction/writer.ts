@@ -151,7 +151,7 @@ export class PostgresWriter {
       if (pass.requests.length === 0) return this.#finish(client, ask, pass);
       await fetchRequests(ask, statements, fetched, pass.requests);
     }
-    throw new Error(`a transaction was not thought out in ${maxRounds} rounds`);
+    throw new Error(`a transaction still misses rows after ${maxRounds} rounds`);
   }
 
   /** Locks the session's id, because a session that does not exist has no row to lock. */
@@ -218,7 +218,7 @@ export class PostgresWriter {
         }
       });
       if (!isStored && systemClock.now() - sentAt > readableMs)
-        throw new Error('it is too long ago');
+        throw new Error('the commit is too long ago');
       return isStored;
     } catch (error) {
       throw unknownOutcome(lost, this.#database.target, error);

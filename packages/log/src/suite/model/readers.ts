@@ -54,7 +54,7 @@ export class UncutReader {
 
   /** Waits until the reader has received the last record, then compares with the reference. */
   async check(): Promise<void> {
-    const failed = this.#end.then((error) => assert.fail(`it ended early: ${error}`));
+    const failed = this.#end.then((error) => assert.fail(`the reader ended early: ${error}`));
     const receivesAll = async () => {
       while (this.#follower.through < this.session.through)
         await new Promise((resolve) => setImmediate(resolve));

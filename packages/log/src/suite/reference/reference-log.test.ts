@@ -12,6 +12,6 @@ const subject: LogSubject = {
   },
 };
 
-describe('the reference keeps the contract', () => {
+describe('the reference log passes the conformance suite', () => {
   for (const { name, run } of logCases(subject)) test(name, run);
 });

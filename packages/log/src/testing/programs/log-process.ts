@@ -80,7 +80,7 @@ async function pass(
 
 function at<T>(list: readonly T[], index: number): T {
   const found = list[index];
-  if (found === undefined) throw new Error(`There is no number ${index}`);
+  if (found === undefined) throw new Error(`There is no driver or producer with number ${index}`);
   return found;
 }
 

@@ -9,7 +9,7 @@ const session = sessionId('s');
 
 export const closingCases: readonly CaseSpec[] = [
   {
-    name: 'closed session: nothing more is appended, ever, and it can still be read',
+    name: 'closed session: refuses appends and can still be read',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(2));
@@ -31,7 +31,7 @@ export const closingCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'closed session: is closed when the store is opened again',
+    name: 'closed session: is closed after reopening the store',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
@@ -44,7 +44,7 @@ export const closingCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'closed log: nothing can be done with it any more',
+    name: 'closed log: refuses every operation',
     async run({ log }) {
       const driver = await log.open(session);
       const admission = await driver.admit({ for: 'request', turn: 1 });
@@ -77,7 +77,7 @@ export const closingCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'closed log: its drivers hear that they lost, and what was under way is stored',
+    name: 'closed log: `lost` of its drivers resolves, and queued appends are stored',
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
@@ -90,7 +90,7 @@ export const closingCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'closed log: gives its leases back',
+    name: 'closed log: returns its leases',
     needsDurable: true,
     async run({ log, another }) {
       const other = await another();

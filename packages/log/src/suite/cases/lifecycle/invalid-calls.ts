@@ -82,7 +82,7 @@ function spoil(drafts: DraftRecord[]): void {
 
 export const mistakeCases: readonly CaseSpec[] = [
   {
-    name: 'mistake: after a refused append nothing of its driver is stored, and what came before it is',
+    name: 'invalid call: after a refused append its driver stores nothing more, and earlier appends are stored',
     async run({ log }) {
       const driver = await log.open(session, { leaseMs: endless });
       const first = driver.append([marker('a')]);
@@ -100,7 +100,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a session whose driver was refused is free at once, and it may give that back again',
+    name: 'invalid call: after a refused append the session is free immediately, and a release is allowed',
     async run({ log }) {
       for (const leaseMs of [15_000, endless]) {
         const driver = await log.open(session, { leaseMs });
@@ -114,7 +114,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a session whose driver was refused is free for another log when all was answered',
+    name: 'invalid call: after a refused append the session is free for another log once all calls are answered',
     needsDurable: true,
     async run({ log, another }) {
       const elsewhere = await another();
@@ -127,7 +127,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a session whose driver was refused is free for another log once that is heard',
+    name: 'invalid call: after a refused append the session is free for another log once the error is received',
     needsDurable: true,
     async run({ log, another }) {
       const elsewhere = await another();
@@ -139,7 +139,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a follower that is given a controller instead of its signal is refused, and harms nobody',
+    name: 'invalid call: a controller instead of a signal is refused and affects no other follower',
     async run({ log }) {
       const driver = await log.open(session);
       const waiting = new Follower(log, session);
@@ -153,7 +153,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a malformed call is refused, and what is written beside it is stored',
+    name: 'invalid call: a malformed call is refused, and concurrent writes are stored',
     async run({ log }) {
       const driver = await log.open(session);
       for (const [what, call] of Object.entries(malformed)) {
@@ -172,7 +172,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: what is no id is no session anywhere, and the others can be listed',
+    name: 'invalid call: an invalid id is refused by every operation, and other sessions can be listed',
     async run({ log }) {
       await (await log.open(session)).append(markers(1));
       for (const [what, call] of Object.entries(callsOn))
@@ -185,7 +185,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: the key of a command is a text that can be stored, and not a long one',
+    name: 'invalid call: a command key that is not a short valid text is refused',
     async run({ log }) {
       for (const key of ['', 'x'.repeat(10_240), 'half a pair \ud800', 7 as never])
         await refusesOption(JSON.stringify(key), log.submit(session, {}, key));
@@ -194,7 +194,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: what is no amount is refused, in whatever is read, listed and followed',
+    name: 'invalid call: an invalid number is refused by read, list and follow',
     async run({ log }) {
       await (await log.open(session)).append(markers(3));
       for (const maxBytes of [Number.NaN, 0, -1, '9' as never])
@@ -209,7 +209,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a lease that is no time, or none to speak of, is refused, and makes no session',
+    name: 'invalid call: an invalid or too short lease is refused and creates no session',
     async run({ log }) {
       for (const leaseMs of [Number.NaN, 0, -1, 1, -endless, '15000' as never])
         await refusesOption(`leaseMs ${leaseMs}`, log.open(session, { leaseMs }));
@@ -217,7 +217,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: a lease of 100 days lasts so long, and is renewed no more often than hourly',
+    name: 'invalid call: a lease of 100 days works and is renewed at most hourly',
     async run({ log, clock }) {
       const dayMs = 24 * 3_600_000;
       const terms: OpenOptions = { holder: 'ada', leaseMs: 100 * dayMs };
@@ -243,7 +243,7 @@ export const mistakeCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'mistake: what becomes of drafts after they were given does not change what is stored',
+    name: 'invalid call: changing drafts after the call does not change what is stored',
     async run({ log }) {
       const driver = await log.open(session);
       const producer = await log.produce(await driver.admit({ for: 'request', turn: 1 }));

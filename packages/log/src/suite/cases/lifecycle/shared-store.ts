@@ -53,7 +53,7 @@ async function isWaiting(log: Log): Promise<boolean> {
 
 export const neighbourCases: readonly CaseSpec[] = [
   {
-    name: 'neighbours: who is behind when another log deletes the session hears so, and skips nothing',
+    name: 'shared store: a slow follower gets an error when another log deletes the session, and skips nothing',
     needsDurable: true,
     async run({ log, another }) {
       const elsewhere = await another();
@@ -70,7 +70,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who waits when the session is replaced by one that looks the same hears so',
+    name: 'shared store: a waiting follower gets an error when the session is replaced by an equal one',
     async run({ log }) {
       const records = await someRecords(log, session);
       const { createdAt } = { ...(await log.info(session)) };
@@ -80,7 +80,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who waits when another log replaces the session by one that looks the same hears so',
+    name: 'shared store: a waiting follower gets an error when another log replaces the session by an equal one',
     needsDurable: true,
     async run({ log, another }) {
       const records = await someRecords(log, session);
@@ -93,7 +93,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who leaves while it waits is let go at once',
+    name: 'shared store: a waiting follower can stop immediately',
     async run({ log }) {
       await (await log.open(session)).append(markers(1));
       const batches = log.follow(session, { from: 1 })[Symbol.asyncIterator]();
@@ -110,7 +110,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who leaves while it waits leaves the others where they are',
+    name: 'shared store: a waiting follower that stops does not affect the others',
     async run({ log }) {
       const driver = await log.open(session);
       const followers = [new Follower(log, session), new Follower(log, session)] as const;
@@ -123,7 +123,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a log that is closed while it opens a session leaves no lease behind',
+    name: 'shared store: a log that is closed while opening a session leaves no lease',
     needsDurable: true,
     async run({ log, another }) {
       const elsewhere = await another();
@@ -142,7 +142,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: what another log redacted of a superseded attempt is given to nobody any more',
+    name: 'shared store: content of a superseded attempt that another log redacted is not delivered any more',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
@@ -164,7 +164,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a driver whose session is taken over or deleted in its log is told at once',
+    name: 'shared store: a driver learns of a takeover or deletion in its own log immediately',
     async run({ log }) {
       for (const leaseMs of [15_000, endless]) {
         const ada = await log.open(session, { leaseMs });
@@ -177,7 +177,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a driver whose session is taken over or deleted elsewhere is told within seconds',
+    name: 'shared store: a driver learns of a takeover or deletion by another log within seconds',
     needsDurable: true,
     async run({ log, another, clock }) {
       const elsewhere = await another();
@@ -194,7 +194,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a fork beside a delete is a whole copy, or none',
+    name: 'shared store: a fork during a delete is a complete copy or fails',
     async run({ log }) {
       const fork = () => log.fork(session, { into: copy, through: 3 });
       await (await log.open(session)).append(markers(3));
@@ -210,7 +210,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a command that is consumed twice does not hide the next one',
+    name: 'shared store: a command that is consumed twice does not hide the next one',
     async run({ log }) {
       const consumed = fact({ type: 'command_consumed', key: 'k' });
       const driver = await log.open(session);
@@ -224,7 +224,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: a run or a turn that is begun twice and finished once is finished',
+    name: 'shared store: a run or turn that is started twice and finished once is finished',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([runStarted, turnStarted(1), runStarted]);
@@ -234,7 +234,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who waits is not late, however much comes at once',
+    name: 'shared store: a waiting follower does not lag, however many records arrive together',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(1));
@@ -249,7 +249,7 @@ export const neighbourCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'neighbours: who has much to catch up with lets others come to their turn meanwhile',
+    name: 'shared store: a follower that catches up lets other work run',
     async run({ log }) {
       const driver = await log.open(session);
       for (let count = 0; count < 20; count++) await driver.append(markers(16, long));

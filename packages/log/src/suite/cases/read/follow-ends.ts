@@ -20,7 +20,7 @@ const letters = [...'abcdefghij'];
 
 export const followEndCases: readonly CaseSpec[] = [
   {
-    name: 'follow until idle: ends when it has caught up and nothing runs',
+    name: 'follow until idle: ends after the last record if nothing is running',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([runStarted, ...wholeTurn(1, letters), runFinished]);
@@ -32,7 +32,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow until idle: waits for the end of the run and of the turn that goes on',
+    name: 'follow until idle: waits for the end of the open run and turn',
     async run({ log }) {
       const driver = await log.open(session);
       const pieces = [[turnStarted(1)], answer(1, letters), [turnFinished(1)], [runFinished]];
@@ -54,7 +54,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow until idle: waits for a turn that no run began',
+    name: 'follow until idle: waits for an open turn without a run',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([turnStarted(1)]);
@@ -68,7 +68,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow until closed: ends with the session, with all that was said',
+    name: 'follow until closed: ends when the session is closed, with all records',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(2));
@@ -85,7 +85,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: without `until` it goes on, even when the session is closed',
+    name: 'follow: without `until` it does not end, even when the session is closed',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([runStarted, runFinished]);
@@ -104,7 +104,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: a signal ends it while it waits, between batches, and before it began',
+    name: 'follow: a signal ends it while it waits, between batches, and before it starts',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(1));
@@ -126,7 +126,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: ends when the log is closed, and is refused when the session is deleted',
+    name: 'follow: ends when the log is closed, and fails when the session is deleted',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(1));
@@ -150,7 +150,7 @@ export const followEndCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: who had caught up and falls further behind than it may is cut off with its cursor',
+    name: 'follow: a follower that exceeds `maxLag` after catching up fails with its cursor',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(20));

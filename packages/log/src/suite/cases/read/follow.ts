@@ -18,7 +18,7 @@ const letters = [...'abcdefghij'];
 
 export const followCases: readonly CaseSpec[] = [
   {
-    name: 'follow: catches up from any offset and goes on live, without gap or overlap',
+    name: 'follow: reads from any offset and continues live, without gaps or overlaps',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(wholeTurn(1, letters));
@@ -41,7 +41,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: who waits hears each batch when it is stored, whole',
+    name: 'follow: a waiting follower receives each batch whole when it is stored',
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
@@ -57,7 +57,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: may begin before the first record, where there is a session',
+    name: 'follow: can start before the first record of an existing session',
     async run({ log }) {
       await expectFollowRefusal('no_session', log.follow(session));
       const driver = await log.open(session);
@@ -70,7 +70,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: hears of commands and of what producers write',
+    name: 'follow: receives commands and the records of producers',
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
@@ -87,7 +87,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: who leaves can come back with its cursor',
+    name: 'follow: a follower that stopped can resume with its cursor',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(2));
@@ -104,7 +104,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: many hear the same, and one that leaves disturbs nobody',
+    name: 'follow: many followers receive the same, and one that stops does not affect the others',
     async run({ log }) {
       const driver = await log.open(session);
       const followers = Array.from({ length: 100 }, () => new Follower(log, session));
@@ -122,7 +122,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: the driver waits for nobody, and who stalled gets what it missed, merged',
+    name: 'follow: the driver never waits, and a stalled follower receives the missed records merged',
     async run({ log }) {
       const driver = await log.open(session);
       const [start, begin, ...rest] = wholeTurn(
@@ -145,7 +145,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: what is merged on the way says the same, and nothing is merged across a fact',
+    name: 'follow: merged records fold to the same state, and nothing is merged across a fact',
     async run({ log }) {
       const driver = await log.open(session);
       const turns = [wholeTurn(1, letters), wholeTurn(2, letters)];
@@ -182,7 +182,7 @@ export const followCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'follow: hears what is written through another log on the store',
+    name: 'follow: receives records written through another log on the same store',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);

@@ -33,7 +33,7 @@ async function listed(log: Log, filter: SessionFilter = {}): Promise<readonly Se
 
 export const listCases: readonly CaseSpec[] = [
   {
-    name: 'list: has every session, in the order of the code points of their ids',
+    name: 'list: returns every session in the code point order of the ids',
     async run({ log }) {
       assert.deepEqual(await listed(log), []);
       for (const id of [...oddIds].reverse()) await log.open(id);
@@ -41,7 +41,7 @@ export const listCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'list: can be had in pages',
+    name: 'list: supports pages',
     async run({ log }) {
       for (const id of oddIds) await log.open(id);
       for (const limit of [1, 4, 100]) {
@@ -58,7 +58,7 @@ export const listCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'list: ids are what they are, whatever they look like',
+    name: 'list: unusual ids are kept unchanged',
     async run({ log }) {
       for (const [index, id] of oddIds.entries())
         await (await log.open(id)).append(markers(index + 1));
@@ -72,7 +72,7 @@ export const listCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'list: an id of 10 KB is refused before a log sees it',
+    name: 'list: an id of 10 KB is refused before it reaches the store',
     async run() {
       assert.throws(
         () => sessionId('x'.repeat(10_240)),
@@ -81,7 +81,7 @@ export const listCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'list: tells when sessions were made and changed',
+    name: 'list: shows when sessions were created and changed',
     async run({ log, clock }) {
       const [session, made] = [sessionId('s'), clock.now()];
       const driver = await log.open(session);
@@ -93,7 +93,7 @@ export const listCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'list: those that wait have work to do and nobody who does it',
+    name: 'list: waiting sessions have open work and no living driver',
     async run({ log, clock }) {
       const run = async (name: string, ...drafts: Parameters<typeof fact>[0][]) => {
         const driver = await log.open(sessionId(name), { leaseMs: 60_000 });

@@ -10,7 +10,7 @@ const nowhere = sessionId('nowhere');
 
 export const readCases: readonly CaseSpec[] = [
   {
-    name: 'read: gives what follows an offset, and nothing after the last',
+    name: 'read: returns the records after an offset, and none after the last',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(2));
@@ -25,14 +25,14 @@ export const readCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'read: a session without records has an empty batch',
+    name: 'read: a session without records returns an empty batch',
     async run({ log }) {
       await log.open(session);
       assert.deepEqual(await log.read(session), { after: 0, through: 0, records: [] });
     },
   },
   {
-    name: 'read: pages are about as large as asked, never empty, and join without gap or overlap',
+    name: 'read: pages have about the requested size, are never empty, and join without gaps or overlaps',
     async run({ log }) {
       const driver = await log.open(session);
       const text = 'x'.repeat(1000);
@@ -56,7 +56,7 @@ export const readCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'read: an offset that never was is refused, wherever one is asked for',
+    name: 'read: an offset that never existed is refused by every operation',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(3));
@@ -76,7 +76,7 @@ export const readCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'read: a session that is not there is refused, and is not made by asking',
+    name: 'read: a missing session is refused and not created',
     async run({ log }) {
       await expectRefusal('no_session', log.read(nowhere));
       await expectFollowRefusal('no_session', log.follow(nowhere));

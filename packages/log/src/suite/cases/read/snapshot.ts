@@ -10,7 +10,7 @@ const turns = [...wholeTurn(1, ['a', 'b', 'c']), marker('between'), ...wholeTurn
 
 export const snapshotCases: readonly CaseSpec[] = [
   {
-    name: 'snapshot: is the fold of the log, as of any record',
+    name: 'snapshot: equals the fold of the log at any record',
     async run({ log }) {
       await (await log.open(session)).append(turns);
       const records = await readAll(log, session);
@@ -23,7 +23,7 @@ export const snapshotCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'snapshot: whoever follows from it has what one has who followed from the start',
+    name: 'snapshot: following from it gives the same state as following from the start',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(turns);
@@ -36,7 +36,7 @@ export const snapshotCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'snapshot: one within a settled turn is refused, and its end is the same as before',
+    name: "snapshot: inside a settled turn it is refused; at the turn's end it is unchanged",
     async run({ log }) {
       await (await log.open(session)).append(turns);
       const before = summaryOf(await snapshot(log, session));
@@ -47,7 +47,7 @@ export const snapshotCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'snapshot: what never was is refused',
+    name: 'snapshot: a missing session or offset is refused',
     async run({ log }) {
       await assert.rejects(snapshot(log, session), { code: 'no_session' });
       await log.open(session);

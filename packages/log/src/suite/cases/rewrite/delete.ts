@@ -21,7 +21,7 @@ const bytes = Uint8Array.of(1, 2, 3, 4);
 
 export const deleteCases: readonly CaseSpec[] = [
   {
-    name: 'delete: the session is gone, and the others are not',
+    name: 'delete: removes the session and leaves the others',
     async run({ log }) {
       await (await log.open(session)).append(markers(3));
       await (await log.open(other)).append(markers(2));
@@ -39,7 +39,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: whoever drove it is told, also when there is a new one of that name',
+    name: 'delete: its driver gets an error, even if a new session has the same id',
     async run({ log }) {
       const ada = await log.open(session);
       const bob = await log.open(session, { takeOver: true });
@@ -58,7 +58,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: a new session of that name begins at 1, with nothing of the old one',
+    name: 'delete: a new session with the same id starts at offset 1 without old data',
     async run({ log }) {
       const driver = await log.open(session);
       await log.submit(session, {}, 'k');
@@ -73,7 +73,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: takes the blobs along that nobody else refers to',
+    name: 'delete: removes the blobs that only this session references',
     async run({ log }) {
       const [own, shared] = [
         await withBlob(log, session, 'own'),
@@ -94,7 +94,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: a blob that was stored again is there for whoever did so',
+    name: 'delete: a blob that was stored again stays',
     async run({ log }) {
       const hash = await withBlob(log, session, 'both');
       const again = await log.blobs.put(new TextEncoder().encode('both'));
@@ -109,7 +109,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: a blob that two stored is there for the second, whatever becomes of the first',
+    name: 'delete: a blob that was stored twice stays for the second writer',
     async run({ log }) {
       const stored = [await log.blobs.put(bytes), await log.blobs.put(bytes)];
       for (const [index, ref] of stored.entries()) {
@@ -123,7 +123,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: can be asked for on condition that nobody added anything',
+    name: 'delete: with `ifThrough` it deletes only if nothing was added',
     async run({ log }) {
       await (await log.open(session)).append(markers(2));
       await log.submit(session, {}, 'came since');
@@ -135,7 +135,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: leaves a blob alone that is stored and not referred to yet',
+    name: 'delete: keeps a blob that is stored and not referenced yet',
     async run({ log }) {
       const { hash } = await log.blobs.put(Uint8Array.of(1, 2, 3));
       await withBlob(log, session, 'own');
@@ -144,7 +144,7 @@ export const deleteCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'delete: through one log is known to another, also when the name is used again',
+    name: 'delete: other logs notice it, even if the id is used again',
     needsDurable: true,
     async run({ log, another }) {
       const second = await another();

@@ -20,7 +20,7 @@ const drafts = [...wholeItem('i', { kind: 'text', text: 'hello' }), ...wholeTurn
 
 export const forkCases: readonly CaseSpec[] = [
   {
-    name: 'fork: at any record it is a copy of what was there up to then, and says of what',
+    name: 'fork: at any record it is a copy up to that record, with a reference to its origin',
     async run({ log, clock }) {
       await (await log.open(session)).append([...drafts, marker('after')]);
       const all = await readAll(log, session);
@@ -50,7 +50,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: it goes on by itself, and the original does not hear of it',
+    name: 'fork: continues independently of the original',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(drafts);
@@ -66,7 +66,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: one inside a turn opens as an interrupted session that waits for a driver',
+    name: 'fork: inside a turn it becomes an interrupted session that waits for a driver',
     async run({ log }) {
       await (await log.open(session)).append([runStarted, ...drafts]);
       const info = await log.fork(session, { into, through: 9 });
@@ -83,7 +83,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: commands that waited count as done in it, and their keys as used',
+    name: 'fork: queued commands count as consumed, and their keys as used',
     async run({ log }) {
       const driver = await log.open(session);
       await log.submit(session, { n: 1 }, 'done');
@@ -106,7 +106,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: into a session that is there is refused',
+    name: 'fork: into an existing session is refused',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       await log.submit(into, {}, 'k');
@@ -117,7 +117,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: inside a settled turn nobody knows what was there; before it and at its end one does',
+    name: 'fork: is refused inside a settled turn, and works before it and at its end',
     async run({ log }) {
       await (await log.open(session)).append([...drafts, marker('after')]);
       const [first, last] = [6, 17];
@@ -138,7 +138,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: a record that was taken out is no place to begin at',
+    name: 'fork: is refused at a removed record',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       const [item] = await readAll(log, session);
@@ -151,7 +151,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: of a closed session is open; of a fork is one more',
+    name: 'fork: a fork of a closed session is open; a fork can be forked',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(3));
@@ -164,7 +164,7 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'fork: stays when its origin is deleted',
+    name: 'fork: remains when its origin is deleted',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       await log.fork(session, { into, through: drafts.length });

@@ -46,7 +46,7 @@ async function assertGone(log: Log): Promise<void> {
 
 export const redactCases: readonly CaseSpec[] = [
   {
-    name: 'redact: the content is in no record any more, and the log says so',
+    name: 'redact: removes the content from all records and appends a fact',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       const before = await summaryOfLog(log, session);
@@ -62,7 +62,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: takes it out of snapshots as well, before and after settling',
+    name: 'redact: removes the content from snapshots, before and after settling',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       await log.settle(session, 1);
@@ -79,7 +79,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: a reader cut anywhere before has the same in the end',
+    name: 'redact: a reader that stopped anywhere before ends with the same state',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(drafts);
@@ -101,7 +101,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: a page begins anywhere, also where something was taken out, and never is empty',
+    name: 'redact: a page can start at a removed record and is never empty',
     async run({ log }) {
       const driver = await log.open(session);
       const id = partId(0, 0, 'own');
@@ -118,7 +118,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: what was taken back after settling leaves nothing that could not be folded',
+    name: 'redact: a retraction after settling leaves a log that still folds',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(drafts);
@@ -132,7 +132,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: what is not finished is refused, and stays as it is',
+    name: 'redact: an unfinished item is refused and stays unchanged',
     async run({ log }) {
       const driver = await log.open(session);
       const pieces = [[turnStarted(1)], ...answer(1, chunks).map((draft) => [draft])];
@@ -150,7 +150,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: an item that was never there is refused, so that the log can still be folded',
+    name: 'redact: an unknown item is refused, so that the log still folds',
     async run({ log }) {
       await (await log.open(session)).append(drafts);
       await expectRefusal('bad_option', log.redact(session, itemId('nobody')));
@@ -158,7 +158,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: what a superseded attempt said goes too',
+    name: 'redact: removes the content of superseded attempts',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([turnStarted(1)]);
@@ -179,7 +179,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: what came last can go without a trace, and readers still get to the end',
+    name: 'redact: the last records can be removed, and readers still reach the end',
     async run({ log }) {
       const driver = await log.open(session);
       const superseded = { type: 'attempt_superseded', reason: 'late' } as const;
@@ -205,7 +205,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: twice is fine, and so is a closed session',
+    name: 'redact: works twice and on a closed session',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(drafts);
@@ -277,7 +277,7 @@ export const redactCases: readonly CaseSpec[] = [
     }),
   ),
   {
-    name: 'redact: a blob that only the item named goes with it',
+    name: 'redact: removes a blob that only the item references',
     async run({ log }) {
       const { hash, length } = await log.blobs.put(new TextEncoder().encode(secret));
       const shared = await log.blobs.put(new TextEncoder().encode('shared'));
@@ -293,7 +293,7 @@ export const redactCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'redact: stays when the store is opened again',
+    name: 'redact: persists after reopening the store',
     needsDurable: true,
     async run({ log, another }) {
       await (await log.open(session)).append(drafts);

@@ -23,7 +23,7 @@ async function someRecords(log: Log): Promise<readonly LogRecord[]> {
 
 export const restoreCases: readonly CaseSpec[] = [
   {
-    name: 'restore: makes a session of records as they are, which goes on after them',
+    name: 'restore: creates a session from records unchanged, and appends continue after them',
     async run({ log, clock }) {
       const records = await someRecords(log);
       const through = records.at(-1)?.offset ?? 0;
@@ -40,7 +40,7 @@ export const restoreCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'restore: what it was elsewhere can be told',
+    name: 'restore: accepts the times, state and origin of the original',
     async run({ log }) {
       const origin = { session: sessionId('far away'), through: 3 };
       const options = { createdAt: 1000, changedAt: 2000, isClosed: true, origin };
@@ -51,7 +51,7 @@ export const restoreCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'restore: commands are known by their keys, and attempts go on counting',
+    name: 'restore: recognizes the keys of commands and continues the attempt count',
     async run({ log }) {
       const records = await someRecords(log);
       await log.restore(copy, records);
@@ -64,7 +64,7 @@ export const restoreCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'restore: over a session that is there, or out of order, is refused, and nothing is stored',
+    name: 'restore: an existing session or unordered records are refused, and nothing is stored',
     async run({ log }) {
       const records = await someRecords(log);
       const before = await readAll(log, session);

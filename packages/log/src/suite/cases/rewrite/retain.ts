@@ -16,7 +16,7 @@ async function turnsWithDeltas(log: Log): Promise<readonly number[]> {
 
 export const retainCases: readonly CaseSpec[] = [
   {
-    name: 'retain: keeps the deltas of the last turns, settles the finished ones before, and changes nothing that is said',
+    name: 'retain: keeps the deltas of the last turns, settles earlier finished turns, and does not change the folded state',
     async run({ log }) {
       const driver = await log.open(old);
       for (const turn of [1, 2, 3]) await driver.append(wholeTurn(turn, ['a', 'b']));
@@ -33,7 +33,7 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'retain: deletes what nobody changed for long, open or closed',
+    name: 'retain: deletes sessions without recent changes, open or closed',
     async run({ log, clock }) {
       await (await log.open(old)).release();
       await (await log.open(other)).closeSession();
@@ -49,7 +49,7 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'retain: leaves what somebody drives, and where work waits',
+    name: 'retain: keeps sessions with a driver or open work',
     async run({ log, clock }) {
       const driver = await log.open(old, { leaseMs: Number.POSITIVE_INFINITY });
       await driver.append([marker('still here')]);
@@ -62,7 +62,7 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'retain: leaves what somebody wrote to after it was looked at',
+    name: 'retain: keeps a session that was changed after it was listed',
     async run({ log, clock }) {
       await (await log.open(old)).release();
       await clock.advance(1000);
@@ -85,7 +85,7 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'retain: goes through however many sessions there are',
+    name: 'retain: processes any number of sessions',
     async run({ log, clock }) {
       const ids = Array.from({ length: 250 }, (_, index) => sessionId(`session ${index}`));
       for (const id of ids) await (await log.open(id)).release();
@@ -95,7 +95,7 @@ export const retainCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'retain: refuses what it cannot mean',
+    name: 'retain: refuses an invalid policy',
     async run({ log }) {
       for (const turnsWithDeltas of [-1, Number.NaN])
         await assert.rejects(retain(log, { turnsWithDeltas }), { code: 'bad_option' });

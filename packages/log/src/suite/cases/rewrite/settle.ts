@@ -57,7 +57,7 @@ async function statesAt(log: Log): Promise<readonly FoldState[]> {
 
 export const settleCases: readonly CaseSpec[] = [
   {
-    name: 'settle: a snapshot stands for the deltas of a turn, and everything else stays',
+    name: 'settle: a snapshot replaces the deltas of a turn, and everything else stays',
     async run({ log }) {
       await (await log.open(session)).append(crowded);
       const before = await readAll(log, session);
@@ -85,7 +85,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: a reader cut anywhere before gets the snapshot and has the same in the end',
+    name: 'settle: a reader that stopped anywhere before gets the snapshot and ends with the same state',
     async run({ log }) {
       await (await log.open(session)).append(crowded);
       const states = await statesAt(log);
@@ -102,7 +102,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: no batch ends inside what a snapshot stands for',
+    name: 'settle: no batch ends inside a settled range',
     async run({ log }) {
       await (await log.open(session)).append(crowded);
       await log.settle(session, 1);
@@ -114,7 +114,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: nor where what lies between is long',
+    name: 'settle: no batch ends inside a long settled range',
     async run({ log }) {
       const driver = await log.open(session);
       const long = marker('x'.repeat(10_000));
@@ -137,7 +137,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: turns that lie across each other can both be settled',
+    name: 'settle: overlapping turns can both be settled',
     async run({ log }) {
       const driver = await log.open(session);
       const [one, two] = [wholeTurn(1, letters), wholeTurn(2, letters)];
@@ -155,7 +155,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: leaves alone what is not finished, not there, or settled already',
+    name: 'settle: does nothing for an unfinished, missing or settled turn',
     async run({ log }) {
       const driver = await log.open(session);
       const turn = wholeTurn(1, letters);
@@ -171,7 +171,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: leaves a turn alone of which an item is open, though it says that it is finished',
+    name: 'settle: does nothing for a finished turn with an open item',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([turnStarted(1), ...answer(1, letters).slice(0, -1), turnFinished(1)]);
@@ -179,7 +179,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: the log goes on after it, and so do its driver and who follows',
+    name: 'settle: the driver and the followers continue afterwards',
     async run({ log }) {
       const driver = await log.open(session);
       const follower = new Follower(log, session);
@@ -198,7 +198,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: keeps the blobs that the snapshot names, attachments too, and lets go of the others',
+    name: 'settle: keeps the blobs and attachments of the snapshot and removes the others',
     async run({ log }) {
       const put = async (text: string) => log.blobs.put(new TextEncoder().encode(text));
       const [picture, paper, gone] = [await put('picture'), await put('paper'), await put('gone')];
@@ -241,7 +241,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: who is behind gets the snapshot, though the deltas were told live',
+    name: 'settle: a slow follower gets the snapshot, even if others got the deltas live',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([marker('first')]);
@@ -256,7 +256,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: superseded attempts leave nothing in the snapshot',
+    name: 'settle: the snapshot contains nothing of superseded attempts',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([
@@ -273,7 +273,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: a turn of which something was taken back since is settled again',
+    name: 'settle: a turn with a later retraction can be settled again',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(crowded);
@@ -314,7 +314,7 @@ export const settleCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'settle: is there when the store is opened again',
+    name: 'settle: persists after reopening the store',
     needsDurable: true,
     async run({ log, another }) {
       await (await log.open(session)).append(crowded);

@@ -8,7 +8,7 @@ const session = sessionId('s');
 
 export const appendCases: readonly CaseSpec[] = [
   {
-    name: 'append: offsets are dense and begin at 1, whatever the batches were',
+    name: 'append: offsets start at 1 without gaps, for any batch sizes',
     async run({ log }) {
       const driver = await log.open(session);
       for (const count of [1, 3, 1, 10]) await driver.append(markers(count));
@@ -20,7 +20,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: sessions are numbered apart',
+    name: 'append: each session has its own offsets',
     async run({ log }) {
       const [one, other] = [await log.open(session), await log.open(sessionId('t'))];
       await one.append(markers(3));
@@ -28,7 +28,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: gives the records that it stored, numbered, with their time and what was written',
+    name: 'append: returns the stored records with offset, time and content',
     async run({ log, clock }) {
       const driver = await log.open(session);
       const drafts = [marker('a'), { ...marker('b'), turn: 7 }];
@@ -44,7 +44,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: only the store numbers; what a draft says of its own place does not count',
+    name: 'append: only the store assigns offsets; fields of a draft cannot override them',
     async run({ log, clock }) {
       const driver = await log.open(session);
       const foreign = { offset: 99, time: 1, producer: 'elsewhere', v: 1 };
@@ -56,7 +56,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: an empty one stores nothing and gives what others stored',
+    name: 'append: an empty append stores nothing and returns records of other writers',
     async run({ log }) {
       const driver = await log.open(session);
       assert.deepEqual(await driver.append([]), { after: 0, through: 0, records: [] });
@@ -85,7 +85,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: a driver that says what it has gets what follows that',
+    name: 'append: a driver opened with `from` receives the records after that offset',
     async run({ log }) {
       const first = await log.open(session);
       await first.append(markers(4));
@@ -100,7 +100,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: those made at once are stored in the order in which they were made',
+    name: 'append: concurrent appends are stored in the order of the calls',
     async run({ log }) {
       const driver = await log.open(session);
       const names = Array.from({ length: 50 }, (_, index) => `${index}`);
@@ -114,7 +114,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: what is told is stored: it can be read at once',
+    name: 'append: acknowledged records can be read immediately',
     async run({ log }) {
       const driver = await log.open(session);
       for (const draft of markers(5)) {
@@ -124,7 +124,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: whatever records may hold comes back as it was',
+    name: 'append: every kind of record is read back unchanged',
     async run({ log }) {
       const driver = await log.open(session);
       const id = { partId: partId(0, 0, 'p "quoted" ☃'), itemId: itemId('i') };
@@ -161,7 +161,7 @@ export const appendCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'append: what was told is there when the store is opened again',
+    name: 'append: acknowledged records exist after reopening the store',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);

@@ -7,7 +7,7 @@ const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 
 export const blobCases: readonly CaseSpec[] = [
   {
-    name: 'blob: is named by what it is, and is the same however often it comes',
+    name: 'blob: is identified by its content, and storing it again gives the same reference',
     async run({ log }) {
       const [ref, ...again] = await Promise.all([1, 2, 3].map(() => log.blobs.put(bytes)));
       assert.match(ref?.hash ?? '', /^[0-9a-f]{64}$/);
@@ -19,7 +19,7 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'blob: can be had in slices',
+    name: 'blob: can be read in slices',
     async run({ log }) {
       const { hash } = await log.blobs.put(bytes);
       assert.deepEqual(await log.blobs.slice(hash, 10, 20), bytes.slice(10, 20));
@@ -29,7 +29,7 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'blob: a large one can be had in slices, each as it is in the whole',
+    name: 'blob: slices of a large blob equal the same bytes of the whole',
     async run({ log }) {
       const large = Uint8Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251);
       const { hash } = await log.blobs.put(large);
@@ -45,7 +45,7 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'blob: one that is not there is nothing',
+    name: 'blob: reading a missing blob returns undefined',
     async run({ log }) {
       assert.equal(await log.blobs.get(emptyHash), undefined);
       assert.equal(await log.blobs.slice(emptyHash, 0, 1), undefined);
@@ -53,7 +53,7 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'blob: nobody changes it from outside',
+    name: 'blob: changing the bytes outside the store has no effect',
     async run({ log }) {
       const given = bytes.slice();
       const put = log.blobs.put(given);
@@ -65,7 +65,7 @@ export const blobCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'blob: is there when the store is opened again',
+    name: 'blob: exists after reopening the store',
     needsDurable: true,
     async run({ log, another }) {
       const { hash } = await log.blobs.put(bytes);

@@ -10,7 +10,7 @@ const command = { type: 'message', text: 'hello' };
 
 export const commandCases: readonly CaseSpec[] = [
   {
-    name: 'command: needs no lease, and makes the session where there is none',
+    name: 'command: needs no lease and creates a missing session',
     async run({ log, clock }) {
       assert.deepEqual(await log.submit(session, command, 'k'), { offset: 1, isRepeat: false });
       const [record] = await readAll(log, session);
@@ -21,7 +21,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: the same key again changes nothing and gives the offset that it has',
+    name: 'command: a repeated key has no effect and returns the existing offset',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([marker('first')]);
@@ -33,7 +33,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: those that come at once with one key are stored once',
+    name: 'command: concurrent commands with the same key are stored once',
     async run({ log }) {
       const keys = ['a', 'b', 'a', 'a', 'b'];
       const answers = await Promise.all(keys.map((key) => log.submit(session, command, key)));
@@ -46,7 +46,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: keys are those of their session, and may be any text',
+    name: 'command: keys belong to one session and may be any text',
     async run({ log }) {
       const keys = ["'; DROP TABLE commands; --", '☃ 😀', 'a', 'A', ' a', 'a\n', '__proto__'];
       for (const [index, key] of keys.entries())
@@ -61,7 +61,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: is refused by a closed session, unless it is there already',
+    name: 'command: a closed session refuses new commands but acknowledges existing ones',
     async run({ log }) {
       await log.submit(session, command, 'k');
       await (await log.open(session)).closeSession();
@@ -72,7 +72,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: a repeat is known when the store is opened again, and from another log',
+    name: 'command: a repeat is recognized after reopening the store and from another log',
     needsDurable: true,
     async run({ log, another }) {
       await log.submit(session, command, 'k');
@@ -86,7 +86,7 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'command: one from another log comes to the driver with its next append',
+    name: 'command: the driver receives a command from another log with its next append',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);

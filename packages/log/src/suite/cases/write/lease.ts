@@ -13,7 +13,7 @@ const open = (log: Log, holder: string, takeOver = false): Promise<Driver> =>
 
 export const leaseCases: readonly CaseSpec[] = [
   {
-    name: 'lease: one drives; who comes second hears who does, and the epoch',
+    name: 'lease: a session has one driver; a second open is refused with the holder and the epoch',
     async run({ log }) {
       const ada = await open(log, 'ada');
       const error = await expectRefusal('held', open(log, 'bob'));
@@ -25,7 +25,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: of those who come at once exactly one drives',
+    name: 'lease: of several concurrent opens exactly one succeeds',
     async run({ log }) {
       const names = ['ada', 'bob', 'cyd', 'dan'];
       const tries = await Promise.allSettled(names.map((name) => open(log, name)));
@@ -33,7 +33,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: info tells who holds it and until when',
+    name: 'lease: info shows the holder and the expiry',
     async run({ log, clock }) {
       const { epoch } = await open(log, 'ada');
       const expiresAt = clock.now() + leaseMs;
@@ -60,7 +60,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: ends on the clock when its holder gives no sign of life',
+    name: 'lease: expires if its holder does not renew it',
     async run({ log, clock }) {
       await open(log, 'ada');
       clock.jump(leaseMs - 1);
@@ -71,7 +71,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: an append is a sign of life',
+    name: 'lease: an append renews it',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       for (const draft of markers(5)) {
@@ -82,7 +82,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: a holder that lives keeps it without a word',
+    name: 'lease: a living holder keeps it without appending',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       await clock.advance(10 * leaseMs);
@@ -91,7 +91,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: one that ended and that nobody took goes on with the next append',
+    name: 'lease: an expired lease that was not taken continues with the next append',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       clock.jump(3 * leaseMs);
@@ -100,7 +100,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: who takes over fences the holder, which stores nothing any more',
+    name: 'lease: a takeover fences the holder, which can store nothing more',
     async run({ log }) {
       const ada = await open(log, 'ada');
       await ada.append([marker('before')]);
@@ -116,7 +116,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: a holder that was paused beyond its end is fenced, and hears that it lost',
+    name: 'lease: a holder that was paused past the expiry is fenced, and its `lost` resolves',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       clock.jump(2 * leaseMs);
@@ -129,7 +129,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: who finds out by an append hears the same from `lost` and from every later append',
+    name: 'lease: a failed append, `lost` and every later append give the same error',
     async run({ log }) {
       const ada = await open(log, 'ada');
       await open(log, 'bob', true);
@@ -139,7 +139,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: one that was given back is free at once, and its driver stores nothing more',
+    name: 'lease: a released lease is free immediately, and its driver stores nothing more',
     async run({ log }) {
       const ada = await open(log, 'ada');
       await ada.release();
@@ -152,7 +152,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: who was fenced cannot give back what another holds',
+    name: 'lease: a fenced driver cannot release the lease of another',
     async run({ log }) {
       const ada = await open(log, 'ada');
       await open(log, 'bob', true);
@@ -162,7 +162,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: one without end lasts until it is given back or taken over',
+    name: 'lease: a lease without expiry lasts until it is released or taken over',
     async run({ log, clock }) {
       const ada = await log.open(session, { holder: 'ada', leaseMs: Number.POSITIVE_INFINITY });
       assert.equal((await log.info(session))?.lease?.expiresAt, Number.POSITIVE_INFINITY);
@@ -177,7 +177,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: a clock that was set back takes it from nobody',
+    name: 'lease: a clock that is set back takes no lease away',
     async run({ log, clock }) {
       const ada = await open(log, 'ada');
       clock.jump(-10 * leaseMs);
@@ -186,7 +186,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: holds between logs on one store',
+    name: 'lease: is valid across logs on one store',
     needsDurable: true,
     async run({ log, another }) {
       const other = await another();
@@ -200,7 +200,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: who knows its epoch goes on with one that somebody left',
+    name: 'lease: a driver that knows the epoch continues a lease that was left',
     async run({ log }) {
       const ada = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY, isDetached: true });
       await ada.append([marker('one')]);
@@ -216,7 +216,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: an admission of one that was left stays good',
+    name: 'lease: an admission stays valid after its driver left',
     async run({ log }) {
       const ada = await log.open(session, { isDetached: true });
       const admission = await ada.admit({ for: 'request', turn: 1 });
@@ -230,7 +230,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: of a session that is not there, or closed, no epoch can go on',
+    name: 'lease: no epoch can continue on a missing or closed session',
     async run({ log }) {
       await expectRefusal('no_session', log.open(session, { epoch: 1 }));
       const ada = await open(log, 'ada');
@@ -239,7 +239,7 @@ export const leaseCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'lease: one that is detached outlives the log that took it',
+    name: 'lease: a detached lease outlives the log that took it',
     needsDurable: true,
     async run({ log, another }) {
       const ada = await log.open(session, { isDetached: true, holder: 'a workflow' });

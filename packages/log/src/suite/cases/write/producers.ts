@@ -25,7 +25,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: an admission is plain data, and the same one twice is one',
+    name: 'producer: an admission is plain data, and admitting twice gives the same one',
     async run({ log }) {
       const driver = await log.open(session);
       const admission = await driver.admit(request);
@@ -54,7 +54,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: repeats that come at once are stored once',
+    name: 'producer: concurrent repeats are stored once',
     async run({ log }) {
       const driver = await log.open(session);
       const producer = await log.produce(await driver.admit(request));
@@ -65,7 +65,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: a sequence that skips, or is none, is refused and stores nothing',
+    name: 'producer: a skipped or invalid sequence is refused and stores nothing',
     async run({ log }) {
       const driver = await log.open(session);
       const producer = await log.produce(await driver.admit(request));
@@ -78,7 +78,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: opened again, it is the next attempt, fences the earlier try and supersedes it',
+    name: 'producer: opening a request again starts the next attempt, fences the earlier one and supersedes it',
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append([turnStarted(1)]);
@@ -104,7 +104,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: one for a call writes in its attempt; opened again, it fences and supersedes nothing',
+    name: 'producer: a producer for a call writes in its attempt; opening it again fences but does not supersede',
     async run({ log }) {
       const driver = await log.open(session);
       const admission = await driver.admit(call);
@@ -120,7 +120,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: several write side by side',
+    name: 'producer: several producers write at the same time',
     async run({ log }) {
       const driver = await log.open(session);
       const other = { ...call, toolCallId: toolCallId('d') };
@@ -134,7 +134,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: what belongs to another turn or attempt is refused, with all that came with it',
+    name: 'producer: an append with a draft of another turn or attempt is refused as a whole',
     async run({ log }) {
       const driver = await log.open(session);
       const producer = await log.produce(await driver.admit(request));
@@ -145,7 +145,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: dies with its driver, however that ends',
+    name: 'producer: ends with its driver, however the driver ends',
     async run({ log }) {
       for (const end of ['release', 'takeOver', 'closeSession', 'delete'] as const) {
         const driver = await log.open(session);
@@ -165,7 +165,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: the next driver has to admit it anew, and its attempts go on counting',
+    name: 'producer: the next driver must admit it again, and the attempt count continues',
     async run({ log }) {
       const first = await log.open(session);
       const early = await log.produce(await first.admit(request));
@@ -180,7 +180,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: nobody writes without having been admitted',
+    name: 'producer: writing without an admission is refused',
     async run({ log }) {
       const driver = await log.open(session);
       const admission = await driver.admit(request);
@@ -191,7 +191,7 @@ export const producerCases: readonly CaseSpec[] = [
     },
   },
   {
-    name: 'producer: may write through another log on the store',
+    name: 'producer: can write through another log on the same store',
     needsDurable: true,
     async run({ log, another }) {
       const driver = await log.open(session);
