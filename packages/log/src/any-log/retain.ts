@@ -18,8 +18,11 @@ export interface Retention {
   readonly changedBefore?: number | undefined;
 }
 
+/** The result of `retain`. */
 export interface Retained {
+  /** Number of turns that were settled. */
   readonly settledTurns: number;
+  /** Number of sessions that were deleted. */
   readonly deletedSessions: number;
 }
 

@@ -4,6 +4,7 @@ import { LogError } from '../contract/log-error.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
 import { readPages, requireSessionInfo } from './read-session.ts';
 
+/** Options of `snapshot`. */
 export interface SnapshotOptions {
   /** Offset of the last record to include. Default: the session's last record. */
   readonly through?: number | undefined;

@@ -9,9 +9,12 @@ export interface BusNotice {
   readonly rewrites: number;
   /** The offset of the session's last record. */
   readonly through: number;
+  /** Time of the last change, in milliseconds since 1970. */
   readonly changedAt: number;
   readonly isClosed: boolean;
+  /** Runs and turns that were started and not finished. */
   readonly openWork: readonly string[];
+  /** Number of commands that were not consumed. */
   readonly queuedCommands: number;
   /** The last records up to `through`, without gaps. Empty if followers must read the store. */
   readonly records: readonly LogRecord[];
@@ -19,6 +22,7 @@ export interface BusNotice {
 
 /** Receives the notices of one session. Its methods must not throw. */
 export interface BusListener {
+  /** Called for each notice of the session. */
   notice(notice: BusNotice): void;
   /** Called when notices may have been lost. The listener must read the store. */
   missed(): void;
@@ -38,5 +42,6 @@ export interface Bus {
   subscribe(session: SessionId, listener: BusListener): () => void;
   /** Removes everything about a deleted session from the bus. */
   forget(session: SessionId): void;
+  /** Closes the bus. Logs do not close their bus; the caller does. */
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import type { SessionFilter, SessionInfo } from './session-info.ts';
 
 /** Stores sessions. Each session is a sequence of records that the store numbers from 1 without gaps. */
 export interface Log {
+  /** Large binary content beside the records. */
   readonly blobs: BlobStore;
 
   /**

@@ -6,7 +6,9 @@ import { GroupCommit } from './commit-queue.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
 
+/** Options that all local logs share. */
 export interface LocalLogOptions extends StoreLogOptions {
+  /** The clock for leases and timestamps. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Minimum time between two transactions. The first one starts immediately. Default: 2 ms. */
   readonly commitIntervalMs?: number | undefined;
@@ -15,7 +17,7 @@ export interface LocalLogOptions extends StoreLogOptions {
    * no bus.
    */
   readonly bus?: Bus | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. */
+  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnPoint | undefined;
 }
 

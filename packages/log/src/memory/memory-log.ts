@@ -7,6 +7,7 @@ import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { hasWork } from '../storage/session-row.ts';
 
+/** Options of `memoryLog`. */
 export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
 /**

@@ -16,6 +16,7 @@ import { ServerClock } from './server-clock.ts';
 import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
 import { PostgresWriter } from './transaction/writer.ts';
 
+/** Options of `postgresLog`. */
 export interface PostgresLogOptions {
   /**
    * Connection URL, for example `postgres://user:password@host:5432/database`. The password is
@@ -50,10 +51,11 @@ export interface PostgresLogOptions {
    * How often followers check the store without a notification, in milliseconds. Default: 1,000.
    */
   readonly pollIntervalMs?: number | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. */
+  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnPoint | undefined;
 }
 
+/** A log in Postgres, with maintenance operations. */
 export interface PostgresLog extends Log {
   /** Number of transactions so far, for measurements. */
   readonly transactions: number;

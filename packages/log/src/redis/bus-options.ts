@@ -46,6 +46,7 @@ export interface BusDiagnostic {
     | 'unreadable'
     /** Redis lost its data. */
     | 'flushed';
+  /** A text for operators. */
   readonly message: string;
 }
 

@@ -5,13 +5,19 @@ import { decodeUrlPart } from '../engine/check-options.ts';
 
 /** Connection settings for Redis, as an alternative or addition to a URL. */
 export interface RedisConnection {
+  /** Default: 127.0.0.1. */
   readonly host?: string | undefined;
+  /** Default: 6379. */
   readonly port?: number | undefined;
-  /** Path of a Unix socket. */
+  /** Path of a Unix socket. Default: none, TCP is used. */
   readonly path?: string | undefined;
+  /** Default: no user. */
   readonly username?: string | undefined;
+  /** Default: no password. */
   readonly password?: string | undefined;
+  /** Number of the database. Default: 0. */
   readonly db?: number | undefined;
+  /** TLS settings. Default: no TLS, or TLS for a `rediss:` URL. */
   readonly tls?: ConnectionOptions | undefined;
 }
 

@@ -20,6 +20,7 @@ import {
 import { Listeners, StreamReader } from './stream-reader.ts';
 import { StreamWriter } from './stream-writer.ts';
 
+/** Options of `redisBus`. */
 export interface RedisBusOptions extends Partial<BusLimits> {
   /**
    * `redis://user:password@host:6379/0`, `rediss://…`, or the path of a Unix socket. Default:
@@ -30,6 +31,7 @@ export interface RedisBusOptions extends Partial<BusLimits> {
   readonly connection?: RedisConnection | undefined;
   /** Prefix of every key. Default: `millrace:`. */
   readonly prefix?: string | undefined;
+  /** Called for outages and other unusual events. Default: none. */
   readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
 }
 

@@ -8,6 +8,7 @@ import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
+/** Options of `sqliteLog`. */
 export interface SqliteLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {
   /** Path of the file. The file is created if it does not exist. Its folder must exist. */

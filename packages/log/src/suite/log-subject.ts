@@ -10,6 +10,7 @@ export interface LogSubject {
   create(clock: Clock): Promise<LogStore>;
 }
 
+/** A store under test. */
 export interface LogStore {
   /** Opens a log on the store. A durable store allows several open logs. */
   open(): Promise<Log>;

@@ -14,6 +14,7 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { BadLineError, type Lines, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
 
+/** Options of `importSession`. */
 export interface ImportOptions {
   /** The id of the imported session. Default: its original id. */
   readonly into?: SessionId | undefined;

@@ -8,6 +8,7 @@ import type { Target } from './target.ts';
 /** Runs a SQL statement and returns its rows. */
 export type Ask = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
+/** Options of a `PostgresDatabase`. */
 export interface DatabaseOptions {
   readonly target: Target;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */
@@ -50,6 +51,7 @@ export class Database {
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
+  /** True after `close`. */
   get isClosed(): boolean {
     return this.#closed.signal.aborted;
   }
@@ -118,6 +120,7 @@ export class Database {
     return connect(this.target, config);
   }
 
+  /** True if no operation is pending. */
   get isQuiet(): boolean {
     return this.#pendingQueries === 0;
   }
@@ -163,6 +166,7 @@ export class Database {
     this.#closeDeadline = Math.min(this.#closeDeadline, performance.now() + closingRetryMs);
   }
 
+  /** Closes all connections. */
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.#closed.abort();

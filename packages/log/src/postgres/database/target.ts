@@ -15,6 +15,9 @@ export interface Target {
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,40}$/;
 
+/**
+ * Checks a URL and a schema name and returns the target. `what` names the stored data in error messages.
+ */
 export function targetOf(what: string, url: string, schema: string): Target {
   const parsed = typeof url === 'string' ? URL.parse(url) : null;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';

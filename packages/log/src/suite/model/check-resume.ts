@@ -3,6 +3,7 @@ import type { DraftRecord, SessionId } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
 import { Follower, summaryOf, summaryOfLog } from '../follower.ts';
 
+/** Options of `checkResume`. */
 export interface ResumeOptions {
   readonly log: Log;
   readonly session: SessionId;
@@ -13,6 +14,7 @@ export interface ResumeOptions {
    * when a turn is settled.
    */
   readonly numbers: readonly number[];
+  /** True: turns are settled on the way. False: deltas are kept. */
   readonly isSettled: boolean;
 }
 

@@ -26,6 +26,7 @@ export type OpenProducer = Opened<Producer> & {
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
 };
 
+/** Options of `checkModel`. */
 export interface WorldOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
