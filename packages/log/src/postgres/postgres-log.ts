@@ -138,7 +138,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
 const blobsPerTransaction = 100;
 
 /** Deletes blobs that were stored before a time and never referenced, and returns their number. */
-export async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
+async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
   const { statements, target } = database;
   let dropped = 0;
   for (;;) {

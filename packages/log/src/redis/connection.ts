@@ -202,7 +202,7 @@ export function safeReason(error: unknown): string {
 }
 
 /** Redis did not answer within the timeout. */
-export class NoAnswerError extends Error {
+class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer in ${timeoutMs} ms`);
   }

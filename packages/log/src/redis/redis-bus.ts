@@ -224,10 +224,10 @@ export function redisBus(options: RedisBusOptions = {}): RedisBus {
 }
 
 /** All commands that the bus uses, for the error message. */
-export const busCommands: string = 'XADD, PEXPIRE, SET, XREVRANGE and XREAD';
+const busCommands = 'XADD, PEXPIRE, SET, XREVRANGE and XREAD';
 
 /** A command that Redis refuses for this user, with the error code. */
-export interface RefusedCommand {
+interface RefusedCommand {
   readonly command: string;
   readonly reason: string;
 }
@@ -236,7 +236,7 @@ export interface RefusedCommand {
  * Tries every command of the bus without a lasting effect: on unused keys, and only for keys that
  * exist. Returns the first refused command.
  */
-export async function findRefusedCommand(
+async function findRefusedCommand(
   client: Redis,
   keys: BusKeys,
 ): Promise<RefusedCommand | undefined> {

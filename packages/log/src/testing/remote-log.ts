@@ -78,7 +78,7 @@ export async function startRemoteLog(
     return call.promise;
   };
   const ready = answerTo(0);
-  const program = new URL('log-process.ts', import.meta.url);
+  const program = new URL('programs/log-process.ts', import.meta.url);
   const args = [path, JSON.stringify(options)];
   const cached = codeCache === undefined ? {} : { codeCache };
   const child = startProcess(program, { args, onTold, ...cached });

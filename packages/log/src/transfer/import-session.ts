@@ -103,7 +103,7 @@ function targetExists(session: SessionId): LogError {
 }
 
 /** Validates each record against the records before it, with the rules for writers. */
-export class RecordValidator {
+class RecordValidator {
   readonly #through: number;
   readonly #holes: Map<number, number>;
   readonly #keys = new Set<string>();

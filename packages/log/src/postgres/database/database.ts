@@ -214,7 +214,7 @@ const numbers = {
 export type Connection = Client & { ref(): void; unref(): void };
 
 /** The settings of every connection. */
-export function clientConfig(target: Target): ClientConfig {
+function clientConfig(target: Target): ClientConfig {
   return {
     connectionString: target.url,
     application_name: `millrace ${target.schema}`,
@@ -228,10 +228,7 @@ export function clientConfig(target: Target): ClientConfig {
 }
 
 /** Opens a separate connection. */
-export async function connect(
-  target: Target,
-  config: { pipeline?: boolean } = {},
-): Promise<Connection> {
+async function connect(target: Target, config: { pipeline?: boolean } = {}): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
   // The next query reports the error. Without a listener, the error event would end the process.
   client.on('error', () => {});
