@@ -1,4 +1,4 @@
-import { type CommitPoint, commitPoints } from '../../packages/log/src/shelf/commit-point.ts';
+import { type CommitPoint, commitPoints } from '../../packages/log/src/storage/record-store.ts';
 import type { Randomness } from './randomness.ts';
 
 /** How a process is to die: at a named point, or when the time has come, whatever it does then. */

@@ -1,5 +1,5 @@
 import type { Admission } from '@millrace/log';
-import type { CommitPoint } from '../../packages/log/src/shelf/commit-point.ts';
+import type { CommitPoint } from '../../packages/log/src/storage/record-store.ts';
 import type { Asked, Listened, Tried } from './history.ts';
 
 /** What a process of the chaos is started for. */

@@ -1,7 +1,7 @@
 // One process of the chaos, which does what its order says until it dies: process.ts <order>.
 import type { Socket } from 'node:net';
 import { sqliteLog } from '@millrace/log/sqlite';
-import type { OnPoint } from '../../packages/log/src/shelf/commit-point.ts';
+import type { OnPoint } from '../../packages/log/src/storage/record-store.ts';
 import { drive } from './driver.ts';
 import type { Order } from './orders.ts';
 import { produce } from './producer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admission, Log, Producer } from '@millrace/log';
-import { orders } from '../../packages/log/src/testing/parent-pipe.ts';
+import { orders } from '../../packages/log/src/testing/start-process.ts';
 import { Randomness } from './randomness.ts';
 import { Scribe } from './scribe.ts';
 import { isFenced, say, sayTried } from './teller.ts';

@@ -5,7 +5,7 @@ import {
   encodeDraft,
   isMillraceError,
 } from '@millrace/core';
-import { tell } from '../../packages/log/src/testing/parent-pipe.ts';
+import { tell } from '../../packages/log/src/testing/start-process.ts';
 import type { Listened } from './history.ts';
 import type { Said } from './orders.ts';
 

@@ -1,7 +1,8 @@
-export { type Retained, type Retention, retain } from './any-store/retain.ts';
-export { type SnapshotOptions, snapshot } from './any-store/snapshot.ts';
+export { type Retained, type Retention, retain } from './any-log/retain.ts';
+export { type SnapshotOptions, snapshot } from './any-log/snapshot.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
 export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
+export { type Clock, systemClock } from './contract/clock.ts';
 export type {
   DeleteOptions,
   Driver,
@@ -16,10 +17,8 @@ export type {
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
 export type { Acknowledged, Admission, AdmitOptions, Producer } from './contract/producer.ts';
 export type { LeaseInfo, SessionFilter, SessionInfo } from './contract/session-info.ts';
-export { type Clock, systemClock } from './local/clock.ts';
 export { type MemoryLogOptions, memoryLog } from './memory/memory-log.ts';
-export { exportBlobs } from './transfer/export-blobs.ts';
 export { exportSession } from './transfer/export-session.ts';
-export { importBlobs } from './transfer/import-blobs.ts';
 export { type ImportOptions, importSession } from './transfer/import-session.ts';
-export type { Lines } from './transfer/read-lines.ts';
+export type { Lines } from './transfer/lines.ts';
+export { exportBlobs, importBlobs } from './transfer/transfer-blobs.ts';

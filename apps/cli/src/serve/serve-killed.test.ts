@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort } from '../../../../packages/log/src/testing/free-port.ts';
+import { freePort } from '../../../../packages/log/src/testing/external-programs.ts';
 import { comingBack } from '../testing/coming-back.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';

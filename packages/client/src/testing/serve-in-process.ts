@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { createServer, type ServedAgent } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { tell } from '../../../log/src/testing/parent-pipe.ts';
+import { tell } from '../../../log/src/testing/start-process.ts';
 
 const [folder = '', port = '0'] = process.argv.slice(2);
 

@@ -7,7 +7,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { openaiChat } from '@millrace/providers';
 import { createServer } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { tell } from '../../../log/src/testing/parent-pipe.ts';
+import { tell } from '../../../log/src/testing/start-process.ts';
 
 const [folder = '', model = '', collector = ''] = process.argv.slice(2);
 

@@ -1,14 +1,20 @@
-/** Bytes beside the records, named by what they are: media, artifacts, large output. */
+/**
+ * Stores large binary content beside the records: media, artifacts, large tool output. A blob is
+ * identified by the hash of its bytes.
+ */
 export interface BlobStore {
-  /** Stores them once, however often they come. */
+  /** Stores the bytes. Storing the same bytes again has no effect on the content. */
   put(bytes: Uint8Array): Promise<BlobRef>;
+  /** Returns the whole blob, or `undefined` if it does not exist. */
   get(hash: string): Promise<Uint8Array | undefined>;
-  /** From one byte up to another, the end excluded. */
+  /** Returns the bytes from `start` to `end`, without the one at `end`. */
   slice(hash: string, start: number, end: number): Promise<Uint8Array | undefined>;
 }
 
+/** A reference to a stored blob. */
 export interface BlobRef {
-  /** SHA-256, in hexadecimal digits. */
+  /** SHA-256 of the bytes, as hexadecimal digits. */
   readonly hash: string;
+  /** Number of bytes. */
   readonly length: number;
 }

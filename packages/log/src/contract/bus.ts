@@ -1,37 +1,47 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 
-/** What was committed to a session: where it is now and, unless they are too large, the records that are new. */
+/** A message about a commit: the session's new state and, unless they are too large, its new records. */
 export interface BusNotice {
   readonly session: SessionId;
-  /** Which one of those that ever had this name, and how often its records were rewritten. */
+  /** The session's generation number. It differs for each session that ever had this id. */
   readonly made: number;
+  /** How many times existing records of the session were changed. */
   readonly rewrites: number;
+  /** The offset of the session's last record. */
   readonly through: number;
+  /** Time of the last change, in milliseconds since 1970. */
   readonly changedAt: number;
   readonly isClosed: boolean;
+  /** Runs and turns that were started and not finished. */
   readonly openWork: readonly string[];
+  /** Number of commands that were not consumed. */
   readonly queuedCommands: number;
-  /** The last ones up to `through`, without a hole. None where readers should look at the store. */
+  /** The last records up to `through`, without gaps. Empty if followers must read the store. */
   readonly records: readonly LogRecord[];
 }
 
-/** Who hears of a session. Neither may throw. */
+/** Receives the notices of one session. Its methods must not throw. */
 export interface BusListener {
+  /** Called for each notice of the session. */
   notice(notice: BusNotice): void;
-  /** Something may have been missed: look at the store. */
+  /** Called when notices may have been lost. The listener must read the store. */
   missed(): void;
 }
 
 /**
- * Carries copies of what was committed to other processes. It may lose, repeat or reorder anything: who
- * cannot be sure reads the store, and the store alone says what there is.
+ * Carries copies of committed records to other processes. It may lose, repeat or reorder notices.
+ * A follower that detects a gap reads the store, which is the only source of truth.
  */
 export interface Bus {
-  /** After the commit. It never throws and nobody waits for it. */
+  /** Sends a notice after a commit. It never throws, and the commit does not wait for it. */
   publish(notice: BusNotice): void;
-  /** Until the way out that it gives is taken. `missed` is told once it listens, and after each loss. */
+  /**
+   * Adds a listener and returns a function that removes it. `missed` is called once the subscription
+   * is active, and after each possible loss.
+   */
   subscribe(session: SessionId, listener: BusListener): () => void;
-  /** Its session was deleted: nothing of it stays there. */
+  /** Removes everything about a deleted session from the bus. */
   forget(session: SessionId): void;
+  /** Closes the bus. Logs do not close their bus; the caller does. */
   close(): Promise<void>;
 }

@@ -1,30 +1,61 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
+/** The reason of a `LogError`. */
 export type LogErrorCode =
-  /** Somebody else drives the session. */
+  /** Another driver holds the session's lease. */
   | 'held'
-  /** The lease or the admission is not valid any more: nothing was stored. */
+  /** The lease or the admission is no longer valid. Nothing was stored. */
   | 'fenced'
+  /** The session does not exist. */
   | 'no_session'
+  /** The session is closed for good. */
   | 'session_closed'
+  /** A session with this id already exists. */
   | 'session_exists'
-  /** The offset never existed, or is not there any more. */
+  /** The offset never existed or its record was removed. */
   | 'bad_offset'
-  /** A sequence that is neither the next nor the last. */
+  /** The sequence is neither the next one nor a repeated one. */
   | 'bad_sequence'
+  /** A record or draft is invalid. */
   | 'bad_records'
+  /** An option is invalid. */
   | 'bad_option'
-  /** A follower fell too far behind; `place.cursor` is where it may go on. */
+  /** A follower fell too far behind. `place.cursor` is the offset to continue from. */
   | 'lagged'
+  /** The log is closed. */
   | 'closed'
-  /** The disk, the file or its contents do not allow it. */
+  /** The disk, the file or the server failed. */
   | 'storage'
+  /** Stored data is damaged. */
   | 'corrupt'
-  /** Written by a later version. */
+  /** A later version wrote the data. */
   | 'too_new';
 
+/** The error of all log operations. `place` contains the ids that locate it. */
 export class LogError extends MillraceError<LogErrorCode> {
   constructor(code: LogErrorCode, message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super(code, message, place, options);
   }
+}
+
+/** The session does not exist. */
+export function unknownSession(session: string): LogError {
+  return new LogError('no_session', `Cannot find session ${session}: it does not exist`, {
+    session,
+  });
+}
+
+/** The session was deleted while a driver held it. */
+export function deletedError(session: string): LogError {
+  const message = `Cannot append to session ${session}: it was deleted`;
+  return new LogError('no_session', message, { session });
+}
+
+/** The session is closed for good. */
+export function closedError({ session }: { readonly session: string }): LogError {
+  return new LogError(
+    'session_closed',
+    `Cannot append to session ${session}: it is closed. Fork it to continue`,
+    { session },
+  );
 }

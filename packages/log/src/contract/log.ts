@@ -3,44 +3,54 @@ import type { BlobStore } from './blob-store.ts';
 import type { Admission, AdmitOptions, Producer } from './producer.ts';
 import type { SessionFilter, SessionInfo } from './session-info.ts';
 
-/** Keeps sessions, each a dense sequence of records that only the store numbers. */
+/** Stores sessions. Each session is a sequence of records that the store numbers from 1 without gaps. */
 export interface Log {
+  /** Large binary content beside the records. */
   readonly blobs: BlobStore;
 
-  /** Takes the lease of a session, which is made if there is none. Throws `held` where another drives it. */
+  /**
+   * Takes the lease of a session and returns its driver. The session is created if it does not exist.
+   * Throws `held` if another driver holds the lease.
+   */
   open(session: SessionId, options?: OpenOptions): Promise<Driver>;
 
-  /** Writes for a driver from elsewhere. Opening an admission again fences whoever opened it before. */
+  /** Opens an admission for writing. This fences the producer that opened it before. */
   produce(admission: Admission): Promise<Producer>;
 
   /**
-   * Leaves a command for the session's driver. Needs no lease; the same key again changes nothing and
-   * gives the offset that it has.
+   * Queues a command for the session's driver. It needs no lease. A key that was used before has no
+   * effect and returns the offset of the existing command.
    */
   submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted>;
 
-  /** What the log has after an offset, up to a bound on its size. */
+  /** Reads the records after an offset, up to a size limit. */
   read(session: SessionId, options?: ReadOptions): Promise<Batch>;
 
   /**
-   * Catches up, then goes on live: no gap and no overlap at the seam. The cursor is `through`. Nothing
-   * begins before the first batch is asked for; it may be left at any time. Options that cannot be
-   * meant are told at once, whatever else is wrong with the first batch.
+   * Reads all records after an offset and then continues with new ones, without gaps or overlaps. The
+   * cursor is a batch's `through`. Nothing starts before the first batch is requested, and the reader
+   * can stop at any time. Invalid options throw immediately.
    */
   follow(session: SessionId, options?: FollowOptions): AsyncIterable<Batch>;
 
+  /** Returns what is known about a session, or `undefined` if it does not exist. */
   info(session: SessionId): Promise<SessionInfo | undefined>;
+
+  /** Lists sessions in the order of their ids. */
   list(filter?: SessionFilter): Promise<readonly SessionInfo[]>;
 
-  /** Replaces the deltas of a finished turn by a snapshot; false where it is not finished, or done already. */
+  /**
+   * Replaces the deltas of a finished turn with a snapshot. Returns false if the turn is not finished
+   * or is already settled.
+   */
   settle(session: SessionId, turn: number): Promise<boolean>;
 
-  /** A copy of what was there up to an offset, with a pointer to where it came from. */
+  /** Copies a session up to an offset into a new session, which keeps a reference to its origin. */
   fork(session: SessionId, options: ForkOptions): Promise<SessionInfo>;
 
   /**
-   * Makes a session of records that have their offsets already: all of them or, where there is such a
-   * session, none. They are taken as they are; `importSession` is what checks them.
+   * Creates a session from records that already have offsets. It stores all of them, or none if the
+   * session exists. The records are not validated; `importSession` does that.
    */
   restore(
     session: SessionId,
@@ -48,98 +58,124 @@ export interface Log {
     options?: RestoreOptions,
   ): Promise<SessionInfo>;
 
-  /** Takes the content of an item out of every record, and says so with `item_redacted`. */
+  /** Removes the content of an item from all records and appends `item_redacted`. */
   redact(session: SessionId, item: ItemId, reason?: string): Promise<void>;
 
-  /** Its records, and the blobs that nobody else refers to. False where there was nothing to delete. */
+  /**
+   * Deletes a session and the blobs that only it references. Returns false if there was nothing to
+   * delete.
+   */
   delete(session: SessionId, options?: DeleteOptions): Promise<boolean>;
 
-  /** Lets go of the store; drivers lose their leases, followers end. */
+  /** Closes the log. Its drivers return their leases, and its followers end. */
   close(): Promise<void>;
 }
 
-/** Who may write a session's records. There is one at a time. */
+/** Holds the lease of a session and writes its records. A session has one driver at a time. */
 export interface Driver {
   readonly session: SessionId;
-  /** Rises with each driver: a later one fences an earlier one. */
+  /** Increases with each driver. A later driver fences an earlier one. */
   readonly epoch: number;
-  /** Resolves when it lost the lease, with the error that its next append would throw. */
+  /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**
-   * Stores the drafts, all or none. Gives all that was stored since this driver's last batch, others'
-   * records included: that is what is to be folded and told.
+   * Stores all drafts or none. Returns all records since this driver's last batch, including those of
+   * other writers. Fold and show exactly these records.
    */
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Lets somebody else write for one request or one call of this driver. */
+  /** Lets a producer write for one request or one tool call of this driver. */
   admit(options: AdmitOptions): Promise<Admission>;
-  /** Nothing more is appended to the session, ever. */
+  /** Closes the session for good. Nothing more can be appended to it. */
   closeSession(): Promise<Batch>;
-  /** Gives the lease back. */
+  /** Returns the lease. */
   release(): Promise<void>;
-  /** Stops here and keeps the lease: whoever knows its epoch goes on with it, `open(session, { epoch })`. */
+  /** Stops this driver and keeps the lease. `open(session, { epoch })` continues it. */
   leave(): void;
 }
 
+/** Options of `Log.open`. */
 export interface OpenOptions {
-  /** Shown to whoever comes second. */
+  /** A name for this driver, shown to others that try to open the session. Default: `somebody`. */
   readonly holder?: string | undefined;
-  /** How long it lasts without a sign of life; `Infinity` until it is released or taken over. */
+  /**
+   * How long the lease lasts without a renewal, in milliseconds. `Infinity`: until it is released or
+   * taken over. Default: 15,000.
+   */
   readonly leaseMs?: number | undefined;
-  /** Takes it even from a holder that may still be alive, and fences that one. */
+  /** Takes the lease even from a driver that may be alive, and fences that driver. Default: false. */
   readonly takeOver?: boolean | undefined;
   /**
-   * The lease is a workflow's rather than this process's: it outlives the process and the closing of the
-   * log, until it ends by its time, is released, or is taken over.
+   * The lease belongs to a workflow and not to this process. It survives the process and the closing
+   * of the log, until it expires, is released, or is taken over. Default: false.
    */
   readonly isDetached?: boolean | undefined;
   /**
-   * Goes on with the lease that was taken as this epoch, in whichever process, as one that is detached.
-   * Throws `fenced` where it is not the one that drives any more.
+   * Continues the existing lease with this epoch, from any process, as a detached one. Throws `fenced`
+   * if that epoch no longer drives the session. Default: a new lease.
    */
   readonly epoch?: number | undefined;
-  /** The driver has the records up to this offset; its first batch has what follows. 0 unless told. */
+  /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
   readonly from?: number | undefined;
 }
 
+/** The result of `Log.submit`. */
 export interface Submitted {
+  /** The offset of the command's record. */
   readonly offset: number;
-  /** It was there already. */
+  /** True if a command with this key existed before. */
   readonly isRepeat: boolean;
 }
 
+/** Options of `Log.read`. */
 export interface ReadOptions {
+  /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
-  /** Roughly how many bytes of records at most; at least one record comes. */
+  /** Approximate maximum size of the records. At least one record is returned. Default: 1 MiB. */
   readonly maxBytes?: number | undefined;
 }
 
+/** Options of `Log.follow`. */
 export interface FollowOptions {
-  /** The offset after which to begin; 0 is the start. */
+  /** The offset after which to start. Default: 0, the start of the session. */
   readonly from?: number | undefined;
-  /** `idle`: caught up, and no run goes on. `closed`: with the session. Without it, it goes on. */
+  /**
+   * When to end. `idle`: after the last record, if no run or turn is open. `closed`: when the session
+   * is closed. Default: never.
+   */
   readonly until?: 'idle' | 'closed' | undefined;
+  /** Ends the iteration when aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** One that had caught up and is so many records behind again is cut off with its cursor. Without it, none is. */
+  /**
+   * Maximum number of records that a follower may fall behind after it had caught up. Beyond it, the
+   * iteration throws `lagged` with the cursor. Default: no limit.
+   */
   readonly maxLag?: number | undefined;
 }
 
-/** What a session was elsewhere, besides its records. */
+/** Options of `Log.restore`: the state of the original session besides its records. */
 export interface RestoreOptions {
+  /** Milliseconds since 1970. Default: now. */
   readonly createdAt?: number | undefined;
+  /** Milliseconds since 1970. Default: now. */
   readonly changedAt?: number | undefined;
+  /** Default: false. */
   readonly isClosed?: boolean | undefined;
+  /** Where the session was forked from. Default: nowhere. */
   readonly origin?: SessionInfo['origin'];
-  /** Its last offset, where the record there was taken out; that of its last record unless told. */
+  /** The last offset, if the record there was removed. Default: the offset of the last record. */
   readonly through?: number | undefined;
 }
 
+/** Options of `Log.delete`. */
 export interface DeleteOptions {
-  /** Only if this is its last record: if nobody added anything since it was looked at. */
+  /** Deletes only if this is the offset of the last record, so that newer records are not lost. Default: always. */
   readonly ifThrough?: number | undefined;
 }
 
+/** Options of `Log.fork`. */
 export interface ForkOptions {
+  /** The id of the new session. */
   readonly into: SessionId;
-  /** The last record that the copy has. */
+  /** The offset of the last record to copy. */
   readonly through: number;
 }

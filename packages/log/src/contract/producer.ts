@@ -1,6 +1,6 @@
 import type { DraftRecord, SessionId, ToolCallId } from '@millrace/core';
 
-/** What somebody else may write for a driver: the answer to one request, or the work of one call. */
+/** What an admitted producer may write: the answer to one request, or the output of one tool call. */
 export type AdmitOptions =
   | { readonly for: 'request'; readonly turn: number }
   | {
@@ -10,30 +10,34 @@ export type AdmitOptions =
       readonly toolCallId: ToolCallId;
     };
 
-/** A permission, as plain data: it can be handed to another process. It ends with its driver. */
+/** A permission to write, as plain data that can be sent to another process. It ends with its driver. */
 export interface Admission {
   readonly session: SessionId;
-  /** Of the driver that gave it. */
+  /** The epoch of the driver that gave the admission. */
   readonly driverEpoch: number;
+  /** The name of the producer. */
   readonly producer: string;
 }
 
-/** Whoever writes by an admission. */
+/** Writes records for a driver, usually from another process. `Log.produce` opens one. */
 export interface Producer {
   readonly session: SessionId;
-  /** Rises each time the admission is opened. */
+  /** Increases each time the admission is opened. A higher epoch fences a lower one. */
   readonly epoch: number;
   readonly turn: number;
-  /** Its own try at the request: opening again gives the next one and supersedes the one before. */
+  /** This producer's attempt at the request. Opening the admission again supersedes it. */
   readonly attempt: number;
   /**
-   * Stores the drafts, all or none. Sequences count 1, 2, 3 …; the same one again is acknowledged and
-   * stored once, so that a caller who did not hear the answer may ask again.
+   * Stores all drafts or none. Sequences count 1, 2, 3 …. A repeated sequence is acknowledged and
+   * stored only once, so a caller that got no answer can retry safely.
    */
   append(drafts: readonly DraftRecord[], sequence: number): Promise<Acknowledged>;
 }
 
+/** The result of a producer's append. */
 export interface Acknowledged {
+  /** The offset of the append's last record. */
   readonly through: number;
+  /** True if this sequence was stored before. */
   readonly isRepeat: boolean;
 }

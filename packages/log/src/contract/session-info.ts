@@ -1,33 +1,43 @@
 import type { SessionId } from '@millrace/core';
 
+/** What a log knows about a session without reading its records. */
 export interface SessionInfo {
   readonly session: SessionId;
+  /** The offset of the last record. 0 if there are no records. */
   readonly through: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** Of its records; who drives it does not count. */
+  /** Time of the last change to the records. Lease changes do not count. Milliseconds since 1970. */
   readonly changedAt: number;
+  /** True if no more records can be appended. */
   readonly isClosed: boolean;
-  /** A run, a turn or a command waits to be finished. */
+  /** True if a run or a turn is open, or a command is queued. */
   readonly hasWork: boolean;
+  /** The current lease, or `undefined` if the session has no driver. */
   readonly lease: LeaseInfo | undefined;
+  /** Where the session was forked from. `undefined` if it is not a fork. */
   readonly origin: { readonly session: SessionId; readonly through: number } | undefined;
-  /** What the store knows of it was changed by something else: all but its id is unknown. */
+  /** The stored session is corrupt. All fields except `session` are then meaningless. */
   readonly isDamaged?: true;
 }
 
+/** The lease of a session's driver. */
 export interface LeaseInfo {
+  /** The name that the driver gave itself. */
   readonly holder: string;
   readonly epoch: number;
-  /** `Infinity` where it does not expire. */
+  /** Milliseconds since 1970. `Infinity` if the lease does not expire. */
   readonly expiresAt: number;
 }
 
+/** Selects sessions for `Log.list`. */
 export interface SessionFilter {
-  /** Those that wait for somebody to drive them: work to do, and no living holder. */
+  /** True: only sessions with open work and no living driver. False: only the others. Default: both. */
   readonly isWaiting?: boolean | undefined;
+  /** True: only closed sessions. False: only open ones. Default: both. */
   readonly isClosed?: boolean | undefined;
-  /** After this one, in the order of their ids. */
+  /** Only sessions after this id, in the order of ids. Default: from the first session. */
   readonly after?: SessionId | undefined;
+  /** Maximum number of sessions. Default: no limit. */
   readonly limit?: number | undefined;
 }

@@ -2,17 +2,17 @@ import { getEventListeners } from 'node:events';
 import { type Batch, sessionId } from '@millrace/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Driver, FollowOptions } from '../contract/log.ts';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
-import { remarks } from '../suite/drafts.ts';
-import { settled } from '../suite/test-clock.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryStore } from '../memory/memory-log.ts';
+import { markers } from '../suite/drafts.ts';
+import { eventLoopSettled } from '../suite/test-clock.ts';
 
 const session = sessionId('s');
 const done = { done: true, value: undefined };
 
 let log: LocalLog;
 let driver: Driver;
-/** What waits for others to have had their turn. */
+/** Iterators that have paused to let other work run. */
 let pauses: (() => void)[];
 
 beforeEach(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
       return () => {};
     },
   };
-  log = new LocalLog(new MemoryShelf(), { clock, commitIntervalMs: 0 });
+  log = new LocalLog(new MemoryStore(), { clock, commitIntervalMs: 0 });
   driver = await log.open(session);
 });
 afterEach(() => log.close());
@@ -36,62 +36,62 @@ const follow = (options?: FollowOptions) =>
     undefined
   >;
 
-test('batches that are asked for before they are there come in order, each once', async () => {
+test('batches requested in advance arrive in order, each once', async () => {
   const batches = follow();
   const asked = [batches.next(), batches.next(), batches.next()];
   for (const count of [1, 2, 3]) {
-    await driver.append(remarks(count));
-    await settled();
+    await driver.append(markers(count));
+    await eventLoopSettled();
   }
   const through = (await Promise.all(asked)).map(({ value }) => value?.through);
   expect(through).toEqual([1, 3, 6]);
 });
 
-test('a reader that leaves ends all that it waits for, and the feed is given back', async () => {
+test('a reader that stops ends its pending requests and returns the feed', async () => {
   const batches = follow();
-  await driver.append(remarks(1));
+  await driver.append(markers(1));
   await batches.next();
-  await driver.append(remarks(1));
+  await driver.append(markers(1));
   expect(log.bufferedBytes).toBeGreaterThan(0);
   await batches.next();
   const asked = [batches.next(), batches.next()];
-  await settled();
+  await eventLoopSettled();
   expect(await batches.return?.()).toEqual(done);
   expect(await Promise.all(asked)).toEqual([done, done]);
   expect(await batches.next()).toEqual(done);
   expect(log.bufferedBytes).toBe(0);
 });
 
-test('one that leaves before it began never begins, though there is nothing to follow', async () => {
+test('a reader that stops before the first batch never starts', async () => {
   const batches = log.follow(sessionId('nowhere'))[Symbol.asyncIterator]();
   await batches.return?.();
   expect(await batches.next()).toEqual(done);
 });
 
-test('what is thrown into it comes back, and it is over', async () => {
+test('an error passed to throw() is rethrown and ends the iteration', async () => {
   const batches = follow();
   const asked = batches.next();
-  await settled();
+  await eventLoopSettled();
   const reason = new RangeError('enough');
   await expect(batches.throw?.(reason)).rejects.toBe(reason);
   expect(await asked).toEqual(done);
   expect(await batches.next()).toEqual(done);
 });
 
-test('after an error it is over', async () => {
+test('an error ends the iteration', async () => {
   const batches = follow({ from: 99 });
   await expect(batches.next()).rejects.toMatchObject({ code: 'bad_offset' });
   expect(await batches.next()).toEqual(done);
 });
 
-test('a signal gives the feed back at once, also while nobody reads; who ends lets go of it', async () => {
+test('a signal returns the feed immediately, even between reads, and the listener is removed at the end', async () => {
   const controller = new AbortController();
   const { signal } = controller;
   const [ended, aborted] = [follow({ signal }), follow({ signal })];
   for (const batches of [ended, aborted]) {
     const first = batches.next();
-    await settled();
-    await driver.append(remarks(1));
+    await eventLoopSettled();
+    await driver.append(markers(1));
     await first;
   }
   expect(getEventListeners(signal, 'abort')).toHaveLength(2);
@@ -104,32 +104,32 @@ test('a signal gives the feed back at once, also while nobody reads; who ends le
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('after eight batches that were there, others have their turn, however much comes meanwhile', async () => {
+test('after eight batches without waiting it yields to other work', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
-    await driver.append(remarks(1));
+    await driver.append(markers(1));
     await batches.next();
   }
   let hasCome = false;
   const ninth = batches.next().finally(() => {
     hasCome = true;
   });
-  await driver.append(remarks(3));
-  await settled();
+  await driver.append(markers(3));
+  await eventLoopSettled();
   expect(hasCome).toBe(false);
   expect(pauses).toHaveLength(1);
   pauses.pop()?.();
   expect((await ninth).value).toMatchObject({ after: 8, through: 11 });
 });
 
-test('one that pauses may be left', async () => {
+test('a reader can stop during a pause', async () => {
   const batches = follow();
   for (let count = 0; count < 8; count++) {
-    await driver.append(remarks(1));
+    await driver.append(markers(1));
     await batches.next();
   }
   const ninth = batches.next();
-  await settled();
+  await eventLoopSettled();
   await batches.return?.();
   expect(await ninth).toEqual(done);
 });

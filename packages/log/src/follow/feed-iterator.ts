@@ -1,45 +1,48 @@
 import type { Batch } from '@millrace/core';
+import type { Clock } from '../contract/clock.ts';
 import type { FollowOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import type { Clock } from '../local/clock.ts';
-import { isIdle } from '../rules/open-work.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { Feed } from './feed.ts';
-import type { Awaitable } from './log-reader.ts';
+import type { Awaitable } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { isIdle } from '../storage/session-row.ts';
+import { SessionFeed } from './feed.ts';
 
-/** Where a feed comes from, for a reader who gives it back. */
-export interface FeedSource {
-  /** Calls `wake` at each change. Throws where there is nothing to follow. */
-  readonly join: (wake: () => void) => Awaitable<Feed>;
-  readonly leave: (feed: Feed, wake: () => void) => void;
+/** Where the iterator gets its feed and how it returns the feed. */
+interface FeedSource {
+  /** Returns the feed and calls `wake` at each change. Throws if the session does not exist. */
+  readonly join: (wake: () => void) => Awaitable<SessionFeed>;
+  readonly leave: (feed: SessionFeed, wake: () => void) => void;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
 }
 
-/** After so many batches that were there already, others in the process come to their turn. */
-const batchesAtOnce = 8;
+/** After this many batches without waiting, the iterator yields to other work of the process. */
+const maxBatchesWithoutPause = 8;
 
-const over = { done: true, value: undefined } as const;
+const finished = { done: true, value: undefined } as const;
 
 /**
- * Catches up from the cursor, then goes on with what comes, until it is told to end or its reader
- * leaves: `return()` and `throw()` end what `next()` waits for. Nothing starts before the first batch
- * is asked for. It is no generator, because every batch of every session passes through here.
+ * Follows one session: first the stored records after the cursor, then new ones. It ends at
+ * `until`, on abort, or when the reader calls `return()` or `throw()`, which also end a pending
+ * `next()`. Nothing starts before the first `next()`. It is not an async generator because every
+ * batch of every session passes through it, and a generator is slower.
  */
 export class FeedIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #options: FollowOptions;
   readonly #source: FeedSource;
-  #feed: Feed | undefined;
+  #feed: SessionFeed | undefined;
   #cursor: number;
   #hadCaughtUp = false;
-  /** Nobody who waits is late, however much comes at once. */
+  /**
+   * A reader that was waiting is never too far behind, no matter how many records arrive together.
+   */
   #wasWaiting = false;
-  #atOnce = 0;
-  #isOver = false;
-  /** How many batches were asked for and not given: each waits for the one before. */
-  #asked = 0;
+  #batchesSincePause = 0;
+  #isFinished = false;
+  /** Number of `next()` calls without an answer. Each one waits for the one before it. */
+  #pendingCalls = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends what is waited for; a pause, or what a store is asked for, is not ended by a change. */
+  /** Ends the current wait. A change does not end a pause or a pending read of the store. */
   #resume: (() => void) | undefined;
   #isPausing = false;
 
@@ -50,15 +53,15 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   }
 
   next(): Promise<IteratorResult<Batch, undefined>> {
-    const isAlone = this.#asked++ === 0;
-    const next = isAlone ? this.#advance() : this.#last.then(this.#goOn, this.#goOn);
+    const isAlone = this.#pendingCalls++ === 0;
+    const next = isAlone ? this.#advance() : this.#last.then(this.#continue, this.#continue);
     this.#last = next;
     return next;
   }
 
   async return(): Promise<IteratorResult<Batch, undefined>> {
     this.#finish();
-    return over;
+    return finished;
   }
 
   async throw(error: unknown): Promise<IteratorResult<Batch, undefined>> {
@@ -72,31 +75,31 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
 
   async #advance(): Promise<IteratorResult<Batch, undefined>> {
     try {
-      if (this.#atOnce === batchesAtOnce) await this.#pause();
-      while (!this.#isOver) {
+      if (this.#batchesSincePause === maxBatchesWithoutPause) await this.#pause();
+      while (!this.#isFinished) {
         const feed = this.#feed ?? this.#join();
-        // Of a store on this machine both are there at once, and nothing is waited for.
-        const found = feed instanceof Promise ? this.#unlessLeft(feed) : this.#find(feed);
+        // A synchronous store answers immediately. Nothing is awaited then.
+        const found = feed instanceof Promise ? this.#unlessEnded(feed) : this.#nextBatch(feed);
         const batch = found instanceof Promise ? await found : found;
-        if (batch instanceof Feed) continue;
+        if (batch instanceof SessionFeed) continue;
         if (batch !== undefined) return { done: false, value: batch };
-        if (this.#isOver) break;
-        await new Promise<void>(this.#hold);
+        if (this.#isFinished) break;
+        await new Promise<void>(this.#waitForResume);
         this.#wasWaiting = true;
-        this.#atOnce = 0;
+        this.#batchesSincePause = 0;
       }
-      return over;
+      return finished;
     } catch (error) {
       this.#finish();
       throw error;
     } finally {
-      this.#asked--;
+      this.#pendingCalls--;
     }
   }
 
-  // Made once for all batches.
-  readonly #goOn = () => this.#advance();
-  readonly #hold = (resume: () => void): void => {
+  // Created once and reused for all batches.
+  readonly #continue = () => this.#advance();
+  readonly #waitForResume = (resume: () => void): void => {
     this.#resume = resume;
   };
   readonly #wake = (): void => {
@@ -104,47 +107,47 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   };
   readonly #finish = (): undefined => {
     const feed = this.#feed;
-    this.#isOver = true;
+    this.#isFinished = true;
     this.#feed = undefined;
     this.#options.signal?.removeEventListener('abort', this.#finish);
     if (feed !== undefined) this.#source.leave(feed, this.#wake);
     this.#resume?.();
   };
 
-  #join(): Awaitable<Feed> {
+  #join(): Awaitable<SessionFeed> {
     const feed = this.#source.join(this.#wake);
     this.#options.signal?.addEventListener('abort', this.#finish);
     if (feed instanceof Promise) return feed.then((joined) => this.#keep(joined));
     return this.#keep(feed);
   }
 
-  #keep(feed: Feed): Feed {
-    if (this.#isOver) this.#source.leave(feed, this.#wake);
+  #keep(feed: SessionFeed): SessionFeed {
+    if (this.#isFinished) this.#source.leave(feed, this.#wake);
     else this.#feed = feed;
     return feed;
   }
 
-  /** What comes next, if it is there. */
-  #find(feed: Feed): Awaitable<Batch | undefined> {
+  /** Returns the next batch, or `undefined` if there is none yet. */
+  #nextBatch(feed: SessionFeed): Awaitable<Batch | undefined> {
     const { signal, maxLag = Number.POSITIVE_INFINITY } = this.#options;
     if (signal?.aborted || this.#source.isClosed()) return this.#finish();
     const cursor = this.#cursor;
-    const batch = feed.after(cursor);
+    const batch = feed.batchAfter(cursor);
     const { row } = feed;
     const isLate = this.#hadCaughtUp && !this.#wasWaiting && row.through - cursor > maxLag;
     if (isLate) {
       if (batch instanceof Promise) batch.catch(() => {});
-      throw lagged(row.session, cursor, row.through - cursor);
+      throw laggedError(row.session, cursor, row.through - cursor);
     }
     this.#wasWaiting = false;
     if (batch instanceof Promise)
-      return this.#unlessLeft(batch).then((loaded) => loaded && this.#take(loaded));
-    return batch === undefined ? this.#atEnd(row) : this.#take(batch);
+      return this.#unlessEnded(batch).then((loaded) => loaded && this.#deliver(loaded));
+    return batch === undefined ? this.#atEnd(row) : this.#deliver(batch);
   }
 
-  #take(batch: Batch): Batch {
+  #deliver(batch: Batch): Batch {
     this.#cursor = batch.through;
-    this.#atOnce++;
+    this.#batchesSincePause++;
     return batch;
   }
 
@@ -155,14 +158,17 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     return until !== undefined && isEnd ? this.#finish() : undefined;
   }
 
-  /** What a store elsewhere answers; undefined where the reader leaves before it does. */
-  async #unlessLeft<T>(coming: Promise<T>): Promise<T | undefined> {
+  /**
+   * Awaits the answer of an asynchronous store. Returns `undefined` if the reader ends the
+   * iteration first.
+   */
+  async #unlessEnded<T>(coming: Promise<T>): Promise<T | undefined> {
     this.#isPausing = true;
     try {
-      const answer = await Promise.race([coming, new Promise<void>(this.#hold)]);
-      return answer === undefined || this.#isOver ? undefined : answer;
+      const answer = await Promise.race([coming, new Promise<void>(this.#waitForResume)]);
+      return answer === undefined || this.#isFinished ? undefined : answer;
     } catch (error) {
-      // A store that is closed meanwhile has no answer: that is an end, and no failure.
+      // If the store was closed during the read, the iteration ends without an error.
       if (this.#source.isClosed()) return this.#finish();
       throw error;
     } finally {
@@ -170,18 +176,18 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  /** For a moment, or until the reader leaves. */
+  /** Yields to other work, or until the reader ends the iteration. */
   async #pause(): Promise<void> {
     this.#isPausing = true;
     const cancel = this.#source.clock.after(0, () => this.#resume?.());
-    await new Promise<void>(this.#hold);
+    await new Promise<void>(this.#waitForResume);
     cancel();
     this.#isPausing = false;
-    this.#atOnce = 0;
+    this.#batchesSincePause = 0;
   }
 }
 
-function lagged(session: string, cursor: number, lag: number): LogError {
-  const message = `Cannot follow session ${session} any longer: its reader is ${lag} records behind offset ${cursor}. Follow again from there`;
+function laggedError(session: string, cursor: number, lag: number): LogError {
+  const message = `Cannot continue to follow session ${session}: the reader at offset ${cursor} is ${lag} records behind. Follow again from that offset`;
   return new LogError('lagged', message, { session, cursor, lag });
 }

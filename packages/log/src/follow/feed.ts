@@ -1,23 +1,29 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
 import type { BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import { firstAfter } from '../shelf/first-after.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { weightOf } from '../shelf/weight-of.ts';
-import { type Awaitable, andThen, type LogReader, type Page } from './log-reader.ts';
+import { approximateBytes, indexAfter } from '../storage/record-list.ts';
+import {
+  type Awaitable,
+  andThen,
+  type LogReader,
+  type RecordPage,
+} from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
 
-/** How much of the live end is kept for followers; who is further behind reads the store. */
+/**
+ * Size of the in-memory window of newest records. Followers that are further behind read the store.
+ */
 const windowLength = 4096;
 const windowBytes: number = 2 ** 20;
-/** Of one batch. */
+/** Maximum size of one batch. */
 export const batchBytes: number = 2 ** 20;
 
-interface Seen {
+interface FoundSession {
   readonly row: SessionRow | undefined;
 }
 
-/** What the store has after an offset, and how often all was thrown away when it was asked. */
-interface Found {
+/** Records read from the store, with the value of `#resets` when the read began. */
+interface FoundRecords {
   readonly offset: number;
   readonly through: number;
   readonly records: readonly LogRecord[];
@@ -25,32 +31,35 @@ interface Found {
 }
 
 /**
- * The live end of one session in this process, however many follow it. Followers hold a cursor and
- * nothing else: what they have not read yet is here for all of them, or in the store.
+ * The newest records of one session in this process, shared by all its followers. A follower holds
+ * only a cursor. The records that it has not read are in this window or in the store.
  */
-export class Feed {
+export class SessionFeed {
   readonly #session: SessionId;
   readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
-  /** The session was deleted; one of the same name is another. */
-  #isGone = false;
-  /** The store could not say what there is: followers hear of it, and nobody else. */
+  /** The session was deleted. A new session with the same id gets another feed. */
+  #isDeleted = false;
+  /** The error of the last read of the store. Only followers receive it. */
   #failure: unknown;
-  /** The newest records, in order; they follow the offset `#windowAfter`. */
+  /** The newest records in order. They start after the offset `#windowAfter`. */
   #window: LogRecord[] = [];
   #windowAfter: number;
   #bytes = 0;
-  /** Those who follow, by how they are told of a change. */
+  /** The wake functions of all followers. */
   readonly #followers = new Set<() => void>();
-  /** What followers at the same place get, so that it is put together once. */
+  /** The last batch that was built. Followers with the same cursor share it. */
   #shared: Batch | undefined;
-  /** The same while a store elsewhere is asked for it. */
+  /** Batches that are being read from an asynchronous store, by cursor. */
   readonly #loading = new Map<number, Promise<Batch>>();
-  /** How often what is kept here was thrown away: what was asked for before is not kept after it. */
+  /**
+   * Counts how often the window was cleared. A read that began before a reset must not be cached
+   * after it.
+   */
   #resets = 0;
-  /** A look at a store elsewhere that goes on, and whether another is due after it. */
-  #looking: Promise<void> | undefined;
-  #isLookDue = false;
+  /** A refresh that is running, and whether another one must follow it. */
+  #refreshing: Promise<void> | undefined;
+  #isRefreshDue = false;
 
   constructor(row: SessionRow, reader: Pick<LogReader, 'session' | 'records' | 'page'>) {
     this.#session = row.session;
@@ -71,45 +80,45 @@ export class Feed {
     this.#followers.delete(wake);
   }
 
-  /** The session as it is known here. */
+  /** The session row as this feed knows it. */
   get row(): SessionRow {
     return this.#row;
   }
 
-  /** How much is held here for all followers, roughly. */
+  /** Approximate number of buffered bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** It is of no use to those who come now. */
+  /** True if new followers must get a new feed. */
   get isOver(): boolean {
-    return this.#isGone || this.#failure !== undefined;
+    return this.#isDeleted || this.#failure !== undefined;
   }
 
-  /** What was committed here. */
+  /** Adds records that this process committed. */
   push(row: SessionRow, records: readonly LogRecord[]): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
     const isNext = row.through === through + records.length;
-    // Others may have written in between, before an append of nothing too.
+    // Another process wrote in between. This can also happen before an empty append.
     if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
-    // One by one: a function does not take as many arguments as there may be records.
+    // Pushed one by one, because a spread call has a limit on the number of arguments.
     for (const record of records) {
       this.#window.push(record);
-      this.#bytes += weightOf(record);
+      this.#bytes += approximateBytes(record);
     }
-    if (this.#window.length > windowLength || this.#bytes > windowBytes) this.#shorten();
+    if (this.#window.length > windowLength || this.#bytes > windowBytes) this.#trimWindow();
     this.#wake();
   }
 
-  /** What was committed elsewhere, as a copy that may come late, twice or never. */
+  /** Adds records from the bus. A notice may arrive late, twice or never. */
   notice(notice: BusNotice): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
-    if (isKnown(notice, this.#row)) return;
+    if (isStale(notice, this.#row)) return;
     const isSame = notice.made === made && notice.rewrites === rewrites;
-    const fresh = notice.records.slice(firstAfter(notice.records, through));
+    const fresh = notice.records.slice(indexAfter(notice.records, through));
     const fits = fresh.length === notice.through - through && isDense(fresh, through + 1);
     if (!isSame || !fits) return void this.refresh();
     const { changedAt, openWork, queuedCommands } = notice;
@@ -117,24 +126,27 @@ export class Feed {
     this.push({ ...this.#row, ...said, changedAt, openWork, queuedCommands }, fresh);
   }
 
-  /** Another process may have written, or something was rewritten. It does not fail: followers do. */
+  /**
+   * Reads the session row again, after another process wrote or records were rewritten. It never
+   * throws: errors go to the followers.
+   */
   refresh(): Awaitable<void> {
     if (this.isOver) return;
-    // What is read already may have been read too early.
-    if (this.#looking !== undefined) {
-      this.#isLookDue = true;
-      return this.#looking;
+    // The running read may have started before the change, so another one must follow.
+    if (this.#refreshing !== undefined) {
+      this.#isRefreshDue = true;
+      return this.#refreshing;
     }
-    const row = this.#look();
-    if (!(row instanceof Promise)) return row === undefined ? undefined : this.#see(row.row);
-    this.#looking = this.#seeLater(row).finally(() => {
-      this.#looking = undefined;
+    const row = this.#readSession();
+    if (!(row instanceof Promise)) return row === undefined ? undefined : this.#applyRow(row.row);
+    this.#refreshing = this.#applyRowLater(row).finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#looking;
+    return this.#refreshing;
   }
 
-  /** Undefined where it failed. */
-  #look(): Awaitable<Seen | undefined> {
+  /** Reads the session row. Returns `undefined` on failure. */
+  #readSession(): Awaitable<FoundSession | undefined> {
     try {
       const row = this.#reader.session(this.#session);
       if (!(row instanceof Promise)) return { row };
@@ -143,19 +155,19 @@ export class Feed {
         (error: unknown) => this.#fail(error),
       );
     } catch (error) {
-      // This is called by a timer, or after somebody's commit, where nobody could catch it.
+      // The caller is a timer or a commit, which could not handle the error.
       return this.#fail(error);
     }
   }
 
-  async #seeLater(first: Promise<Seen | undefined>): Promise<void> {
-    let coming: Awaitable<Seen | undefined> = first;
+  async #applyRowLater(first: Promise<FoundSession | undefined>): Promise<void> {
+    let coming: Awaitable<FoundSession | undefined> = first;
     do {
-      this.#isLookDue = false;
+      this.#isRefreshDue = false;
       const seen = await coming;
-      if (seen !== undefined && !this.isOver) this.#see(seen.row);
-      if (this.#isLookDue && !this.isOver) coming = this.#look();
-    } while (this.#isLookDue && !this.isOver);
+      if (seen !== undefined && !this.isOver) this.#applyRow(seen.row);
+      if (this.#isRefreshDue && !this.isOver) coming = this.#readSession();
+    } while (this.#isRefreshDue && !this.isOver);
   }
 
   #fail(error: unknown): undefined {
@@ -163,10 +175,10 @@ export class Feed {
     this.#wake();
   }
 
-  #see(row: SessionRow | undefined): void {
+  #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
-    if (row?.made !== before.made) return this.forget();
-    // It was read before something that was told here was committed.
+    if (row?.made !== before.made) return this.markDeleted();
+    // This row was read before a commit that the feed already contains.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
@@ -174,7 +186,7 @@ export class Feed {
     if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
   }
 
-  /** What is kept here is not what the store has any more. */
+  /** Clears the window because the store's records were rewritten. */
   reset(): void {
     this.#window = [];
     this.#bytes = 0;
@@ -184,71 +196,72 @@ export class Feed {
     this.#resets++;
   }
 
-  /** The session is gone. */
-  forget(): void {
-    this.#isGone = true;
+  /** Marks the session as deleted. */
+  markDeleted(): void {
+    this.#isDeleted = true;
     this.reset();
     this.#wake();
   }
 
-  /** What comes after an offset, or undefined where nothing does yet. */
-  after(offset: number): Awaitable<Batch | undefined> {
-    this.#assertThere(offset);
+  /** Returns the batch after an offset, or `undefined` if there is nothing new. */
+  batchAfter(offset: number): Awaitable<Batch | undefined> {
+    this.#assertReadable(offset);
     if (offset >= this.#row.through) return undefined;
     if (this.#shared?.after === offset) return this.#shared;
-    if (offset >= this.#windowAfter) return this.#share(this.#live(offset));
+    if (offset >= this.#windowAfter) return this.#share(this.#fromWindow(offset));
     const loading = this.#loading.get(offset);
     if (loading !== undefined) return loading;
-    const batch = this.#stored(offset);
-    if (batch instanceof Promise) this.#load(offset, batch);
+    const batch = this.#fromStore(offset);
+    if (batch instanceof Promise) this.#trackLoading(offset, batch);
     return batch;
   }
 
-  #assertThere(offset: number): void {
-    if (this.#isGone) throw deleted(this.#session, offset);
+  #assertReadable(offset: number): void {
+    if (this.#isDeleted) throw deletedError(this.#session, offset);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Merged once for all who are there. */
+  /** Merges the batch once and shares it with all followers at the same cursor. */
   #share(batch: Batch): Batch {
     this.#shared = batch.records.length < 2 ? batch : mergeBatch(batch);
     return this.#shared;
   }
 
-  #live(offset: number): Batch {
-    const start = firstAfter(this.#window, offset);
+  #fromWindow(offset: number): Batch {
+    const start = indexAfter(this.#window, offset);
     return { after: offset, through: this.#row.through, records: this.#window.slice(start) };
   }
 
-  #stored(offset: number): Awaitable<Batch> {
+  #fromStore(offset: number): Awaitable<Batch> {
     const { through } = this.#row;
     const resets = this.#resets;
     const page = this.#reader.page?.(this.#session, offset, batchBytes);
-    if (page !== undefined) return page.then((found) => this.#turn(offset, found, resets));
+    if (page !== undefined) return page.then((found) => this.#fromPage(offset, found, resets));
     return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
-      // Another process may have deleted it before that, or in between: then this says nothing.
+      // Another process may have deleted the session before or during the read. Check before using
+      // the records.
       andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
     );
   }
 
-  /** A page is of one moment: what it says of the session is as new as its records. */
-  #turn(offset: number, { row, records }: Page, resets: number): Batch {
-    // What was thrown away since may be in it; what is thrown away because of it is not.
+  /** Builds a batch from a page. The page's session row is as new as its records. */
+  #fromPage(offset: number, { row, records }: RecordPage, resets: number): Batch {
+    // A reset since the read began makes the page stale. A reset caused by this page does not.
     const isLate = resets !== this.#resets;
-    if (!this.isOver) this.#see(row);
+    if (!this.isOver) this.#applyRow(row);
     const through = row?.through ?? offset;
     return this.#batch({ offset, through, records, resets: isLate ? resets : this.#resets });
   }
 
-  #batch({ offset, through, records, resets }: Found): Batch {
-    this.#assertThere(offset);
-    // What came last may have been taken out: then there is nothing after it, and that was all.
+  #batch({ offset, through, records, resets }: FoundRecords): Batch {
+    this.#assertReadable(offset);
+    // If the last records were removed, the batch is empty and ends at the session's last offset.
     const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
     if (resets === this.#resets) return this.#share(batch);
     return records.length < 2 ? batch : mergeBatch(batch);
   }
 
-  #load(offset: number, batch: Promise<Batch>): void {
+  #trackLoading(offset: number, batch: Promise<Batch>): void {
     this.#loading.set(offset, batch);
     const forget = () => {
       if (this.#loading.get(offset) === batch) this.#loading.delete(offset);
@@ -256,14 +269,14 @@ export class Feed {
     batch.then(forget, forget);
   }
 
-  #shorten(): void {
+  #trimWindow(): void {
     let dropped = 0;
     let left = this.#window.length;
     while (left > windowLength / 2 || this.#bytes > windowBytes / 2) {
       const record = this.#window[dropped++];
       if (record === undefined) break;
       this.#windowAfter = record.offset;
-      this.#bytes -= weightOf(record);
+      this.#bytes -= approximateBytes(record);
       left--;
     }
     this.#window = this.#window.slice(dropped);
@@ -275,20 +288,20 @@ export class Feed {
   }
 }
 
-/** Does it say nothing new? */
-function isKnown(notice: BusNotice, row: SessionRow): boolean {
+/** True if the notice contains nothing new. */
+function isStale(notice: BusNotice, row: SessionRow): boolean {
   if (notice.made !== row.made) return notice.made < row.made;
   if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;
   if (notice.through !== row.through) return notice.through < row.through;
   return row.isClosed || !notice.isClosed;
 }
 
-/** Are they all there, from an offset on? */
+/** True if the records are consecutive, beginning at `first`. */
 function isDense(records: readonly LogRecord[], first: number): boolean {
   return records.every(({ offset }, index) => offset === first + index);
 }
 
-function deleted(session: SessionId, offset: number): LogError {
+function deletedError(session: SessionId, offset: number): LogError {
   const message = `Cannot follow session ${session} after offset ${offset}: it was deleted`;
   return new LogError('no_session', message, { session, offset });
 }

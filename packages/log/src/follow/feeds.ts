@@ -1,16 +1,16 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Bus, BusNotice } from '../contract/bus.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { Feed } from './feed.ts';
-import { type Awaitable, andThen, type LogReader } from './log-reader.ts';
+import { type Awaitable, andThen, type LogReader } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { SessionFeed } from './feed.ts';
 
-/** The feeds of the sessions that somebody follows; one that nobody does costs nothing. */
-export class Feeds {
+/** The feeds of all sessions that have followers. A session without followers costs nothing. */
+export class FeedRegistry {
   readonly #reader: LogReader;
   readonly #bus: Bus | undefined;
-  readonly #feeds = new Map<SessionId, Feed>();
-  /** How each feed stops hearing from the bus. */
-  readonly #unsubscribe = new Map<Feed, () => void>();
+  readonly #feeds = new Map<SessionId, SessionFeed>();
+  /** Ends a feed's subscription to the bus. */
+  readonly #unsubscribe = new Map<SessionFeed, () => void>();
   #stopWatching: (() => void) | undefined;
 
   constructor(reader: LogReader, bus?: Bus) {
@@ -18,31 +18,31 @@ export class Feeds {
     this.#bus = bus;
   }
 
-  /** For one more follower, who has to give it back. */
-  join(row: SessionRow, wake: () => void): Awaitable<Feed> {
+  /** Adds a follower. The follower must call `leave` with the feed. */
+  join(row: SessionRow, wake: () => void): Awaitable<SessionFeed> {
     this.#stopWatching ??= this.#reader.watch((sessions) => this.refresh(sessions));
     const feed = this.#feeds.get(row.session);
-    if (feed === undefined || feed.isOver) return this.#begin(row, wake);
-    // Before anything is waited for, or it might be let go of meanwhile.
+    if (feed === undefined || feed.isOver) return this.#joinNew(row, wake);
+    // Joined before the first await. Otherwise the feed could be removed in the meantime.
     feed.join(wake);
     return andThen(feed.refresh(), () => {
       if (!feed.isOver) return feed;
       feed.leave(wake);
-      return this.#begin(row, wake);
+      return this.#joinNew(row, wake);
     });
   }
 
-  #begin(row: SessionRow, wake: () => void): Awaitable<Feed> {
+  #joinNew(row: SessionRow, wake: () => void): Awaitable<SessionFeed> {
     const known = this.#feeds.get(row.session);
-    const feed = known === undefined || known.isOver ? this.#make(row) : known;
+    const feed = known === undefined || known.isOver ? this.#createFeed(row) : known;
     feed.join(wake);
-    // Of what was committed before the watch began, nobody tells.
+    // Nothing reports commits from before the watch began, so read the store once.
     return andThen(feed.refresh(), () => feed);
   }
 
-  #make(row: SessionRow): Feed {
+  #createFeed(row: SessionRow): SessionFeed {
     const { session } = row;
-    const feed = new Feed(row, this.#reader);
+    const feed = new SessionFeed(row, this.#reader);
     this.#feeds.set(session, feed);
     const listener = {
       notice: (notice: BusNotice) => feed.notice(notice),
@@ -53,7 +53,7 @@ export class Feeds {
     return feed;
   }
 
-  leave(feed: Feed, wake: () => void): void {
+  leave(feed: SessionFeed, wake: () => void): void {
     feed.leave(wake);
     if (feed.hasFollowers) return;
     const { session } = feed.row;
@@ -63,30 +63,30 @@ export class Feeds {
     if (this.#feeds.size === 0) this.#unwatch();
   }
 
-  /** How much is held for followers, of all sessions. */
+  /** Bytes buffered for all followers of all sessions. */
   get bytes(): number {
     return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0);
   }
 
-  /** What was committed here. */
+  /** Adds records that this process committed and publishes them on the bus. */
   push(row: SessionRow, records: readonly LogRecord[]): void {
     this.#feeds.get(row.session)?.push(row, records);
     this.#bus?.publish(noticeOf(row, records));
   }
 
-  /** Records of the session were rewritten. */
+  /** Call after records of the session were rewritten. */
   rewritten(row: SessionRow): void {
     this.#reset(row.session);
     this.#bus?.publish(noticeOf(row, []));
   }
 
-  /** The session was deleted. */
+  /** Call after the session was deleted. */
   deleted(session: SessionId): void {
     this.#reset(session);
     this.#bus?.forget(session);
   }
 
-  /** Those, or all of them. */
+  /** Refreshes the feeds of these sessions. Default: all feeds. */
   refresh(sessions?: readonly SessionId[]): void {
     if (sessions === undefined) for (const feed of this.#feeds.values()) void feed.refresh();
     else for (const session of sessions) void this.#feeds.get(session)?.refresh();
@@ -94,7 +94,7 @@ export class Feeds {
 
   close(): void {
     this.#unwatch();
-    for (const feed of this.#feeds.values()) feed.forget();
+    for (const feed of this.#feeds.values()) feed.markDeleted();
     for (const stop of this.#unsubscribe.values()) stop();
     this.#unsubscribe.clear();
   }

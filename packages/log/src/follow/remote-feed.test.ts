@@ -1,21 +1,21 @@
 import { type LogRecord, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { newSession } from '../rules/new-session.ts';
-import { numberRecords } from '../rules/number-records.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { remarks } from '../suite/drafts.ts';
-import { settled, TestClock } from '../suite/test-clock.ts';
-import { Feed } from './feed.ts';
+import { numberRecords } from '../engine/append-records.ts';
+import type { LogReader } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { newSession } from '../storage/session-row.ts';
+import { markers } from '../suite/drafts.ts';
+import { eventLoopSettled, TestClock } from '../suite/test-clock.ts';
+import { SessionFeed } from './feed.ts';
 import { FeedIterator } from './feed-iterator.ts';
-import { Feeds } from './feeds.ts';
-import type { LogReader } from './log-reader.ts';
+import { FeedRegistry } from './feeds.ts';
 
 const session = sessionId('s');
 const rowAt = (through: number): SessionRow => ({ ...newSession(session, 1, 0), through });
 const recordsAfter = (after: number, count: number): readonly LogRecord[] =>
-  numberRecords({ through: after }, remarks(count), 'somebody', 0);
+  numberRecords({ through: after }, markers(count), 'somebody', 0);
 
-/** A store elsewhere that answers when a test says so. */
+/** An asynchronous store that answers when the test tells it to. */
 class SlowReader implements LogReader {
   readonly rows: PromiseWithResolvers<SessionRow | undefined>[] = [];
   readonly pages: PromiseWithResolvers<readonly LogRecord[]>[] = [];
@@ -39,24 +39,24 @@ class SlowReader implements LogReader {
   close(): void {}
 }
 
-test('what was committed here is not undone by an answer that is older', async () => {
+test('an older answer of the store does not undo a local commit', async () => {
   const reader = new SlowReader();
-  const feed = new Feed(rowAt(1), reader);
+  const feed = new SessionFeed(rowAt(1), reader);
   const looked = feed.refresh();
   feed.push(rowAt(3), recordsAfter(1, 2));
   reader.rows[0]?.resolve(rowAt(1));
   await looked;
   expect(feed.row.through).toBe(3);
-  expect(feed.after(1)).toMatchObject({ after: 1, through: 3 });
+  expect(feed.batchAfter(1)).toMatchObject({ after: 1, through: 3 });
 });
 
-test('a look that is asked for while one goes on is taken after it, once for all who ask', async () => {
+test('refreshes during a running one are combined into one that follows it', async () => {
   const reader = new SlowReader();
-  const feed = new Feed(rowAt(1), reader);
+  const feed = new SessionFeed(rowAt(1), reader);
   const first = feed.refresh();
   const others = [feed.refresh(), feed.refresh()];
   reader.rows[0]?.resolve(rowAt(2));
-  await settled();
+  await eventLoopSettled();
   expect(reader.rows).toHaveLength(2);
   reader.rows[1]?.resolve(rowAt(5));
   await Promise.all([first, ...others]);
@@ -64,36 +64,36 @@ test('a look that is asked for while one goes on is taken after it, once for all
   expect(reader.rows).toHaveLength(2);
 });
 
-test('many who are at the same place cause one question, and get one answer', async () => {
+test('followers at the same cursor share one query', async () => {
   const reader = new SlowReader();
-  const feed = new Feed(rowAt(4), reader);
-  const asked = [feed.after(0), feed.after(0), feed.after(0)];
+  const feed = new SessionFeed(rowAt(4), reader);
+  const asked = [feed.batchAfter(0), feed.batchAfter(0), feed.batchAfter(0)];
   expect(reader.pages).toHaveLength(1);
   reader.pages[0]?.resolve(recordsAfter(0, 4));
-  await settled();
+  await eventLoopSettled();
   reader.rows[0]?.resolve(rowAt(4));
   const [one, ...others] = await Promise.all(asked);
   expect(one).toMatchObject({ after: 0, through: 4 });
   for (const other of others) expect(other).toBe(one);
 });
 
-test('what came last and was taken out leaves nobody behind, nor does it skip what came meanwhile', async () => {
+test('removed last records neither block followers nor make them skip new records', async () => {
   const reader = new SlowReader();
-  const feed = new Feed(rowAt(4), reader);
-  const asked = feed.after(2);
+  const feed = new SessionFeed(rowAt(4), reader);
+  const asked = feed.batchAfter(2);
   feed.push(rowAt(6), recordsAfter(4, 2));
   reader.pages[0]?.resolve([]);
-  await settled();
+  await eventLoopSettled();
   reader.rows[0]?.resolve(rowAt(6));
   expect(await asked).toEqual({ after: 2, through: 4, records: [] });
 });
 
 function follow(reader: LogReader) {
-  const feeds = new Feeds(reader);
+  const feeds = new FeedRegistry(reader);
   let isClosed = false;
   const source = {
     join: (wake: () => void) => feeds.join(rowAt(3), wake),
-    leave: (feed: Feed, wake: () => void) => feeds.leave(feed, wake),
+    leave: (feed: SessionFeed, wake: () => void) => feeds.leave(feed, wake),
     isClosed: () => isClosed,
     clock: new TestClock(),
   };
@@ -103,26 +103,26 @@ function follow(reader: LogReader) {
   return { batches: new FeedIterator({}, source), feeds, close };
 }
 
-test('who leaves while the store is asked is let go at once, and its feed is given back', async () => {
+test('a follower that stops during a query ends immediately and returns its feed', async () => {
   const reader = new SlowReader();
   const { batches, feeds } = follow(reader);
   const joining = batches.next();
   await batches.return();
   expect(await joining).toEqual({ done: true, value: undefined });
   reader.rows[0]?.resolve(rowAt(3));
-  await settled();
-  // One that nobody follows hears of nothing.
+  await eventLoopSettled();
+  // A feed without followers receives nothing.
   feeds.push(rowAt(4), recordsAfter(3, 1));
   expect(feeds.bytes).toBe(0);
 });
 
-test('a store that is closed while it is asked is an end, any other failure is told', async () => {
+test('closing the store during a query ends the iteration; any other error is thrown', async () => {
   for (const isClosing of [true, false]) {
     const reader = new SlowReader();
     const { batches, close } = follow(reader);
     const next = batches.next();
     reader.rows[0]?.resolve(rowAt(3));
-    await settled();
+    await eventLoopSettled();
     if (isClosing) close();
     reader.pages[0]?.reject(new RangeError('no answer'));
     if (isClosing) expect(await next).toEqual({ done: true, value: undefined });

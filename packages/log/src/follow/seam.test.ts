@@ -1,12 +1,12 @@
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryStore } from '../memory/memory-log.ts';
 
 const session = sessionId('s');
 
-/** A shelf on which something happens just when somebody begins to watch it. */
-class BusyShelf extends MemoryShelf {
+/** A store on which a write happens exactly when a watcher starts. */
+class BusyShelf extends MemoryStore {
   onWatch: () => void = () => {};
 
   override watch(): () => void {
@@ -15,11 +15,11 @@ class BusyShelf extends MemoryShelf {
   }
 }
 
-test('what another process commits while a follower begins is heard, though nobody tells of it', async () => {
-  const shelf = new BusyShelf();
-  const [here, there] = [new LocalLog(shelf), new LocalLog(shelf, { commitIntervalMs: 0 })];
+test('a commit of another process during the start of a follower is received without a notification', async () => {
+  const store = new BusyShelf();
+  const [here, there] = [new LocalLog(store), new LocalLog(store, { commitIntervalMs: 0 })];
   await there.submit(session, {}, 'before');
-  shelf.onWatch = () => {
+  store.onWatch = () => {
     there.submit(session, {}, 'meanwhile').catch(() => {});
   };
   for await (const { records } of here.follow(session, { from: 1 })) {
@@ -28,15 +28,15 @@ test('what another process commits while a follower begins is heard, though nobo
   }
 });
 
-test('what another process wrote before an empty append here is not skipped', async () => {
-  const shelf = new MemoryShelf();
-  const [here, there] = [new LocalLog(shelf), new LocalLog(shelf, { commitIntervalMs: 0 })];
+test('records of another process before an empty append are not skipped', async () => {
+  const store = new MemoryStore();
+  const [here, there] = [new LocalLog(store), new LocalLog(store, { commitIntervalMs: 0 })];
   const driver = await here.open(session);
   const batches = here.follow(session)[Symbol.asyncIterator]();
-  const heard = batches.next();
+  const received = batches.next();
   await there.submit(session, {}, 'elsewhere');
   await driver.append([]);
-  const { value } = await heard;
+  const { value } = await received;
   expect(value.records).toMatchObject([{ fact: { key: 'elsewhere' } }]);
   await batches.return?.(undefined);
   await driver.release();

@@ -1,13 +1,15 @@
 import { type Batch, countingIds, DeltaWriter, itemId, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import type { Driver } from '../contract/log.ts';
-import { LocalLog } from '../local/local-log.ts';
-import { MemoryShelf } from '../memory/memory-shelf.ts';
+import { LocalLog } from '../engine/local-log.ts';
+import { MemoryStore } from '../memory/memory-log.ts';
 
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };
 
-/** Appends texts, each a record; to one part after another, because a part is only so long. */
+/**
+ * Appends texts, one record each. It uses several parts, because the length of a part is limited.
+ */
 async function speaker(driver: Driver) {
   const item = itemId('answer');
   const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
@@ -28,14 +30,14 @@ const chunk = 'x'.repeat(8192);
 const chunks = 6400;
 
 test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times the cap, and the writer never waits', async () => {
-  const log = new LocalLog(new MemoryShelf(), { commitIntervalMs: 0 });
+  const log = new LocalLog(new MemoryStore(), { commitIntervalMs: 0 });
   const say = await speaker(await log.open(session));
-  /** What each was given last: it is the reader's own to let go of. */
+  /** The size of each reader's last batch, which the reader itself must release. */
   const given: number[] = [];
   let most = 0;
   for (let count = 0; count < chunks; count++) {
     await say(chunk);
-    // They come at different places, take what is there, and stall.
+    // The readers start at different offsets, read one batch, and stall.
     if (count % (chunks / 200) === 0) {
       const { value } = await log.follow(session, { from: count })[Symbol.asyncIterator]().next();
       given.push(JSON.stringify((value as Batch).records).length);
@@ -46,7 +48,7 @@ test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times 
   expect(most).toBeGreaterThan(0);
   expect(most).toBeLessThanOrEqual(windowBytes + 2 * chunk.length + 100);
   for (const length of given) expect(length).toBeLessThanOrEqual(windowBytes + 2 * chunk.length);
-  // One that comes late gets all of it, in pages.
+  // A late reader receives everything, in pages.
   let length = 0;
   const late = log.follow(session, { from: 1 })[Symbol.asyncIterator]();
   while (length < chunks * chunk.length) {
@@ -58,8 +60,8 @@ test('law 11: 200 stalled readers of a stream of 50 MB cost less than 200 times 
   await log.close();
 });
 
-test('a reader that falls further behind than it may is cut off with its cursor', async () => {
-  const log = new LocalLog(new MemoryShelf(), { commitIntervalMs: 0 });
+test('a reader that exceeds `maxLag` fails with its cursor', async () => {
+  const log = new LocalLog(new MemoryStore(), { commitIntervalMs: 0 });
   const say = await speaker(await log.open(session));
   const reader = log.follow(session, { maxLag: 10 })[Symbol.asyncIterator]();
   const { value } = (await reader.next()) as { value: Batch };

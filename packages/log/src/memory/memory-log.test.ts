@@ -7,6 +7,6 @@ const memory: LogSubject = {
   create: async (clock) => ({ open: async () => memoryLog({ clock }), remove: async () => {} }),
 };
 
-describe('the memory log keeps the contract', () => {
+describe('the memory log passes the conformance suite', () => {
   for (const { name, run } of logCases(memory)) test(name, run);
 });

@@ -1,11 +1,196 @@
+import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
-import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
-import { MemoryShelf } from './memory-shelf.ts';
+import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { approximateBytes, indexAfter, settledRanges } from '../storage/record-list.ts';
+import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+import { hasWork } from '../storage/session-row.ts';
 
+/** Options of `memoryLog`. */
 export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 
-/** A log that ends with its process: for tests, for scripts, and for sessions nobody comes back to. */
+/**
+ * Creates a log in memory. It is lost when the process ends. Use it for tests and scripts.
+ *
+ * @example const log = memoryLog(); const driver = await log.open(sessionId('demo'));
+ */
 export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
-  // There is nothing to be won by waiting.
-  return new LocalLog(new MemoryShelf(), { clock, bus, commitIntervalMs: 0 });
+  // Memory is fast, so grouping commits would only add delay.
+  return new LocalLog(new MemoryStore(), { clock, bus, commitIntervalMs: 0 });
+}
+
+interface SessionEntry {
+  row: SessionRow;
+  records: LogRecord[];
+  /** The offset ranges that snapshots replace. */
+  settled: readonly Snapshot['covers'][];
+  readonly producers: Map<string, ProducerRow>;
+  readonly commands: Map<string, CommandRow>;
+}
+
+/**
+ * Keeps everything in memory. It needs no rollback: refused work throws before it writes, as the
+ * commit queue requires.
+ */
+export class MemoryStore implements RecordStore, StoreTransaction {
+  readonly #entries = new Map<SessionId, SessionEntry>();
+  readonly #blobs = new Map<string, Uint8Array>();
+  /** How many times each blob was stored without a record that references it since. */
+  readonly #heldBlobs = new Map<string, number>();
+  #epochs = 0;
+  #made = 0;
+
+  transact<T>(work: (tx: StoreTransaction) => T): T {
+    return work(this);
+  }
+
+  /** No other process can write to this store. */
+  watch(): () => void {
+    return () => {};
+  }
+
+  close(): void {}
+
+  session(session: SessionId): SessionRow | undefined {
+    return this.#entries.get(session)?.row;
+  }
+
+  *sessions(filter: SessionRowFilter): Generator<SessionRow> {
+    const { after, isClosed, hasWork: isAtWork, limit = Number.POSITIVE_INFINITY } = filter;
+    let left = limit;
+    for (const session of [...this.#entries.keys()].sort(compareCodePoints)) {
+      const row = this.#entries.get(session)?.row;
+      if (row === undefined) continue;
+      const isMeant = (isClosed ?? row.isClosed) === row.isClosed && (!isAtWork || hasWork(row));
+      const isBefore = after !== undefined && compareCodePoints(session, after) <= 0;
+      if (!isMeant || isBefore) continue;
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    return this.#entries.get(session)?.producers.get(producer);
+  }
+
+  command(session: SessionId, key: string): CommandRow | undefined {
+    return this.#entries.get(session)?.commands.get(key);
+  }
+
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
+    const records = this.#entries.get(session)?.records ?? [];
+    const start = indexAfter(records, after);
+    let end = start;
+    for (let bytes = 0; bytes < maxBytes; end++) {
+      const record = records[end];
+      if (record === undefined) break;
+      bytes += approximateBytes(record);
+    }
+    return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
+  }
+
+  /** Moves the end of a page out of a settled range. A page must not end inside one. */
+  #pageEnd(session: SessionId, end: number): number {
+    const { records = [], settled = [] } = this.#entries.get(session) ?? {};
+    const last = records[end - 1]?.offset ?? 0;
+    const around = settled.find(([first, until]) => first <= last && last < until);
+    return around === undefined ? end : this.#pageEnd(session, indexAfter(records, around[1]));
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#blobs.get(hash);
+  }
+
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
+    return this.#blobs.get(hash)?.slice(start, end);
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    return [...referencedBlobs(this.#entries.get(session)?.records ?? [])];
+  }
+
+  nextEpoch(): number {
+    return ++this.#epochs;
+  }
+
+  nextSession(): number {
+    return ++this.#made;
+  }
+
+  putSession(row: SessionRow): void {
+    const entry = this.#entries.get(row.session);
+    if (entry !== undefined) entry.row = row;
+    else {
+      const empty = { records: [], settled: [], producers: new Map(), commands: new Map() };
+      this.#entries.set(row.session, { row, ...empty });
+    }
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#entries.get(row.session)?.producers.set(row.producer, row);
+  }
+
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#entries.get(session)?.commands.set(key, row);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    // Pushed one by one, because a spread call has a limit on the number of arguments.
+    for (const record of records) entry?.records.push(record);
+    for (const hash of referencedBlobs(records)) this.#releaseHold(hash);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    const entry = this.#entries.get(session);
+    if (entry === undefined) return;
+    const before = new Set(this.blobsOf(session));
+    const start = indexAfter(entry.records, first - 1);
+    const end = indexAfter(entry.records, last);
+    entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
+    entry.settled = settledRanges(entry.records);
+    for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
+  }
+
+  deleteSession(session: SessionId): void {
+    this.#entries.delete(session);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array): void {
+    if (!this.#blobs.has(hash)) this.#blobs.set(hash, bytes);
+    this.#heldBlobs.set(hash, (this.#heldBlobs.get(hash) ?? 0) + 1);
+  }
+
+  #releaseHold(hash: string): void {
+    const holds = (this.#heldBlobs.get(hash) ?? 0) - 1;
+    if (holds > 0) this.#heldBlobs.set(hash, holds);
+    else this.#heldBlobs.delete(hash);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    if (hashes.length === 0) return;
+    const used = new Set([...this.#entries.keys()].flatMap((session) => this.blobsOf(session)));
+    for (const hash of hashes)
+      if (!used.has(hash) && !this.#heldBlobs.has(hash)) this.#blobs.delete(hash);
+  }
+}
+
+/**
+ * Compares ids by code points, like the UTF-8 order of the other stores. JavaScript compares UTF-16
+ * units, which differs for surrogate pairs.
+ */
+function compareCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one !== other) return codePointRank(one) - codePointRank(other);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates sort after all other units. */
+function codePointRank(unit: number): number {
+  if (unit >= 0xe000) return unit - 0x800;
+  return unit >= 0xd800 ? unit + 0x2000 : unit;
 }

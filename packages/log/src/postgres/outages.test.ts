@@ -1,12 +1,10 @@
 import { sessionId } from '@millrace/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
-import { remark, remarks } from '../suite/drafts.ts';
-import { offsets } from '../suite/fold-log.ts';
-import { Follower } from '../suite/follower.ts';
+import { marker, markers } from '../suite/drafts.ts';
+import { Follower, offsets } from '../suite/follower.ts';
 import { type CuttingProxy, cuttingProxy } from '../testing/cutting-proxy.ts';
-import { describeOnPostgres, hasPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
+import { describeOnPostgres, hasPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { type PostgresLogOptions, postgresLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
@@ -30,7 +28,7 @@ function throughProxy(schema: string, options: Partial<PostgresLogOptions> = {})
   return postgresLog({ url, schema, commitIntervalMs: 0, ...options });
 }
 
-describe('a way to Postgres that breaks', () => {
+describe('a broken connection to Postgres', () => {
   test.each([
     ['before the commit arrives', 'before'],
     ['after the commit, before its answer', 'after'],
@@ -38,78 +36,79 @@ describe('a way to Postgres that breaks', () => {
     const schema = newSchema();
     const log = throughProxy(schema);
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
+    await driver.append([marker('first')]);
     const cuts = proxy.cuts;
     proxy.cutAt('COMMIT', when);
-    expect(await driver.append(remarks(3))).toMatchObject({ after: 1, through: 4 });
+    expect(await driver.append(markers(3))).toMatchObject({ after: 1, through: 4 });
     expect(proxy.cuts).toBe(cuts + 1);
-    expect(await driver.append([remark('last')])).toMatchObject({ after: 4, through: 5 });
+    expect(await driver.append([marker('last')])).toMatchObject({ after: 4, through: 5 });
     expect(await offsets(log, session)).toEqual([1, 2, 3, 4, 5]);
     await log.close();
   });
 
-  test('in the middle of a transaction leaves each append stored once', async () => {
+  test('during a transaction leaves each append stored once', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
     proxy.cutAt('put_sessions', 'after');
-    expect(await driver.append(remarks(2))).toMatchObject({ after: 0, through: 2 });
+    expect(await driver.append(markers(2))).toMatchObject({ after: 0, through: 2 });
     proxy.cutAt('pg_advisory_xact_lock', 'after');
-    expect(await driver.append(remarks(2))).toMatchObject({ after: 2, through: 4 });
+    expect(await driver.append(markers(2))).toMatchObject({ after: 2, through: 4 });
     expect(await offsets(log, session)).toEqual([1, 2, 3, 4]);
     await log.close();
   });
 
-  test('for readers is found again by them', async () => {
+  test('is replaced when a reader needs it', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);
-    await driver.append(remarks(2));
+    await driver.append(markers(2));
     proxy.cutAt('LEFT JOIN LATERAL', 'after');
     expect((await log.read(session)).through).toBe(2);
     await log.close();
   });
 
-  test('for longer than is waited for loses the driver, which says that nobody knows', async () => {
+  test('for longer than the retry time loses the driver with an unknown outcome', async () => {
     const schema = newSchema();
     const log = throughProxy(schema, { retryMs: 100 });
     const driver = await log.open(session);
     proxy.breakForGood();
     proxy.cutAt('COMMIT', 'after');
-    await expect(driver.append([remark('maybe')])).rejects.toMatchObject({
+    await expect(driver.append([marker('maybe')])).rejects.toMatchObject({
       code: 'storage',
       message: expect.stringContaining('Look at what is there before you write it again'),
     });
     expect(await driver.lost).toMatchObject({ code: 'storage' });
-    await expect(driver.append([remark('later')])).rejects.toMatchObject({ code: 'storage' });
+    await expect(driver.append([marker('later')])).rejects.toMatchObject({ code: 'storage' });
     proxy.mend();
-    // Whoever comes next sees what became of it, and the lease that could not be given back is free here.
+    // The next driver sees the outcome. The lease that could not be returned is free in this
+    // process.
     const next = await log.open(session);
-    expect(await next.append([remark('on')])).toMatchObject({ after: 0, through: 2 });
+    expect(await next.append([marker('on')])).toMatchObject({ after: 0, through: 2 });
     await log.close();
   });
 });
 
-describe('a Postgres that is started again', () => {
+describe('a restarted Postgres', () => {
   test.each([
     ['stopped', 'stop'],
     ['cut off from its power', 'crash'],
   ] as const)(
-    'after it was %s has all that was told, and drivers and followers go on',
+    'after it was %s has all acknowledged records, and drivers and followers continue',
     async (_, how) => {
       const schema = newSchema();
       const options = { url: server().url, schema, commitIntervalMs: 0, pollIntervalMs: 100 };
       const [log, elsewhere] = [postgresLog(options), postgresLog(options)];
       const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append(remarks(3));
+      await driver.append(markers(3));
       const follower = await new Follower(elsewhere, session).reach(3);
-      const waiting = follower.ask();
+      const waiting = follower.request();
       await server()[how]();
-      const append = driver.append(remarks(2));
+      const append = driver.append(markers(2));
       await server().start();
       expect(await append).toMatchObject({ after: 3, through: 5 });
       await waiting;
       await follower.reach(5);
       for (let through = 6; through < 10; through++) {
-        expect(await driver.append(remarks(1))).toMatchObject({ through });
+        expect(await driver.append(markers(1))).toMatchObject({ through });
         await follower.reach(through);
       }
       expect(await offsets(elsewhere, session)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -120,7 +119,7 @@ describe('a Postgres that is started again', () => {
 });
 
 describe('an error', () => {
-  test('says what to do, and not with which password it was tried', async () => {
+  test('contains a remedy and not the password', async () => {
     const log = postgresLog({ url: 'postgres://me:very-secret@127.0.0.1:1/db' });
     const error = await log.info(session).catch((reason: unknown) => reason as Error);
     expect(error).toMatchObject({ code: 'storage' });
@@ -130,21 +129,23 @@ describe('an error', () => {
     expect(`${message}${stack}${cause}${JSON.stringify(error)}`).not.toContain('very-secret');
     await expect(log.open(session)).rejects.toMatchObject({ code: 'storage' });
     await log.close();
-    expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(/url is like/);
+    expect(() => postgresLog({ url: 'mysql://me:very-secret@host/db' })).toThrow(
+      /write it as postgres/,
+    );
     expect(() => postgresLog({ url: server().url, schema: 'a; DROP' })).toThrow(/schema/);
     for (const password of ['very@secret/word', 'very#secret', 'very/secret']) {
       const url = `postgres://me:${password}@host/db`;
-      expect(() => postgresLog({ url })).toThrow(/%40|url is like/);
+      expect(() => postgresLog({ url })).toThrow(/%40|write it as postgres/);
       expect(() => postgresLog({ url })).not.toThrow(/secret/);
     }
   });
 
-  test('is not waited for by who closes the log', async () => {
+  test('does not delay closing the log', async () => {
     const log = throughProxy(newSchema(), { retryMs: 3_600_000 });
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
+    await driver.append([marker('first')]);
     await server().stop();
-    const last = driver.append([remark('second')]).catch((error: unknown) => error);
+    const last = driver.append([marker('second')]).catch((error: unknown) => error);
     await log.close();
     expect(await last).toMatchObject({ code: expect.stringMatching(/storage|closed/) });
     await server().start();

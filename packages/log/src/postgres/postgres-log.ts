@@ -1,65 +1,93 @@
 import type { Bus } from '../contract/bus.ts';
+import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
-import { Feeds } from '../follow/feeds.ts';
-import type { Clock } from '../local/clock.ts';
-import { Store } from '../local/store.ts';
-import { StoreLog } from '../local/store-log.ts';
-import type { OnPoint } from '../shelf/commit-point.ts';
-import { dropForgottenBlobs } from './forgotten-blobs.ts';
-import { holderProcess, isHolderAlive } from './holder-process.ts';
-import { Listener } from './listener.ts';
-import { LogDatabase } from './log-database.ts';
-import { PostgresCommits } from './postgres-commits.ts';
+import { LogContext } from '../engine/log-context.ts';
+import { StoreLog } from '../engine/store-log.ts';
+import { FeedRegistry } from '../follow/feeds.ts';
+import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
+import type { OnPoint } from '../storage/record-store.ts';
+import type { ProcessIdentity } from '../storage/rows.ts';
+import { ChangeListener } from './change-listener.ts';
+import { blobLocks } from './database/advisory-locks.ts';
+import { LogDatabase } from './database/log-database.ts';
+import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { targetOf } from './target.ts';
-import { Writer } from './writer.ts';
+import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
+import { PostgresWriter } from './transaction/writer.ts';
 
+/** Options of `postgresLog`. */
 export interface PostgresLogOptions {
-  /** Like `postgres://user:password@host:5432/database`. Its password is never shown. */
+  /**
+   * Connection URL, for example `postgres://user:password@host:5432/database`. The password is
+   * never shown.
+   */
   readonly url: string;
-  /** Where the tables are, and made if they are not. `millrace` unless told. */
+  /** The schema of the tables. It is created if it does not exist. Default: `millrace`. */
   readonly schema?: string | undefined;
-  /** The database's, unless told. */
+  /** The clock for leases and timestamps. Default: the database server's clock. */
   readonly clock?: Clock | undefined;
-  /** At most one transaction in this time for all sessions of the process, the first at once: 20. */
+  /**
+   * Minimum time between two transactions of this process, in milliseconds. The first one starts
+   * immediately. Default: 20.
+   */
   readonly commitIntervalMs?: number | undefined;
-  /** Carries copies of what is committed to the followers in other processes. It is not closed here. */
+  /**
+   * Publishes committed records to followers in other processes. The caller must close it. Default:
+   * no bus.
+   */
   readonly bus?: Bus | undefined;
-  /** How long a server that was there and is gone is waited for, before an error is told: 15,000. */
+  /**
+   * How long to retry while a server that answered before cannot be reached, in milliseconds.
+   * Default: 15,000.
+   */
   readonly retryMs?: number | undefined;
-  /** Connections for reading; one more writes, and one listens while somebody follows: 4. */
+  /**
+   * Maximum number of connections for reading. One more writes, and one listens while there are
+   * followers. Default: 4.
+   */
   readonly maxReaders?: number | undefined;
-  /** How often followers look at the store though nobody told of anything: 1,000. */
+  /**
+   * How often followers check the store without a notification, in milliseconds. Default: 1,000.
+   */
   readonly pollIntervalMs?: number | undefined;
-  /** For tests, which end their process at such a moment. */
+  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnPoint | undefined;
 }
 
+/** A log in Postgres, with maintenance operations. */
 export interface PostgresLog extends Log {
-  /** Transactions so far, for those who measure. */
+  /** Number of transactions so far, for measurements. */
   readonly transactions: number;
-  /** Resolves when the server answers and has the tables; it would be asked at the first use anyway. */
+  /**
+   * Resolves when the server answers and the tables exist. Optional: the first operation waits for
+   * the same.
+   */
   ready(): Promise<void>;
   /**
-   * Deletes blobs that were stored a day ago and that no record ever named, and gives their number. To be
-   * called now and then, by one process or by several; the rest of the upkeep is Postgres' own.
+   * Deletes blobs that were stored more than a day ago and never referenced, and returns their
+   * number. Call it regularly, from one process or from several. Postgres does all other
+   * maintenance itself.
    */
   vacuum(): Promise<number>;
 }
 
-/** Whoever stored a blob so long ago and named it nowhere is gone. */
-const forgottenMs = 24 * 3_600_000;
+/** The process that stored an unreferenced blob this long ago is assumed dead. */
+const unreferencedBlobMs = 24 * 3_600_000;
 
-/** A log in Postgres, for any number of processes on any number of machines. */
+/**
+ * Opens a log in Postgres, for any number of processes on any number of machines.
+ *
+ * @example const log = postgresLog({ url: 'postgres://user:password@host:5432/database' });
+ */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
-  return new ServerLog(options);
+  return new PostgresStoreLog(options);
 }
 
-/** What `postgresLog` makes. */
-export class ServerLog extends StoreLog implements PostgresLog {
+/** The implementation of `postgresLog`. */
+export class PostgresStoreLog extends StoreLog implements PostgresLog {
   readonly #database: LogDatabase;
-  readonly #commits: PostgresCommits;
+  readonly #commits: PostgresCommitQueue;
   readonly #clock: Clock;
 
   constructor(options: PostgresLogOptions) {
@@ -69,12 +97,12 @@ export class ServerLog extends StoreLog implements PostgresLog {
     const database = new LogDatabase({ target, retryMs, maxReaders });
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
-    const writer = new Writer(database, { onPoint, clock: serverClock });
-    const commits = new PostgresCommits({ writer, clock, intervalMs, onPoint });
-    const listener = new Listener(database, writer.id, pollIntervalMs);
+    const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
+    const commits = new PostgresCommitQueue({ writer, clock, intervalMs, onPoint });
+    const listener = new ChangeListener(database, writer.id, pollIntervalMs);
     const reader = new PostgresReader(database, listener);
-    super(new Store(reader, commits, new Feeds(reader, bus), clock), {
-      process: holderProcess,
+    super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {
+      process: ownProcess,
       isAlive: isHolderAlive,
     });
     this.#database = database;
@@ -84,16 +112,16 @@ export class ServerLog extends StoreLog implements PostgresLog {
 
   async vacuum(): Promise<number> {
     this.#commits.assertOpen();
-    return dropForgottenBlobs(this.#database, this.#clock.now() - forgottenMs);
+    return deleteForgottenBlobs(this.#database, this.#clock.now() - unreferencedBlobMs);
   }
 
   override async close(): Promise<void> {
-    // Who leaves does not wait for a server that may not come back.
+    // Closing does not wait long for an unreachable server.
     this.#database.hurry();
     await super.close();
   }
 
-  /** Resolves when nothing is asked of the server that it has not answered: for tests with a clock of their own. */
+  /** Resolves when no query is pending. For tests with their own clock. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();
@@ -104,4 +132,40 @@ export class ServerLog extends StoreLog implements PostgresLog {
   ready(): Promise<void> {
     return this.#database.retrying(() => this.#database.ready());
   }
+}
+
+/** Blobs per transaction. Other work can run between two transactions. */
+const blobsPerTransaction = 100;
+
+/** Deletes blobs that were stored before a time and never referenced, and returns their number. */
+async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
+  const { statements, target } = database;
+  let dropped = 0;
+  for (;;) {
+    const gone = await database.transact(async (ask) => {
+      const asked = [before, blobsPerTransaction];
+      const found = await ask<{ hash: string }>(statements.forgottenBlobs, asked);
+      const hashes = found.map(({ hash }) => hash);
+      if (hashes.length === 0) return { looked: 0, deleted: 0 };
+      for (const { sql, values } of blobLocks(target.schema, hashes)) await ask(sql, values);
+      await ask(statements.dropForgottenHolds, [hashes, before]);
+      const deleted = (await ask(statements.dropBlobs, [hashes])).length;
+      return { looked: hashes.length, deleted };
+    });
+    dropped += gone.deleted;
+    if (gone.looked < blobsPerTransaction) return dropped;
+  }
+}
+
+/** The identity of this process for its leases. */
+export const ownProcess: ProcessIdentity = currentProcess();
+
+/**
+ * Whether the holder of a lease still runs. Returns `undefined` if this process cannot find out.
+ * Several machines with the same name may share a log, so only an equal boot id proves that both
+ * processes run on one machine.
+ */
+export function isHolderAlive(mark: ProcessIdentity): boolean | undefined {
+  const { boot } = ownProcess;
+  return boot === '' || mark.boot !== boot ? undefined : isProcessAlive(mark);
 }

@@ -1,40 +1,38 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import type { LogReader, Page } from '../follow/log-reader.ts';
-import type { SessionRow } from '../shelf/rows.ts';
-import { type SessionFields, sessionOf } from '../shelf/session-fields.ts';
-import type { RowFilter } from '../shelf/shelf.ts';
-import { type Chunk, ChunkReader } from './chunks.ts';
-import type { Listener } from './listener.ts';
-import type { LogDatabase } from './log-database.ts';
-import { SessionLoader } from './session-loader.ts';
+import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
+import type { ChangeListener } from './change-listener.ts';
+import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
+import type { LogDatabase } from './database/log-database.ts';
 
-/** Rows that are asked for at once: of records, and of sessions. */
-const chunksAtOnce = 500;
-const sessionsAtOnce = 1000;
-/** A rewrite in the middle of a page is rare; many in a row are not to be expected. */
-const triesAtMost = 20;
+/** Rows per query, for records and for sessions. */
+const chunksPerQuery = 500;
+const sessionsPerQuery = 1000;
+/** A rewrite during a page is rare. Many in a row are not expected. */
+const maxTries = 20;
 
-interface PageRow extends Omit<Chunk, 'last'>, SessionFields {
-  /** Null where there is none after the offset. */
+interface PageRow extends Omit<ChunkRow, 'last'>, SessionColumns {
+  /** Null if there is no chunk after the offset. */
   readonly last: number | null;
 }
 
-/** The reading half of a log in Postgres. */
+/** The reading side of a log in Postgres. */
 export class PostgresReader implements LogReader {
   readonly #database: LogDatabase;
-  readonly #listener: Listener;
+  readonly #listener: ChangeListener;
   readonly #loader: SessionLoader;
 
-  constructor(database: LogDatabase, listener: Listener) {
+  constructor(database: LogDatabase, listener: ChangeListener) {
     this.#database = database;
     this.#listener = listener;
     this.#loader = new SessionLoader(async (sessions) => {
       const { sessionsById } = database.statements;
       const name = 'millrace sessions';
-      const found = await database.read<SessionFields>(sessionsById, [sessions], name);
-      return new Map(found.map((fields) => [fields.id as SessionId, sessionOf(fields)]));
+      const found = await database.read<SessionColumns>(sessionsById, [sessions], name);
+      return new Map(found.map((fields) => [fields.id as SessionId, fromColumns(fields)]));
     });
   }
 
@@ -42,17 +40,18 @@ export class PostgresReader implements LogReader {
     return this.#loader.get(session);
   }
 
-  async sessions(filter: RowFilter): Promise<readonly SessionRow[]> {
+  async sessions(filter: SessionRowFilter): Promise<readonly SessionRow[]> {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
     const { list, listWithWork } = this.#database.statements;
     const found: SessionRow[] = [];
-    // No id has a character that Postgres has not: what comes after that one comes after what is before it.
+    // Postgres text cannot contain U+0000, and no id does. The text before it gives the same
+    // position in the order.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
-      const count = Math.min(sessionsAtOnce, limit - found.length);
+      const count = Math.min(sessionsPerQuery, limit - found.length);
       const sql = hasWork ? listWithWork : list;
-      const page = await this.#database.read<SessionFields>(sql, [after, isClosed, count]);
-      for (const fields of page) found.push(sessionOf(fields));
+      const page = await this.#database.read<SessionColumns>(sql, [after, isClosed, count]);
+      for (const fields of page) found.push(fromColumns(fields));
       if (page.length < count) break;
       after = page.at(-1)?.id ?? after;
     }
@@ -67,30 +66,36 @@ export class PostgresReader implements LogReader {
     return (await this.page(session, after, maxBytes)).records;
   }
 
-  async page(session: SessionId, after: number, maxBytes: number): Promise<Page> {
-    for (let tries = 0; tries < triesAtMost; tries++) {
+  async page(session: SessionId, after: number, maxBytes: number): Promise<RecordPage> {
+    for (let tries = 0; tries < maxTries; tries++) {
       const page = await this.#page(session, after, maxBytes);
       if (page !== undefined) return page;
     }
-    const message = `Cannot read session ${session} after offset ${after}: it is rewritten all the time. Try again`;
+    const message = `Cannot read session ${session} after offset ${after}: it is being rewritten continuously. Try again`;
     throw new LogError('storage', message, { session, offset: after });
   }
 
-  /** Undefined where it was rewritten or made anew between two questions. */
-  async #page(session: SessionId, after: number, maxBytes: number): Promise<Page | undefined> {
+  /**
+   * Reads a page. Returns `undefined` if the session was rewritten or replaced between two queries.
+   */
+  async #page(
+    session: SessionId,
+    after: number,
+    maxBytes: number,
+  ): Promise<RecordPage | undefined> {
     const reader = new ChunkReader(session, after);
     let version: string | undefined;
     for (;;) {
       const rows = await this.#rows(session, reader.end);
       const [first] = rows;
-      const row = first && sessionOf(first);
+      const row = first && fromColumns(first);
       if (row === undefined) return { row, records: reader.records };
       const now = `${row.made} ${row.rewrites}`;
       version ??= now;
       if (version !== now) return undefined;
       const isEnough = addChunks(reader, rows, maxBytes);
       if (isEnough) return { row, records: reader.records };
-      if (rows.length < chunksAtOnce) {
+      if (rows.length < chunksPerQuery) {
         if (reader.end < row.through) throw reader.missing();
         return { row, records: reader.records };
       }
@@ -98,7 +103,7 @@ export class PostgresReader implements LogReader {
   }
 
   #rows(session: SessionId, after: number): Promise<readonly PageRow[]> {
-    const values = [session, after, chunksAtOnce];
+    const values = [session, after, chunksPerQuery];
     return this.#database.read<PageRow>(this.#database.statements.page, values, 'millrace page');
   }
 
@@ -108,14 +113,14 @@ export class PostgresReader implements LogReader {
     const [row] = await this.#database.read<{ bytes: Uint8Array }>(blob, [hash]);
     if (row === undefined) return undefined;
     if (digest('sha256', row.bytes) === hash) return new Uint8Array(row.bytes);
-    const message = `Cannot read blob ${hash}: it was changed. Restore a backup`;
+    const message = `Cannot read blob ${hash}: its content does not match its hash. Restore a backup`;
     throw new LogError('corrupt', message, { hash });
   }
 
   async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
     const { blobSlice } = this.#database.statements;
-    // Postgres counts from 1, in numbers of four bytes.
+    // Postgres counts bytes from 1 and uses 32-bit numbers.
     const [from, most] = [
       Math.min(start, maxInt - 1) + 1,
       Math.max(0, Math.min(end, maxInt) - start),
@@ -135,12 +140,12 @@ export class PostgresReader implements LogReader {
   }
 }
 
-/** True where that is as much as was asked for. */
+/** Returns true once there are enough bytes. */
 function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: number): boolean {
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // What is left of a row may be holes only: then there is nothing to give yet.
+    // The rest of a row may have no records. The page must contain at least one, so continue.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;
@@ -150,4 +155,35 @@ const maxInt = 2 ** 31 - 1;
 
 function isHash(hash: string): boolean {
   return /^[0-9a-f]{64}$/.test(hash);
+}
+
+type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, SessionRow>>;
+
+/** Combines concurrent reads of session rows into one query. */
+class SessionLoader {
+  readonly #load: Load;
+  /** The ids of the next query, and its result. */
+  #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
+
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  async get(session: SessionId): Promise<SessionRow | undefined> {
+    this.#next ??= this.#collect();
+    const { sessions, found } = this.#next;
+    sessions.add(session);
+    return (await found).get(session);
+  }
+
+  #collect() {
+    const sessions = new Set<SessionId>();
+    const ask = async () => {
+      // Runs after all current callers have added their ids.
+      await Promise.resolve();
+      this.#next = undefined;
+      return this.#load([...sessions]);
+    };
+    return { sessions, found: ask() };
+  }
 }

@@ -1,14 +1,13 @@
 import { sessionId } from '@millrace/core';
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeOnPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
+import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
 import { ServerClock } from './server-clock.ts';
 
 const minuteMs = 60_000;
 const session = sessionId('s');
 
-test('what the way to the server may take is not taken for a difference', () => {
+test('the network delay does not count as a clock difference', () => {
   const clock = new ServerClock();
   vi.spyOn(Date, 'now').mockReturnValue(5000);
   clock.set(5300, 4800, 5000);
@@ -27,10 +26,10 @@ describeOnPostgres()('on a machine whose clock is wrong', () => {
   test.each([
     ['ahead', minuteMs],
     ['behind', -minuteMs],
-  ])('%s, nobody takes a lease from its holder, or keeps one for longer', async (_, skewMs) => {
+  ])('%s, leases are neither taken early nor kept longer', async (_, skewMs) => {
     const options = { url: server().url, schema: `clock_${skewMs < 0 ? 'behind' : 'ahead'}` };
     const right = postgresLog(options);
-    // Nobody can ask whether its process is alive.
+    // A detached lease has no process that could be checked.
     await right.open(session, { holder: 'the right one', isDetached: true });
     const { now } = Date;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + skewMs);

@@ -1,11 +1,11 @@
-import { type Clock, systemClock } from '../local/clock.ts';
+import { type Clock, systemClock } from '../contract/clock.ts';
 
-/** Less than this may be the way to the server and back. */
+/** Smaller differences may be caused by the network delay. */
 const slackMs = 500;
 
 /**
- * The database's time. Leases are judged by whoever looks, so all who share a store have to share a
- * clock: one machine's that is a minute ahead would take every run from the others.
+ * The time of the database server. Each process judges leases itself, so all processes need the
+ * same clock. A process whose clock is a minute ahead would take over every session.
  */
 export class ServerClock implements Clock {
   #aheadMs = 0;
@@ -18,7 +18,9 @@ export class ServerClock implements Clock {
     return systemClock.after(ms, run, options);
   }
 
-  /** What the server said, which was asked at one time of this machine and answered at another. */
+  /**
+   * Sets the server's time. The two local times are those before the query and after the answer.
+   */
   set(serverMs: number, askedAt: number, answeredAt: number): void {
     const aheadMs = serverMs - (askedAt + answeredAt) / 2;
     this.#aheadMs = Math.abs(aheadMs) < slackMs ? 0 : Math.round(aheadMs);

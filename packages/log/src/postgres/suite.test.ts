@@ -4,9 +4,8 @@ import type { Bus } from '../contract/bus.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { LossyBus } from '../testing/lossy-bus.ts';
-import { describeOnPostgres } from '../testing/start-postgres.ts';
-import { usePostgres } from '../testing/use-postgres.ts';
-import { ServerLog } from './postgres-log.ts';
+import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
+import { PostgresStoreLog } from './postgres-log.ts';
 
 const describe = describeOnPostgres();
 
@@ -16,12 +15,13 @@ const subject = (bus?: () => Bus): LogSubject => ({
   isDurable: true,
   async create(clock) {
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
-    // Shorter than what the suite's clock calls time, so that nobody has to move it for a commit.
+    // Shorter than the delays that the test clock controls, so that commits happen without moving
+    // it.
     const options = { url: server().url, schema, clock, commitIntervalMs: 2, bus: bus?.() };
-    const logs: ServerLog[] = [];
+    const logs: PostgresStoreLog[] = [];
     return {
       async open() {
-        const log = new ServerLog(options);
+        const log = new PostgresStoreLog(options);
         logs.push(log);
         return log;
       },
@@ -39,25 +39,27 @@ const fates = ['arrives', 'is lost', 'comes twice', 'comes late', 'comes without
 function unreliableBus(): Bus {
   const bus = new LossyBus();
   let notices = 0;
-  bus.fate(() => fates[notices++ % fates.length] ?? 'arrives');
+  bus.deliverAs(() => fates[notices++ % fates.length] ?? 'arrives');
   return bus;
 }
 
-describe('the Postgres log keeps the contract', () => {
+describe('the Postgres log passes the conformance suite', () => {
   for (const { name, run } of logCases(postgres)) test(name, run);
 });
 
 describe('the Postgres log with a bus that loses, repeats and reorders', () => {
-  const isAboutReaders = /^(?:follow|neighbours|settle|redact|delete)/;
+  const isAboutReaders = /^(?:follow|shared store|settle|redact|delete)/;
   const cases = logCases(subject(unreliableBus)).filter(({ name }) => isAboutReaders.test(name));
   for (const { name, run } of cases) test(name, run);
 });
 
-/** Each run is hundreds of transactions on a server; a thousand would take longer than all other tests. */
+/**
+ * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
+ */
 const numRuns = 60;
 
 describe('the Postgres log', () => {
-  test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
+  test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(postgres, { numRuns });
     expect(seen).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
   });
@@ -65,7 +67,8 @@ describe('the Postgres log', () => {
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
-    resumeRuns(postgres, { isSettled, numRuns }),
+  ])(
+    'law 5: a reader that stops at any batch and resumes ends with the same state, where %s',
+    (_, isSettled) => resumeRuns(postgres, { isSettled, numRuns }),
   );
 });

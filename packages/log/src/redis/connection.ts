@@ -1,30 +1,90 @@
+import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
-import { reasonOf } from './bus-diagnostic.ts';
-import type { RedisTarget } from './redis-target.ts';
-import { within } from './within.ts';
+import { LogError } from '../contract/log-error.ts';
+import { decodeUrlPart } from '../engine/check-options.ts';
 
-const shortestPauseMs = 50;
-const longestPauseMs = 2_000;
-/** One that lived so long was a good one: the next pause is the shortest again. */
-const steadyMs = 2_000;
+/** Connection settings for Redis, as an alternative or addition to a URL. */
+export interface RedisConnection {
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Default: 6379. */
+  readonly port?: number | undefined;
+  /** Path of a Unix socket. Default: none, TCP is used. */
+  readonly path?: string | undefined;
+  /** Default: no user. */
+  readonly username?: string | undefined;
+  /** Default: no password. */
+  readonly password?: string | undefined;
+  /** Number of the database. Default: 0. */
+  readonly db?: number | undefined;
+  /** TLS settings. Default: no TLS, or TLS for a `rediss:` URL. */
+  readonly tls?: ConnectionOptions | undefined;
+}
+
+/** A Redis server, with a name that is safe to show. */
+export interface RedisTarget {
+  readonly connection: RedisConnection;
+  readonly name: string;
+}
+
+/**
+ * Combines a URL such as `redis://user:password@host:6379/0`, or a socket path, with separate
+ * settings.
+ */
+export function redisTarget(url: string | undefined, given: RedisConnection = {}): RedisTarget {
+  const connection = { ...(url === undefined ? {} : parseUrl(url)), ...given };
+  const { host = '127.0.0.1', port = 6379, path, db = 0 } = connection;
+  return { connection, name: path ?? `${host}:${port}/${db}` };
+}
+
+function parseUrl(text: string): RedisConnection {
+  if (text.startsWith('/')) return { path: text };
+  // The error does not quote the URL, because it may contain the password.
+  if (!URL.canParse(text)) throw badUrl('it is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:')
+    throw badUrl('its protocol is not redis: or rediss:');
+  if (url.hash !== '') throw badUrl('write # as %23 in the user and password');
+  const db = url.pathname.slice(1);
+  if (!/^\d{0,4}$/.test(db)) throw badUrl('its path is not a database number');
+  return {
+    host: url.hostname === '' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, ''),
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    ...(url.username === '' ? {} : { username: decodeUrlPart(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeUrlPart(url.password) }),
+    ...(db === '' ? {} : { db: Number(db) }),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+}
+
+function badUrl(why: string): LogError {
+  const message = `Cannot use the URL of the Redis bus: ${why}. Write it as redis://host:6379/0`;
+  return new LogError('bad_option', message);
+}
+
+const minPauseMs = 50;
+const maxPauseMs = 2_000;
+/** After a connection that lasted this long, the next pause is the shortest again. */
+const stableMs = 2_000;
 
 export interface ConnectionEvents {
-  /** It answers; until it is cut. */
+  /** Called when the connection answers. */
   up(client: Redis): void;
   down(reason: string): void;
 }
 
 /**
- * One connection, made again whenever it is cut, each time by a client of its own: what one client had
- * asked and was not told dies with it. Those of ioredis wait for a stopped server to say goodbye.
+ * A connection that reconnects whenever it is lost, each time with a new client. Unanswered
+ * commands are dropped with their client. The reconnect of ioredis is not used, because it waits
+ * for a stopped server to close the connection.
  */
-export class Connection {
+export class ReconnectingClient {
   readonly #target: RedisTarget;
   readonly #timeoutMs: number;
   readonly #events: ConnectionEvents;
   #client: Redis | undefined;
-  /** Why the one that is there was dropped. */
-  #why: unknown;
+  /** The reason why the current client was dropped. */
+  #dropReason: unknown;
   #isClosed = false;
   #wake: (() => void) | undefined;
 
@@ -32,19 +92,19 @@ export class Connection {
     this.#target = target;
     this.#timeoutMs = timeoutMs;
     this.#events = events;
-    void this.#keep();
+    void this.#keepConnected();
   }
 
-  /** Where it is up. */
+  /** The current client, or `undefined` while disconnected. */
   get client(): Redis | undefined {
     return this.#client;
   }
 
-  /** It is of no use: the next one, please. With the reason, where there is one to be told. */
+  /** Closes the client so that a new one connects. `why` becomes the reported reason. */
   drop(client: Redis, why?: unknown): void {
-    this.#why ??= why;
+    this.#dropReason ??= why;
     client.disconnect();
-    // Without waiting for the other side, which may never say anything again.
+    // Does not wait for the server, which may never answer.
     client.stream?.destroy();
   }
 
@@ -54,46 +114,46 @@ export class Connection {
     this.#wake?.();
   }
 
-  async #keep(): Promise<void> {
+  async #keepConnected(): Promise<void> {
     let failures = 0;
     while (!this.#isClosed) {
       const began = performance.now();
-      const reason = await this.#live();
+      const reason = await this.#connectOnce();
       if (this.#isClosed) return;
       this.#events.down(reason);
-      failures = performance.now() - began > steadyMs + this.#timeoutMs ? 0 : failures + 1;
-      await this.#pause(Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures, 10)));
+      failures = performance.now() - began > stableMs + this.#timeoutMs ? 0 : failures + 1;
+      await this.#pause(Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(failures, 10)));
     }
   }
 
-  /** From a new client to its end. */
-  async #live(): Promise<string> {
+  /** Connects one client and waits until it ends. Returns the reason. */
+  async #connectOnce(): Promise<string> {
     const { port = 6379, path, ...others } = this.#target.connection;
     const where = path === undefined ? { port } : { path };
-    const client = new Redis({ ...others, ...where, ...fixed });
+    const client = new Redis({ ...others, ...where, ...fixedClientOptions });
     let why: unknown;
     client.on('error', (error) => {
       why ??= error;
     });
     const ended = new Promise<void>((resolve) => client.once('end', () => resolve()));
     try {
-      await within(this.#timeoutMs, client.connect());
+      await withTimeout(this.#timeoutMs, client.connect());
       if (this.#isClosed) throw new Error('closed');
     } catch (error) {
       this.drop(client);
-      return reasonOf(why ?? error);
+      return safeReason(why ?? error);
     }
     this.#client = client;
     this.#events.up(client);
     await ended;
     this.#client = undefined;
-    const dropped = this.#why;
-    this.#why = undefined;
-    return reasonOf(why ?? dropped ?? new Error('cut'));
+    const dropped = this.#dropReason;
+    this.#dropReason = undefined;
+    return safeReason(why ?? dropped ?? new Error('cut'));
   }
 
   async #pause(ms: number): Promise<void> {
-    // Not all processes at the same moment.
+    // Random jitter, so that processes do not all reconnect at the same moment.
     const some = ms * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, some);
@@ -105,13 +165,45 @@ export class Connection {
   }
 }
 
-/** What is done about lost connections is done here. */
-const fixed = {
+/** Reconnecting is done by this module, not by ioredis. */
+const fixedClientOptions = {
   lazyConnect: true,
   retryStrategy: null,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // It keeps a process alive for so long after its connection is gone.
+  // How long a lost connection keeps the process alive.
   disconnectTimeout: 10,
 } as const;
+
+/** Resolves with the promise, or rejects with `NoAnswerError` after the timeout. */
+export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswerError(timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Returns a reason that is safe to show. Error messages of ioredis contain the command, which may
+ * contain the password.
+ */
+export function safeReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // Redis error replies begin with a code: WRONGPASS, NOAUTH, OOM, LOADING …
+  const [word] = /^[A-Z]{2,}\b/.exec(error.message) ?? [];
+  return word ?? (error instanceof NoAnswerError ? error.message : 'the connection was cut');
+}
+
+/** Redis did not answer within the timeout. */
+class NoAnswerError extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer in ${timeoutMs} ms`);
+  }
+}

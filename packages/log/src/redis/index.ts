@@ -1,4 +1,3 @@
-export type { BusDiagnostic } from './bus-diagnostic.ts';
-export type { BusLimits } from './bus-limits.ts';
+export type { BusDiagnostic, BusLimits } from './bus-options.ts';
+export type { RedisConnection } from './connection.ts';
 export { type RedisBus, type RedisBusOptions, redisBus } from './redis-bus.ts';
-export type { RedisConnection } from './redis-target.ts';

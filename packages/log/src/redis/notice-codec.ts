@@ -8,7 +8,9 @@ import {
 } from '@millrace/core';
 import type { BusNotice } from '../contract/bus.ts';
 
-/** As an entry's fields; without its records where they are larger than the bound. */
+/**
+ * Encodes a notice as the fields of a stream entry. Records larger than `maxBytes` are left out.
+ */
 export function encodeNotice(notice: BusNotice, maxBytes: number): readonly string[] {
   const { records, through, session, ...rest } = notice;
   const lines = linesOf(notice, maxBytes);
@@ -29,7 +31,7 @@ function linesOf({ records }: BusNotice, maxBytes: number): readonly string[] {
   return lines;
 }
 
-/** What Redis had may be anything: undefined where it is not a notice of this session. */
+/** Decodes a stream entry. Returns `undefined` if it is not a valid notice of this session. */
 export function decodeNotice(
   session: SessionId,
   fields: readonly unknown[],

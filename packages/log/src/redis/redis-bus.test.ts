@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { BusListener, BusNotice } from '../contract/bus.ts';
 import { describeWithRedis, startRedis, type TestRedis } from '../testing/start-redis.ts';
-import type { BusDiagnostic } from './bus-diagnostic.ts';
+import type { BusDiagnostic } from './bus-options.ts';
 import { type RedisBus, type RedisBusOptions, redisBus } from './redis-bus.ts';
 
-/** A server that is stopped is found out within this. */
+/** A stopped server is detected within this time. */
 const timeoutMs = 300;
 let redis: TestRedis;
 let admin: Redis;
@@ -18,7 +18,7 @@ function open(options: RedisBusOptions = {}): RedisBus {
   return bus;
 }
 
-/** Two that hear each other. */
+/** Two connected buses. */
 async function pair(options: RedisBusOptions = {}): Promise<readonly [RedisBus, RedisBus]> {
   const both = [open(options), open(options)] as const;
   await Promise.all(both.map((bus) => bus.connected(10_000)));
@@ -41,7 +41,7 @@ function noticeOf(session: SessionId, through: number, records: readonly LogReco
   return { session, ...head, through, openWork: ['run'], queuedCommands: 1, records };
 }
 
-/** Writes down what it is told; `until` waits for it. */
+/** Records all calls. `until` waits for a condition. */
 class Ear implements BusListener {
   readonly notices: BusNotice[] = [];
   missedTimes = 0;
@@ -78,14 +78,14 @@ class Ear implements BusListener {
   }
 }
 
-/** Whatever was missed, from some moment on all is heard again. */
-async function goesOn(bus: RedisBus, ear: Ear, session: SessionId): Promise<void> {
+/** After any loss, the bus delivers all later notices again. */
+async function goesOn(bus: RedisBus, listener: Ear, session: SessionId): Promise<void> {
   let through = 5000;
   for (;;) {
-    const missed = ear.missedTimes;
+    const missed = listener.missedTimes;
     bus.publish(noticeOf(session, ++through, []));
-    const isHeard = () => ear.notices.some((notice) => notice.through > 5000);
-    await ear.until(() => isHeard() || ear.missedTimes > missed);
+    const isHeard = () => listener.notices.some((notice) => notice.through > 5000);
+    await listener.until(() => isHeard() || listener.missedTimes > missed);
     if (isHeard()) return;
   }
 }
@@ -94,10 +94,10 @@ let names = 0;
 const newSession = () => sessionId(`session ${names++}`);
 
 async function listen(bus: RedisBus, session: SessionId): Promise<Ear> {
-  const ear = new Ear();
-  bus.subscribe(session, ear);
-  await ear.missedSince(0);
-  return ear;
+  const listener = new Ear();
+  bus.subscribe(session, listener);
+  await listener.missedSince(0);
+  return listener;
 }
 
 beforeAll(async () => {
@@ -116,7 +116,7 @@ afterAll(async () => {
 });
 
 describeWithRedis()('the Redis bus', () => {
-  test('carries what was published to another, as it was, and not to itself', async () => {
+  test('delivers notices unchanged to other buses and not to itself', async () => {
     const [a, b] = await pair();
     const session = newSession();
     const [mine, other] = [await listen(a, session), await listen(b, session)];
@@ -131,73 +131,73 @@ describeWithRedis()('the Redis bus', () => {
     expect(mine.notices).toHaveLength(1);
   });
 
-  test('has one connection for readers and one for writers, whoever follows what', async () => {
+  test('uses one connection for reading and one for writing, for any number of followers', async () => {
     const [bus, other] = await pair();
     const sessions = Array.from({ length: 40 }, newSession);
-    const ears = await Promise.all(sessions.map((session) => listen(bus, session)));
+    const listeners = await Promise.all(sessions.map((session) => listen(bus, session)));
     const late = newSession();
-    const lateEar = await listen(bus, late);
+    const lateListener = await listen(bus, late);
     for (const session of [...sessions, late]) other.publish(noticeOf(session, 1, [text(1)]));
-    await Promise.all([...ears, lateEar].map((ear) => ear.hears(1)));
+    await Promise.all([...listeners, lateListener].map((listener) => listener.hears(1)));
     const clients = String(await admin.client('LIST'))
       .trim()
       .split('\n');
     expect(clients).toHaveLength(2 * 2 + 1);
   });
 
-  test('tells nobody who left', async () => {
+  test('does not notify removed listeners', async () => {
     const [a, b] = await pair();
     const [left, kept] = [newSession(), newSession()];
-    const ear = new Ear();
-    const leave = b.subscribe(left, ear);
-    await ear.missedSince(0);
+    const listener = new Ear();
+    const leave = b.subscribe(left, listener);
+    await listener.missedSince(0);
     leave();
     const other = await listen(b, kept);
     a.publish(noticeOf(left, 1, []));
     a.publish(noticeOf(kept, 1, []));
     await other.hears(1);
-    expect(ear.notices).toEqual([]);
+    expect(listener.notices).toEqual([]);
   });
 
-  test('keeps streams short and lets them expire, and large records out of them', async () => {
+  test('keeps streams short, lets them expire, and leaves out large records', async () => {
     const prefix = 'short:';
     const [a, b] = await pair({ prefix, maxLength: 100, maxBytes: 1000, expiresMs: 90_000 });
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     for (let through = 1; through <= 1000; through++)
       a.publish(noticeOf(session, through, [text(through)]));
-    await ear.hears(1000);
+    await listener.hears(1000);
     const key = `${prefix}log:${session}`;
-    // Redis trims by whole nodes, of a hundred each.
+    // Redis trims whole nodes of a hundred entries.
     expect(await admin.xlen(key)).toBeLessThanOrEqual(200);
     expect(await admin.pttl(key)).toBeGreaterThan(0);
     expect(await admin.pttl(key)).toBeLessThanOrEqual(90_000);
     a.publish(noticeOf(session, 1001, [text(1001, 'y'.repeat(2000))]));
-    await ear.hears(1001);
-    expect(ear.notices.at(-1)?.records).toEqual([]);
+    await listener.hears(1001);
+    expect(listener.notices.at(-1)?.records).toEqual([]);
   });
 
-  test('a session that is gone leaves no content, and its followers look', async () => {
+  test('a deleted session leaves no content, and its followers read the store', async () => {
     const [a, b] = await pair({ prefix: 'gone:' });
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     a.publish(noticeOf(session, 1, [text(1, 'a secret')]));
-    await ear.hears(1);
-    const missed = ear.missedTimes;
+    await listener.hears(1);
+    const missed = listener.missedTimes;
     a.forget(session);
-    await ear.missedSince(missed);
+    await listener.missedSince(missed);
     expect(JSON.stringify(await admin.xrange(`gone:log:${session}`, '-', '+'))).not.toContain(
       'secret',
     );
     expect(await admin.pttl(`gone:log:${session}`)).toBeLessThanOrEqual(5_000);
   });
 
-  test('what is in Redis and no notice of ours is told, and sends readers to the store', async () => {
-    const told: BusDiagnostic[] = [];
-    const bus = open({ onDiagnostic: (diagnostic) => told.push(diagnostic) });
+  test('an invalid entry in Redis is reported and sends followers to the store', async () => {
+    const diagnostics: BusDiagnostic[] = [];
+    const bus = open({ onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) });
     const session = newSession();
     const key = `millrace:log:${session}`;
-    const ear = await listen(bus, session);
+    const listener = await listen(bus, session);
     const head = JSON.stringify({ ...noticeOf(session, 1, []), records: undefined });
     const wrong = [
       ['what', 'ever'],
@@ -222,9 +222,9 @@ describeWithRedis()('the Redis bus', () => {
       ],
     ];
     for (const fields of wrong) {
-      const missed = ear.missedTimes;
+      const missed = listener.missedTimes;
       await admin.xadd(key, '*', ...fields);
-      await ear.missedSince(missed);
+      await listener.missedSince(missed);
     }
     await admin.xadd(
       key,
@@ -236,71 +236,71 @@ describeWithRedis()('the Redis bus', () => {
       'batch',
       '{"after":1,"through":1,"records":[]}',
     );
-    await ear.hears(1);
-    expect(ear.notices).toHaveLength(1);
-    expect(told.map(({ code }) => code)).toContain('unreadable');
+    await listener.hears(1);
+    expect(listener.notices).toHaveLength(1);
+    expect(diagnostics.map(({ code }) => code)).toContain('unreadable');
   });
 
-  test('FLUSHALL: readers are sent to the store, and hear what comes next', async () => {
+  test('FLUSHALL: followers are sent to the store and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     a.publish(noticeOf(session, 1, [text(1)]));
-    await ear.hears(1);
-    const missed = ear.missedTimes;
+    await listener.hears(1);
+    const missed = listener.missedTimes;
     await admin.flushall();
-    await ear.missedSince(missed);
+    await listener.missedSince(missed);
     a.publish(noticeOf(session, 2, [text(2)]));
-    await ear.hears(2);
+    await listener.hears(2);
   });
 
-  test('CLIENT KILL: readers are sent to the store, and hear what comes next', async () => {
+  test('CLIENT KILL: followers are sent to the store and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
-    const ear = await listen(b, session);
-    const missed = ear.missedTimes;
+    const listener = await listen(b, session);
+    const missed = listener.missedTimes;
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await ear.missedSince(missed);
-    await goesOn(a, ear, session);
+    await listener.missedSince(missed);
+    await goesOn(a, listener, session);
   });
 
-  test('what could not be sent is told when it can be, without its records, to readers who missed nothing', async () => {
+  test('an unsent notice is sent later without records, also to followers that missed nothing', async () => {
     await admin.acl('SETUSER', 'writer', 'on', '>pass', '~*', '+@all');
     const a = open({ connection: { username: 'writer', password: 'pass' } });
     const b = open();
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     await a.connected(10_000);
     await admin.acl('SETUSER', 'writer', 'off');
     await admin.call('CLIENT', 'KILL', 'USER', 'writer');
     a.publish(noticeOf(session, 1, [text(1)]));
     a.publish(noticeOf(session, 2, [text(2)]));
-    const missed = ear.missedTimes;
+    const missed = listener.missedTimes;
     await admin.acl('SETUSER', 'writer', 'on');
-    await ear.hears(2);
-    expect(ear.notices).toEqual([noticeOf(session, 2, [])]);
-    expect(ear.missedTimes).toBe(missed);
+    await listener.hears(2);
+    expect(listener.notices).toEqual([noticeOf(session, 2, [])]);
+    expect(listener.missedTimes).toBe(missed);
   });
 
-  test('a Redis that is stopped: nothing hangs or grows, readers go to the store, and it goes on', async () => {
-    const told: BusDiagnostic[] = [];
+  test('a stopped Redis: nothing hangs or grows, followers read the store, and the bus recovers', async () => {
+    const diagnostics: BusDiagnostic[] = [];
     const [a, b] = await pair({
       maxPendingBytes: 200_000,
-      onDiagnostic: (diagnostic) => told.push(diagnostic),
+      onDiagnostic: (diagnostic) => diagnostics.push(diagnostic),
     });
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     redis.kill('SIGSTOP');
     for (let through = 1; through <= 1000; through++)
       a.publish(noticeOf(session, through, [text(through, 'z'.repeat(1000))]));
     expect(a.pendingBytes).toBeLessThan(210_000);
-    const missed = ear.missedTimes;
-    await ear.missedSince(missed + 2);
+    const missed = listener.missedTimes;
+    await listener.missedSince(missed + 2);
     const third = open();
     await third.close();
     redis.kill('SIGCONT');
-    await goesOn(a, ear, session);
-    expect(told.map(({ code }) => code)).toEqual(
+    await goesOn(a, listener, session);
+    expect(diagnostics.map(({ code }) => code)).toEqual(
       expect.arrayContaining(['dropped', 'unreachable']),
     );
   });
@@ -315,45 +315,47 @@ describeWithRedis()('the Redis bus', () => {
     redis.kill('SIGCONT');
   });
 
-  test('a Redis that comes back empty: readers go to the store meanwhile, and hear what comes next', async () => {
+  test('a Redis that restarts empty: followers read the store meanwhile and receive later notices', async () => {
     const [a, b] = await pair();
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     await redis.crash();
-    const missed = ear.missedTimes;
+    const missed = listener.missedTimes;
     a.publish(noticeOf(session, 1, [text(1)]));
-    await ear.missedSince(missed + 1);
+    await listener.missedSince(missed + 1);
     const late = newSession();
-    const lateEar = new Ear();
-    b.subscribe(late, lateEar);
-    await lateEar.missedSince(0);
+    const lateListener = new Ear();
+    b.subscribe(late, lateListener);
+    await lateListener.missedSince(0);
     await redis.start();
-    await Promise.all([goesOn(a, ear, session), goesOn(a, lateEar, late)]);
+    await Promise.all([goesOn(a, listener, session), goesOn(a, lateListener, late)]);
   });
 
-  test('a key that is no stream takes the bus from nobody else', async () => {
+  test('a key that is not a stream does not affect other sessions', async () => {
     const [a, b] = await pair();
     const [poisoned, session] = [newSession(), newSession()];
     await admin.set(`millrace:log:${poisoned}`, 'not a stream');
-    const [other, ear] = [await listen(b, poisoned), await listen(b, session)];
-    await goesOn(a, ear, session);
+    const [other, listener] = [await listen(b, poisoned), await listen(b, session)];
+    await goesOn(a, listener, session);
     const missed = other.missedTimes;
     await other.missedSince(missed + 1);
     await admin.del(`millrace:log:${poisoned}`);
   });
 
-  test('a server that answers and refuses is told once, with what it says', async () => {
+  test('a server that refuses commands is reported once, with its reason', async () => {
     const guarded = await startRedis();
     await guarded.ask('ACL', 'SETUSER', 'reader', 'on', '>hunter2', '~other:*', '+@all');
     const url = guarded.url.replace('redis://', 'redis://reader:hunter2@');
-    const told: BusDiagnostic[] = [];
-    const bus = open({ url, onDiagnostic: (diagnostic) => told.push(diagnostic) });
+    const diagnostics: BusDiagnostic[] = [];
+    const bus = open({ url, onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) });
     await bus.connected(10_000);
-    const ear = new Ear();
-    bus.subscribe(newSession(), ear);
-    // Each time that a connection is refused, readers are sent to the store.
-    await ear.missedSince(4);
-    expect(told).toEqual([{ code: 'unreachable', message: expect.stringContaining('(NOPERM)') }]);
+    const listener = new Ear();
+    bus.subscribe(newSession(), listener);
+    // Each refused connection sends followers to the store.
+    await listener.missedSince(4);
+    expect(diagnostics).toEqual([
+      { code: 'unreachable', message: expect.stringContaining('(NOPERM)') },
+    ]);
     await bus.close();
     await guarded.stop();
   });
@@ -361,8 +363,11 @@ describeWithRedis()('the Redis bus', () => {
   describe('is usable', () => {
     const allowed = ['+xadd', '+pexpire', '+set', '+xrevrange', '+xread'];
 
-    /** What is said to a user with these rights. Nothing is left there in any case. */
-    async function said(rights: readonly string[], server: TestRedis = redis): Promise<string> {
+    /** The result of `usable` for a user with these rights. The check must store nothing. */
+    async function usabilityOf(
+      rights: readonly string[],
+      server: TestRedis = redis,
+    ): Promise<string> {
       const user = `user${names++}`;
       await server.ask('ACL', 'SETUSER', user, 'on', '>hunter2', '+info', ...rights);
       const url = server.url.replace('redis://', `redis://${user}:hunter2@`);
@@ -377,52 +382,52 @@ describeWithRedis()('the Redis bus', () => {
       return error?.message ?? 'usable';
     }
 
-    test('by one who may do what it names and no more', async () => {
-      expect(await said(['~usable:*', ...allowed])).toBe('usable');
+    test('by a user with exactly the named rights', async () => {
+      expect(await usabilityOf(['~usable:*', ...allowed])).toBe('usable');
     });
 
     test.each(allowed)('not without %s', async (right) => {
       const rights = allowed.filter((other) => other !== right);
-      const words = `refuses ${right.slice(1).toUpperCase()} (NOPERM)`;
-      expect(await said(['~usable:*', ...rights])).toContain(words);
+      const text = `refuses ${right.slice(1).toUpperCase()} (NOPERM)`;
+      expect(await usabilityOf(['~usable:*', ...rights])).toContain(text);
     });
 
     test.each(['log', 'wake', 'mark'])('not without the keys of %s', async (kind) => {
       const kinds = ['log', 'wake', 'mark'].filter((other) => other !== kind);
       const keys = kinds.map((one) => `~usable:${one}:*`);
-      expect(await said([...keys, ...allowed])).toMatch(/refuses \w+ \(NOPERM\)/);
+      expect(await usabilityOf([...keys, ...allowed])).toMatch(/refuses \w+ \(NOPERM\)/);
     });
 
     test('not on a replica', async () => {
       const replica = await startRedis(['--replicaof', '127.0.0.1 1']);
-      const words = await said(['~*', '+@all'], replica);
-      expect(words).toContain(`Redis at 127.0.0.1:${replica.port}/0 as a bus: it refuses XADD`);
-      expect(words).toContain('(READONLY)');
+      const text = await usabilityOf(['~*', '+@all'], replica);
+      expect(text).toContain(`Redis at 127.0.0.1:${replica.port}/0 as a bus: it refuses XADD`);
+      expect(text).toContain('(READONLY)');
       await replica.stop();
     });
 
-    test('not where it does not answer', async () => {
+    test('not if the server does not answer', async () => {
       const gone = open({ url: 'redis://127.0.0.1:1' });
       await expect(gone.usable(1_000)).rejects.toThrow('does not answer (ECONNREFUSED)');
     });
   });
 
-  test('a server that takes no more writes sends readers to the store, until it does again', async () => {
-    const told: BusDiagnostic[] = [];
-    const [a, b] = await pair({ onDiagnostic: (diagnostic) => told.push(diagnostic) });
+  test('a server that refuses writes sends followers to the store until it accepts them again', async () => {
+    const diagnostics: BusDiagnostic[] = [];
+    const [a, b] = await pair({ onDiagnostic: (diagnostic) => diagnostics.push(diagnostic) });
     const session = newSession();
-    const ear = await listen(b, session);
+    const listener = await listen(b, session);
     await admin.call('REPLICAOF', '127.0.0.1', '1');
     a.publish(noticeOf(session, 1, [text(1)]));
-    await ear.missedSince(ear.missedTimes);
+    await listener.missedSince(listener.missedTimes);
     await expect(a.usable()).rejects.toThrow('READONLY');
     await admin.call('REPLICAOF', 'NO', 'ONE');
-    await goesOn(a, ear, session);
-    expect(told.map(({ code }) => code)).toContain('dropped');
+    await goesOn(a, listener, session);
+    expect(diagnostics.map(({ code }) => code)).toContain('dropped');
     await a.usable();
   });
 
-  test('a server that is not there, or wants a password, is named without any', async () => {
+  test('an error about a missing server or password does not contain the password', async () => {
     const guarded = await startRedis(['--requirepass', 'hunter2']);
     const wrong = guarded.url.replace('redis://', 'redis://:hunter3@');
     const right = guarded.url.replace('redis://', 'redis://:hunter2@');

@@ -1,55 +1,70 @@
-import type { SessionId } from '@millrace/core';
+import { type SessionId, sessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
-import { type BusDiagnostic, type OnBusDiagnostic, reasonOf } from './bus-diagnostic.ts';
-import { type BusKeys, busKeys } from './bus-keys.ts';
-import { type BusLimits, defaultBusLimits } from './bus-limits.ts';
-import { Connection } from './connection.ts';
-import { Listeners } from './listeners.ts';
-import { type RedisConnection, redisTarget } from './redis-target.ts';
-import { busCommands, type RefusedCommand, refusedCommand } from './refused-command.ts';
-import { StreamReader } from './stream-reader.ts';
+import {
+  type BusDiagnostic,
+  type BusKeys,
+  type BusLimits,
+  busKeys,
+  defaultBusLimits,
+  type OnBusDiagnostic,
+} from './bus-options.ts';
+import {
+  ReconnectingClient,
+  type RedisConnection,
+  redisTarget,
+  safeReason,
+  withTimeout,
+} from './connection.ts';
+import { Listeners, StreamReader } from './stream-reader.ts';
 import { StreamWriter } from './stream-writer.ts';
-import { within } from './within.ts';
 
+/** Options of `redisBus`. */
 export interface RedisBusOptions extends Partial<BusLimits> {
-  /** `redis://user:password@host:6379/0`, `rediss://…`, or the path of a socket. This machine's unless told. */
+  /**
+   * `redis://user:password@host:6379/0`, `rediss://…`, or the path of a Unix socket. Default:
+   * localhost, port 6379.
+   */
   readonly url?: string | undefined;
-  /** The same in pieces, and what a URL cannot say. */
+  /** Connection settings. They override the URL. Default: none. */
   readonly connection?: RedisConnection | undefined;
-  /** Of every key: `millrace:` unless told. */
+  /** Prefix of every key. Default: `millrace:`. */
   readonly prefix?: string | undefined;
+  /** Called for outages and other unusual events. Default: none. */
   readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
 }
 
-/** Where Redis is gone, readers are sent to the store this often. */
-const gonePollMs = 1_000;
-/** One that lets us in and refuses what we ask is not there again: that is told only of one that stays. */
-const steadyMs = 1_000;
+/** How often followers are sent to the store while Redis is unreachable. */
+const outagePollMs = 1_000;
+/**
+ * A connection must last this long before it is reported as reachable. A server may accept a
+ * connection and then refuse every command.
+ */
+const stableMs = 1_000;
 
 /**
- * Carries copies of what was committed through Redis Streams: one for each session, bounded and
- * expiring. Each log has its own; what it published itself it is not told. Two connections, however
- * many follow.
+ * Publishes committed records through Redis Streams: one bounded, expiring stream per session. Each
+ * log needs its own bus, which ignores the notices that it published itself. The bus uses two
+ * connections, for any number of followers.
  */
 export class RedisBus implements Bus {
-  /** Where it is, without user and password. */
+  /** Address of the server, without user and password. */
   readonly name: string;
   readonly #limits: BusLimits;
   readonly #prefix: string;
   readonly #keys: BusKeys;
   readonly #listeners = new Listeners();
   readonly #onDiagnostic: OnBusDiagnostic;
-  readonly #writing: Connection;
-  readonly #reading: Connection;
+  readonly #writing: ReconnectingClient;
+  readonly #reading: ReconnectingClient;
   readonly #writer: StreamWriter;
   readonly #reader: StreamReader;
-  /** Sends readers to the store while nobody listens for them. */
+  /** Sends followers to the store while the reader is disconnected. */
   #poll: NodeJS.Timeout | undefined;
-  #steady: NodeJS.Timeout | undefined;
+  #stableTimer: NodeJS.Timeout | undefined;
   #lastReason = 'not connected yet';
-  #isTold = false;
+  #isOutageReported = false;
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
@@ -61,73 +76,73 @@ export class RedisBus implements Bus {
     this.#keys = busKeys(this.#prefix);
     this.#onDiagnostic = (diagnostic) => onDiagnostic?.(diagnostic);
     const { timeoutMs } = this.#limits;
-    this.#writing = new Connection(target, timeoutMs, {
-      up: () => this.#up(() => this.#writer.resume()),
-      down: (reason) => this.#down(reason),
+    this.#writing = new ReconnectingClient(target, timeoutMs, {
+      up: () => this.#handleUp(() => this.#writer.resume()),
+      down: (reason) => this.#handleDown(reason),
     });
-    this.#reading = new Connection(target, timeoutMs, {
-      up: (client) => this.#up(() => void this.#read(client)),
+    this.#reading = new ReconnectingClient(target, timeoutMs, {
+      up: (client) => this.#handleUp(() => void this.#read(client)),
       down: (reason) => {
         this.#startPoll();
-        this.#down(reason);
+        this.#handleDown(reason);
       },
     });
-    const tell = this.#onDiagnostic;
-    this.#writer = new StreamWriter(this.#writing, this.#keys, this.#limits, tell);
-    this.#reader = new StreamReader(this.#listeners, this.#keys, this.#limits, tell);
+    const report = this.#onDiagnostic;
+    this.#writer = new StreamWriter(this.#writing, this.#keys, this.#limits, report);
+    this.#reader = new StreamReader(this.#listeners, this.#keys, this.#limits, report);
     this.#startPoll();
   }
 
-  /** What was sent and not answered, for those who measure. */
+  /** Bytes sent without an answer, for measurements. */
   get pendingBytes(): number {
     return this.#writer.pendingBytes;
   }
 
-  /** Resolves once Redis answers; rejects where it does not within the time. */
+  /** Resolves when Redis answers. Rejects after the timeout. */
   async connected(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
-    if (this.#isUp) return;
+    if (this.#isConnected) return;
     let done: () => void = () => {};
     const up = new Promise<void>((resolve) => {
       done = resolve;
       this.#waiting.add(done);
     });
-    const isUp = await within(timeoutMs, up).then(
+    const isUp = await withTimeout(timeoutMs, up).then(
       () => true,
       () => false,
     );
     this.#waiting.delete(done);
-    if (!isUp) throw this.#unreachable();
+    if (!isUp) throw this.#unreachableError();
   }
 
   /**
-   * Resolves once Redis answers and does for this user all that a bus needs, of which nothing is left
-   * there; rejects where it does not: it is a replica, say, or the user may only read.
+   * Resolves when Redis answers and allows this user all commands that the bus needs. The check
+   * stores nothing. Rejects otherwise, for example for a replica or a read-only user.
    */
   async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     await this.connected(timeoutMs);
     const { client } = this.#writing;
-    if (client === undefined) throw this.#unreachable();
-    // Other keys than those that are in use.
-    const asked = refusedCommand(client, busKeys(this.#prefix));
-    const refused = await within(timeoutMs, asked).catch((error: unknown) => {
-      this.#lastReason = reasonOf(error);
-      throw this.#unreachable();
+    if (client === undefined) throw this.#unreachableError();
+    // New keys, not those in use.
+    const asked = findRefusedCommand(client, busKeys(this.#prefix));
+    const refused = await withTimeout(timeoutMs, asked).catch((error: unknown) => {
+      this.#lastReason = safeReason(error);
+      throw this.#unreachableError();
     });
-    if (refused !== undefined) throw this.#unusable(refused);
+    if (refused !== undefined) throw this.#unusableError(refused);
   }
 
   publish(notice: BusNotice): void {
-    if (!this.#isClosed) this.#writer.say(notice.session, notice);
+    if (!this.#isClosed) this.#writer.send(notice.session, notice);
   }
 
   forget(session: SessionId): void {
-    if (!this.#isClosed) this.#writer.say(session, 'gone');
+    if (!this.#isClosed) this.#writer.send(session, 'gone');
   }
 
   subscribe(session: SessionId, listener: BusListener): () => void {
     if (this.#isClosed) return () => {};
     const isFirst = this.#listeners.add(session, listener);
-    // The second one is listened for already.
+    // The stream of this session is already being read.
     if (!isFirst) queueMicrotask(() => listener.missed());
     else if (this.#reader.changed()) this.#writer.wake();
     return () => this.#listeners.remove(session, listener);
@@ -138,37 +153,38 @@ export class RedisBus implements Bus {
     this.#isClosed = true;
     this.#listeners.clear();
     clearInterval(this.#poll);
-    clearTimeout(this.#steady);
+    clearTimeout(this.#stableTimer);
     const { timeoutMs } = this.#limits;
-    // What is on its way gets there, if it does so soon.
-    await within(Math.min(timeoutMs, 1_000), this.#writer.settled()).catch(() => {});
+    // Gives pending commands a short time to finish.
+    await withTimeout(Math.min(timeoutMs, 1_000), this.#writer.drained()).catch(() => {});
     this.#writer.close();
     this.#writing.close();
     this.#reading.close();
   }
 
-  get #isUp(): boolean {
+  get #isConnected(): boolean {
     return this.#writing.client !== undefined && this.#reading.client !== undefined;
   }
 
-  #up(then: () => void): void {
+  #handleUp(then: () => void): void {
     then();
-    if (!this.#isUp) return;
+    if (!this.#isConnected) return;
     for (const done of this.#waiting) done();
-    if (this.#isTold) this.#steady = setTimeout(() => this.#tellReachable(), steadyMs).unref();
+    if (this.#isOutageReported)
+      this.#stableTimer = setTimeout(() => this.#reportReachable(), stableMs).unref();
   }
 
-  #tellReachable(): void {
-    this.#isTold = false;
+  #reportReachable(): void {
+    this.#isOutageReported = false;
     this.#onDiagnostic({ code: 'reachable', message: `Redis at ${this.name} answers again` });
   }
 
-  #down(reason: string): void {
+  #handleDown(reason: string): void {
     this.#lastReason = reason;
-    clearTimeout(this.#steady);
-    if (this.#isTold || this.#isClosed) return;
-    this.#isTold = true;
-    this.#onDiagnostic({ code: 'unreachable', message: this.#unreachable().message });
+    clearTimeout(this.#stableTimer);
+    if (this.#isOutageReported || this.#isClosed) return;
+    this.#isOutageReported = true;
+    this.#onDiagnostic({ code: 'unreachable', message: this.#unreachableError().message });
   }
 
   async #read(client: Redis): Promise<void> {
@@ -184,21 +200,72 @@ export class RedisBus implements Bus {
     if (this.#isClosed) return;
     clearInterval(this.#poll);
     this.#listeners.missedAll();
-    this.#poll = setInterval(() => this.#listeners.missedAll(), gonePollMs).unref();
+    this.#poll = setInterval(() => this.#listeners.missedAll(), outagePollMs).unref();
   }
 
-  #unreachable(): LogError {
-    const message = `Redis at ${this.name} does not answer (${this.#lastReason}): readers look at the store until it does`;
+  #unreachableError(): LogError {
+    const message = `Redis at ${this.name} does not answer (${this.#lastReason}): followers read the store until it does`;
     return new LogError('storage', message);
   }
 
-  #unusable({ command, reason }: RefusedCommand): LogError {
-    const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Name one that takes writes and a user who may do ${busCommands} on the keys ${this.#prefix}*`;
+  #unusableError({ command, reason }: RefusedCommand): LogError {
+    const message = `Cannot use Redis at ${this.name} as a bus: it refuses ${command} (${reason}). Use a server that accepts writes and a user with the rights for ${busCommands} on the keys ${this.#prefix}*`;
     return new LogError('storage', message, { bus: this.name, command, reason });
   }
 }
 
-/** A bus on Redis. `connected` says whether it is there; it need not be. */
+/**
+ * Creates a bus on Redis. Redis may be unreachable at this time; `connected` checks it.
+ *
+ * @example const bus = redisBus({ url: 'redis://localhost:6379/0' });
+ */
 export function redisBus(options: RedisBusOptions = {}): RedisBus {
   return new RedisBus(options);
+}
+
+/** All commands that the bus uses, for the error message. */
+const busCommands = 'XADD, PEXPIRE, SET, XREVRANGE and XREAD';
+
+/** A command that Redis refuses for this user, with the error code. */
+interface RefusedCommand {
+  readonly command: string;
+  readonly reason: string;
+}
+
+/**
+ * Tries every command of the bus without a lasting effect: on unused keys, and only for keys that
+ * exist. Returns the first refused command.
+ */
+async function findRefusedCommand(
+  client: Redis,
+  keys: BusKeys,
+): Promise<RefusedCommand | undefined> {
+  const stream = keys.stream(sessionId(keys.origin));
+  const asked = [
+    ['XADD', stream, 'NOMKSTREAM', 'MAXLEN', '=', 1, '*', 'try', ''],
+    ['XADD', keys.wake, 'NOMKSTREAM', 'MAXLEN', '=', 1, '*', 'try', ''],
+    ['PEXPIRE', stream, 1],
+    ['SET', keys.mark, '', 'PX', 1, 'XX'],
+    ['XREVRANGE', stream, '+', '-', 'COUNT', 1],
+    ['XREAD', 'COUNT', 1, 'STREAMS', keys.wake, stream, '0-0', '0-0'],
+  ] as const;
+  const pipeline = client.pipeline();
+  for (const [command, ...args] of asked) pipeline.call(command, ...args);
+  const replies = (await pipeline.exec()) ?? [];
+  for (const [index, [command]] of asked.entries()) {
+    const [error] = replies[index] ?? [new Error('cut')];
+    if (error === null) continue;
+    // The connection was lost before the command was answered.
+    if (error.name !== 'ReplyError') throw error;
+    if (isRefusal(error)) return { command, reason: safeReason(error) };
+  }
+  return undefined;
+}
+
+/**
+ * Redis before 6.2 does not support NOMKSTREAM. It reports this as a syntax error, which is not a
+ * refusal.
+ */
+function isRefusal({ message }: Error): boolean {
+  return !message.startsWith('ERR ') || message.startsWith('ERR unknown command');
 }

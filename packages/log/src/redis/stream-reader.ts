@@ -1,33 +1,34 @@
 import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
-import type { OnBusDiagnostic } from './bus-diagnostic.ts';
-import type { BusKeys } from './bus-keys.ts';
-import type { BusLimits } from './bus-limits.ts';
-import type { Listeners } from './listeners.ts';
+import type { BusListener, BusNotice } from '../contract/bus.ts';
+import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
+import { withTimeout } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
-import { within } from './within.ts';
 
-/** Redis is asked this often whether it lost what it had. */
-const lookMs = 1_000;
-/** Entries of one stream at a time. */
+/** How often to check whether Redis lost its data. */
+const checkIntervalMs = 1_000;
+/** Maximum number of entries per stream and read. */
 const pageLength = 16;
 
 /**
- * Reads the streams of all sessions that somebody here follows, by one command on one connection.
- * `read` lives as long as its client; where it is not sure that it heard all, it says `missed`.
+ * Reads the streams of all followed sessions with one command on one connection. It calls `missed`
+ * whenever entries may have been lost.
  */
 export class StreamReader {
   readonly #listeners: Listeners;
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
-  /** The last entry that was read, by key. What is not in it is not listened to yet. */
+  /** The id of the last entry that was read, by key. Other streams have not been joined yet. */
   #cursors = new Map<string, string>();
-  /** No streams: tried again with the next look, and their readers are sent to the store as often. */
+  /**
+   * Keys that are not streams. They are tried again at the next check, and their followers read the
+   * store then.
+   */
   readonly #refused = new Set<string>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #isBlocked = false;
-  /** Since sessions were last joined. */
+  /** True if sessions were added since the streams were joined. */
   #isChanged = false;
   #onChange: (() => void) | undefined;
   #unreadable = 0;
@@ -44,57 +45,62 @@ export class StreamReader {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** Somebody follows a session that nobody followed. True where the reader has to be woken for it. */
+  /**
+   * Call after the first follower of a session was added. Returns true if the reader must be woken.
+   */
   changed(): boolean {
     this.#isChanged = true;
     this.#onChange?.();
     const mustWake = this.#isBlocked;
-    // Once is enough until it blocks again.
+    // One wake-up is enough until the reader blocks again.
     this.#isBlocked = false;
     return mustWake;
   }
 
-  /** Until the client is cut; rejects with the reason. */
+  /** Reads until the connection is lost. Rejects with the reason. */
   async read(client: Redis): Promise<never> {
     this.#cursors = new Map();
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
+    this.#checkedAt = Number.NEGATIVE_INFINITY;
     for (;;) {
-      if (this.#listeners.isEmpty) await this.#someone();
-      await this.#look(client);
-      await this.#join(client);
-      // Whoever was told just now may have come with another session.
-      if (!this.#isChanged) await this.#page(client);
+      if (this.#listeners.isEmpty) await this.#waitForListener();
+      await this.#checkMark(client);
+      await this.#joinStreams(client);
+      // A listener that was just notified may have subscribed to another session.
+      if (!this.#isChanged) await this.#readPage(client);
     }
   }
 
-  async #someone(): Promise<void> {
+  async #waitForListener(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#onChange = resolve;
     });
     this.#onChange = undefined;
   }
 
-  /** Where the mark is gone, so may be everything else, and what came since could have other numbers. */
-  async #look(client: Redis): Promise<void> {
+  /**
+   * Checks the mark key. If it is gone, Redis may have lost everything, and entry ids may start
+   * again.
+   */
+  async #checkMark(client: Redis): Promise<void> {
     const now = performance.now();
-    if (now - this.#lookedAt < lookMs) return;
-    this.#lookedAt = now;
+    if (now - this.#checkedAt < checkIntervalMs) return;
+    this.#checkedAt = now;
     this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
-    // It goes before the first stream does, should this process be stopped for long.
+    // The mark expires before the streams do, in case this process is stopped for long.
     const markMs = Math.min(60_000, expiresMs);
-    if ((await within(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
-    await within(timeoutMs, client.set(mark, '', 'PX', markMs));
+    if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
+    await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
     if (this.#cursors.size > 0) {
-      const message = 'Redis lost what it had; readers look at the store';
+      const message = 'Redis lost its data; followers read the store';
       this.#onDiagnostic({ code: 'flushed', message });
     }
     this.#cursors = new Map();
   }
 
-  /** Listens to the sessions that are new from where their streams end now. */
-  async #join(client: Redis): Promise<void> {
+  /** Joins the streams of new sessions at their current end. */
+  async #joinStreams(client: Redis): Promise<void> {
     this.#isChanged = false;
     const { sessions } = this.#listeners;
     const keys = new Map(sessions.map((session) => [this.#keys.stream(session), session]));
@@ -106,25 +112,33 @@ export class StreamReader {
     if (added.length === 0) return;
     const pipeline = client.pipeline();
     for (const key of added) pipeline.xrevrange(key, '+', '-', 'COUNT', 1);
-    const replies = (await within(this.#limits.timeoutMs, pipeline.exec())) ?? [];
+    const replies = (await withTimeout(this.#limits.timeoutMs, pipeline.exec())) ?? [];
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
       const session = keys.get(key);
-      // What somebody else put there must not keep the others from being heard.
-      if (error !== null && session !== undefined && isNoStream(error)) this.#refused.add(key);
+      // A foreign key of another type must not block the other sessions.
+      if (error !== null && session !== undefined && isWrongType(error)) this.#refused.add(key);
       else if (error !== null) throw error;
       else this.#cursors.set(key, lastId(entries) ?? '0-0');
-      // Of what was committed before, nobody tells.
+      // Nothing reports earlier commits, so followers read the store once.
       if (session !== undefined) this.#listeners.missed(session);
     }
   }
 
-  async #page(client: Redis): Promise<void> {
+  async #readPage(client: Redis): Promise<void> {
     const keys = [...this.#cursors.keys()];
     const ids = [...this.#cursors.values()];
     this.#isBlocked = true;
-    const asked = client.xread('COUNT', pageLength, 'BLOCK', lookMs, 'STREAMS', ...keys, ...ids);
-    const reply = await within(lookMs + this.#limits.timeoutMs, asked);
+    const asked = client.xread(
+      'COUNT',
+      pageLength,
+      'BLOCK',
+      checkIntervalMs,
+      'STREAMS',
+      ...keys,
+      ...ids,
+    );
+    const reply = await withTimeout(checkIntervalMs + this.#limits.timeoutMs, asked);
     this.#isBlocked = false;
     const sessionOf = new Map(this.#listeners.sessions.map((s) => [this.#keys.stream(s), s]));
     for (const [key, entries] of reply ?? []) this.#take(key, sessionOf.get(key), entries);
@@ -137,26 +151,26 @@ export class StreamReader {
   ): void {
     for (const [id, fields] of entries) {
       this.#cursors.set(key, id);
-      if (session !== undefined) this.#tell(session, fields);
+      if (session !== undefined) this.#deliver(session, fields);
     }
   }
 
-  #tell(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
-    // What this process committed itself it knows.
+  #deliver(session: SessionId, [from, origin, ...fields]: readonly string[]): void {
+    // This process already has its own commits.
     if (from === 'from' && origin === this.#keys.origin) return;
     if (from === 'from' && fields[0] === 'gone') return this.#listeners.missed(session);
     const notice = from === 'from' ? decodeNotice(session, fields) : undefined;
     if (notice !== undefined) return this.#listeners.notice(notice);
     this.#listeners.missed(session);
-    // At 1, 2, 4, 8 …: a flood is not answered with another.
+    // Reported at counts 1, 2, 4, 8 … to limit the number of messages.
     const count = ++this.#unreadable;
     if ((count & (count - 1)) !== 0) return;
-    const message = `${count} entries in Redis could not be read so far, the last one of session ${session}`;
+    const message = `${count} entries in Redis were not readable so far, the last one in session ${session}`;
     this.#onDiagnostic({ code: 'unreadable', message });
   }
 }
 
-function isNoStream({ message }: Error): boolean {
+function isWrongType({ message }: Error): boolean {
   return message.startsWith('WRONGTYPE');
 }
 
@@ -164,4 +178,47 @@ function lastId(entries: unknown): string | undefined {
   const [first] = Array.isArray(entries) ? entries : [];
   const [id] = Array.isArray(first) ? first : [];
   return typeof id === 'string' ? id : undefined;
+}
+
+/** The bus listeners of each session. */
+export class Listeners {
+  readonly #bySession = new Map<SessionId, Set<BusListener>>();
+
+  get sessions(): readonly SessionId[] {
+    return [...this.#bySession.keys()];
+  }
+
+  get isEmpty(): boolean {
+    return this.#bySession.size === 0;
+  }
+
+  /** Adds a listener. Returns true if it is the session's first. */
+  add(session: SessionId, listener: BusListener): boolean {
+    const there = this.#bySession.get(session);
+    if (there === undefined) this.#bySession.set(session, new Set([listener]));
+    else there.add(listener);
+    return there === undefined;
+  }
+
+  remove(session: SessionId, listener: BusListener): void {
+    const there = this.#bySession.get(session);
+    there?.delete(listener);
+    if (there?.size === 0) this.#bySession.delete(session);
+  }
+
+  clear(): void {
+    this.#bySession.clear();
+  }
+
+  notice(notice: BusNotice): void {
+    for (const listener of this.#bySession.get(notice.session) ?? []) listener.notice(notice);
+  }
+
+  missed(session: SessionId): void {
+    for (const listener of this.#bySession.get(session) ?? []) listener.missed();
+  }
+
+  missedAll(): void {
+    for (const session of this.sessions) this.missed(session);
+  }
 }

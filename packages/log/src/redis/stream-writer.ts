@@ -1,52 +1,49 @@
 import type { SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { BusNotice } from '../contract/bus.ts';
-import type { OnBusDiagnostic } from './bus-diagnostic.ts';
-import type { BusKeys } from './bus-keys.ts';
-import type { BusLimits } from './bus-limits.ts';
-import type { Connection } from './connection.ts';
+import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
+import { type ReconnectingClient, withTimeout } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
-import { within } from './within.ts';
 
-/** What is to be said of a session: a notice, or that it is gone. */
-type Said = BusNotice | 'gone';
+/** A message about a session: a notice, or `gone` for a deleted session. */
+type SessionMessage = BusNotice | 'gone';
 
-interface Order {
+interface PendingEntry {
   readonly session: SessionId;
-  readonly said: Said;
+  readonly message: SessionMessage;
   readonly fields: readonly string[];
   readonly bytes: number;
 }
 
-/** Sessions whose last word could not be sent; what there is of them is told when Redis is there again. */
-const maxUntold = 10_000;
+/** Maximum number of sessions whose last message is kept until Redis is reachable again. */
+const maxUnsent = 10_000;
 const retryMs = 1_000;
-/** Who follows a session that is gone has so long to hear of it. */
-const goneMs = 5_000;
-/** About what a command takes besides its fields. */
-const bytesAround = 200;
+/** How long the message about a deletion stays in its stream. */
+const deletedExpiryMs = 5_000;
+/** Approximate size of a command besides its fields. */
+const entryOverheadBytes = 200;
 
 /**
- * Sends what was committed, all of a moment in one go. Nothing waits here for a server that is not
- * there: of what cannot be sent only the last word of each session is kept, without records.
+ * Sends messages in batches. It does not wait for an unreachable server: then it keeps only the
+ * last message of each session, without records.
  */
 export class StreamWriter {
   readonly #keys: BusKeys;
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
-  readonly #connection: Connection;
-  /** Of this moment. */
-  #orders: Order[] = [];
+  readonly #connection: ReconnectingClient;
+  /** Messages of the current batch. */
+  #entries: PendingEntry[] = [];
   #isScheduled = false;
-  /** Given and not answered. */
+  /** Bytes that were queued or sent without an answer. */
   #pendingBytes = 0;
   #sent: Promise<void> = Promise.resolve();
-  readonly #untold = new Map<SessionId, Said>();
+  readonly #unsent = new Map<SessionId, SessionMessage>();
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
 
   constructor(
-    connection: Connection,
+    connection: ReconnectingClient,
     keys: BusKeys,
     limits: BusLimits,
     onDiagnostic: OnBusDiagnostic,
@@ -57,19 +54,19 @@ export class StreamWriter {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** What is given and was not answered, for those who measure. */
+  /** Bytes that were queued or sent without an answer, for measurements. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  say(session: SessionId, said: Said): void {
+  send(session: SessionId, message: SessionMessage): void {
     const { maxBytes, maxPendingBytes } = this.#limits;
     const isFull = this.#pendingBytes >= maxPendingBytes;
-    if (isFull) this.#tellDropped();
-    if (isFull || this.#connection.client === undefined) return this.#keepWord(session, said);
-    // It says all that could not be said before.
-    this.#untold.delete(session);
-    this.#order(session, said, maxBytes);
+    if (isFull) this.#reportDropped();
+    if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
+    // This message replaces the one that could not be sent.
+    this.#unsent.delete(session);
+    this.#enqueue(session, message, maxBytes);
   }
 
   /** Wakes the reader of this process. */
@@ -84,30 +81,30 @@ export class StreamWriter {
     void woken.exec().catch(() => {});
   }
 
-  /** Redis is there again. */
+  /** Sends the kept messages after a reconnect. */
   resume(): void {
-    const untold = [...this.#untold];
-    this.#untold.clear();
-    for (const [session, said] of untold) this.#order(session, said, 0);
+    const unsent = [...this.#unsent];
+    this.#unsent.clear();
+    for (const [session, message] of unsent) this.#enqueue(session, message, 0);
   }
 
-  /** When all was answered that is on its way. */
-  async settled(): Promise<void> {
+  /** Resolves when all sent messages are answered. */
+  async drained(): Promise<void> {
     this.#flush();
     await this.#sent;
   }
 
   close(): void {
     clearTimeout(this.#retry);
-    this.#untold.clear();
+    this.#unsent.clear();
   }
 
-  #order(session: SessionId, said: Said, maxBytes: number): void {
-    const body = said === 'gone' ? ['gone', '1'] : encodeNotice(said, maxBytes);
+  #enqueue(session: SessionId, message: SessionMessage, maxBytes: number): void {
+    const body = message === 'gone' ? ['gone', '1'] : encodeNotice(message, maxBytes);
     const fields = ['from', this.#keys.origin, ...body];
-    const bytes = fields.reduce((sum, text) => sum + text.length, bytesAround);
+    const bytes = fields.reduce((sum, text) => sum + text.length, entryOverheadBytes);
     this.#pendingBytes += bytes;
-    this.#orders.push({ session, said, fields, bytes });
+    this.#entries.push({ session, message: message, fields, bytes });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => this.#flush());
@@ -115,60 +112,60 @@ export class StreamWriter {
 
   #flush(): void {
     this.#isScheduled = false;
-    const orders = this.#orders;
-    if (orders.length === 0) return;
-    this.#orders = [];
+    const entries = this.#entries;
+    if (entries.length === 0) return;
+    this.#entries = [];
     const before = this.#sent;
-    this.#sent = Promise.all([before, this.#send(orders)]).then(() => {});
+    this.#sent = Promise.all([before, this.#send(entries)]).then(() => {});
   }
 
-  async #send(orders: readonly Order[]): Promise<void> {
+  async #send(entries: readonly PendingEntry[]): Promise<void> {
     const { client } = this.#connection;
-    const failed = client === undefined ? orders : await this.#exec(client, orders);
-    for (const { bytes } of orders) this.#pendingBytes -= bytes;
-    for (const { session, said } of failed) this.#keepWord(session, said);
+    const failed = client === undefined ? entries : await this.#exec(client, entries);
+    for (const { bytes } of entries) this.#pendingBytes -= bytes;
+    for (const { session, message } of failed) this.#keepUnsent(session, message);
     if (failed.length === 0) return;
-    // Where Redis is there and does not take it; where it is not, `resume` comes first.
+    // For messages that a reachable server refused. After a reconnect, `resume` sends them earlier.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       if (this.#connection.client !== undefined) this.resume();
     }, retryMs).unref();
   }
 
-  /** Gives those that did not get there. */
-  async #exec(client: Redis, orders: readonly Order[]): Promise<readonly Order[]> {
+  /** Sends the entries and returns those that failed. */
+  async #exec(client: Redis, entries: readonly PendingEntry[]): Promise<readonly PendingEntry[]> {
     const { maxLength, expiresMs, timeoutMs } = this.#limits;
     const pipeline = client.pipeline();
-    for (const { session, said, fields } of orders) {
+    for (const { session, message, fields } of entries) {
       const key = this.#keys.stream(session);
-      const isGone = said === 'gone';
+      const isGone = message === 'gone';
       const bound = isGone ? (['=', 1] as const) : (['~', maxLength] as const);
       pipeline.xadd(key, 'MAXLEN', ...bound, '*', ...fields);
-      pipeline.pexpire(key, isGone ? goneMs : expiresMs);
+      pipeline.pexpire(key, isGone ? deletedExpiryMs : expiresMs);
     }
     try {
-      const replies = (await within(timeoutMs, pipeline.exec())) ?? [];
-      const failed = orders.filter((_, index) => replies[2 * index]?.[0] !== null);
-      if (failed.length > 0) this.#tellDropped(failed.length);
+      const replies = (await withTimeout(timeoutMs, pipeline.exec())) ?? [];
+      const failed = entries.filter((_, index) => replies[2 * index]?.[0] !== null);
+      if (failed.length > 0) this.#reportDropped(failed.length);
       return failed;
     } catch {
       this.#connection.drop(client);
-      return orders;
+      return entries;
     }
   }
 
-  #keepWord(session: SessionId, said: Said): void {
-    if (!this.#untold.has(session) && this.#untold.size >= maxUntold) return this.#tellDropped();
-    const word = said === 'gone' ? said : { ...said, records: [] };
-    this.#untold.set(session, word);
+  #keepUnsent(session: SessionId, message: SessionMessage): void {
+    if (!this.#unsent.has(session) && this.#unsent.size >= maxUnsent) return this.#reportDropped();
+    const stored = message === 'gone' ? message : { ...message, records: [] };
+    this.#unsent.set(session, stored);
   }
 
-  /** At 1, 2, 4, 8 …: a flood is not answered with another. */
-  #tellDropped(count = 1): void {
+  /** Reports at counts 1, 2, 4, 8 … to limit the number of messages. */
+  #reportDropped(count = 1): void {
     const before = this.#dropped;
     this.#dropped += count;
     if (Math.clz32(before) === Math.clz32(this.#dropped)) return;
-    const message = `${this.#dropped} copies went to nobody so far: Redis is too slow or takes nothing. Readers look at the store`;
+    const message = `${this.#dropped} notices were dropped so far: Redis is too slow or refuses writes. Followers read the store`;
     this.#onDiagnostic({ code: 'dropped', message });
   }
 }

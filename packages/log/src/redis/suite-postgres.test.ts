@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ServerLog } from '../postgres/postgres-log.ts';
+import { PostgresStoreLog } from '../postgres/postgres-log.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { describeOnPostgres, startPostgres, type TestPostgres } from '../testing/start-postgres.ts';
@@ -14,14 +14,20 @@ const postgres: LogSubject = {
   isDurable: true,
   async create(clock) {
     const schema = `s_${randomUUID().replaceAll('-', '')}`;
-    const logs: ServerLog[] = [];
+    const logs: PostgresStoreLog[] = [];
     const buses: RedisBus[] = [];
     return {
       async open() {
         const bus = redisBus({ url: redis.url, prefix: `${schema}:` });
         buses.push(bus);
         await bus.connected(10_000);
-        const log = new ServerLog({ url: server.url, schema, clock, commitIntervalMs: 2, bus });
+        const log = new PostgresStoreLog({
+          url: server.url,
+          schema,
+          clock,
+          commitIntervalMs: 2,
+          bus,
+        });
         logs.push(log);
         return log;
       },
@@ -36,7 +42,9 @@ const postgres: LogSubject = {
   },
 };
 
-/** Each run is hundreds of transactions on a server; a thousand would take longer than all other tests. */
+/**
+ * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
+ */
 const numRuns = Number(process.env['MILLRACE_POSTGRES_RUNS'] ?? 60);
 
 needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
@@ -49,7 +57,7 @@ needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
 
   for (const { name, run } of logCases(postgres)) test(name, run);
 
-  test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
+  test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(postgres, { numRuns });
     expect(seen).toEqual(expect.arrayContaining(['append: done', 'reopen: done']));
   });
@@ -58,7 +66,7 @@ needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
     ['deltas are kept', false],
     ['turns are settled', true],
   ])(
-    'law 5: who is cut at any batch and resumes elsewhere has the same, where %s',
+    'law 5: a reader that stops at any batch and resumes in another log ends with the same state, where %s',
     (_, isSettled) => resumeRuns(postgres, { isSettled, isSplit: true, numRuns }),
   );
 });

@@ -23,7 +23,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-/** Each log has its own bus; those of one store share a prefix. */
+/** Each log has its own bus. The buses of one store share a prefix. */
 async function openBus(prefix: string): Promise<RedisBus> {
   const bus = redisBus({ url: redis.url, prefix });
   buses.push(bus);
@@ -31,7 +31,7 @@ async function openBus(prefix: string): Promise<RedisBus> {
   return bus;
 }
 
-/** A log's bus goes with it. */
+/** Closes the bus together with its log. */
 function withBus(log: Log, bus: RedisBus): Log {
   const close = log.close.bind(log);
   log.close = async () => {
@@ -70,7 +70,7 @@ const sqlite: LogSubject = {
   },
 };
 
-/** The thousand of the laws are held without a bus; what it adds is seen in fewer. */
+/** The full number of runs is done without a bus. Fewer runs are enough for the bus. */
 const numRuns = 200;
 
 describeWithRedis()('with the Redis bus', () => {
@@ -80,18 +80,16 @@ describeWithRedis()('with the Redis bus', () => {
   test.each([
     ['memory', memory],
     ['SQLite', sqlite],
-  ])(
-    'laws 1, 3, 4, 5 and 9, %s: is what the reference is, through two logs',
-    async (_, subject) => {
-      const seen = await modelRuns(subject, { numRuns });
-      expect(seen).toEqual(expect.arrayContaining([...landmarks]));
-    },
-  );
+  ])('laws 1, 3, 4, 5 and 9, %s: two logs behave like the reference', async (_, subject) => {
+    const seen = await modelRuns(subject, { numRuns });
+    expect(seen).toEqual(expect.arrayContaining([...landmarks]));
+  });
 
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
-    resumeRuns(sqlite, { isSettled, isSplit: true, numRuns }),
+  ])(
+    'law 5: a reader that stops at any batch and resumes ends with the same state, where %s',
+    (_, isSettled) => resumeRuns(sqlite, { isSettled, isSplit: true, numRuns }),
   );
 });

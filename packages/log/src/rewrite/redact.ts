@@ -1,9 +1,12 @@
 import {
   type BeginPart,
   emptyState,
+  type Fact,
   findItem,
   foldBatch,
   type ItemId,
+  type JsonObject,
+  type JsonValue,
   type LogRecord,
   type Part,
   type PartId,
@@ -11,29 +14,74 @@ import {
   type Snapshot,
   type ToolCallId,
 } from '@millrace/core';
-import { withoutWords } from './redact-fact.ts';
+import { LogError } from '../contract/log-error.ts';
+import { addRecords } from '../engine/append-records.ts';
+import { type LogContext, requireSession } from '../engine/log-context.ts';
+import { readableDrafts } from '../engine/readable-draft.ts';
 
-/**
- * The log without the content of an item: its deltas are gone, snapshots do not have it, and facts do
- * not repeat it.
- */
-export function withoutItem(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
+/** Removes the content of an item from all records of a session, in one transaction. */
+export async function redact(
+  context: LogContext,
+  session: SessionId,
+  item: ItemId,
+  reason?: string,
+): Promise<void> {
+  const fact = {
+    type: 'item_redacted',
+    itemId: item,
+    ...(reason === undefined ? {} : { reason }),
+  } as const;
+  const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+  await context.commits.run(
+    (tx) => {
+      const row = requireSession(tx, session);
+      const records = context.recordsOf(tx, row);
+      const standing = itemStatus(session, records, item);
+      if (standing === 'unknown') throw unknownItem(session, item);
+      if (standing === 'open') throw unfinishedItem(session, item);
+      const blobs = tx.blobsOf(session);
+      tx.replace(session, 1, row.through, withoutItemContent(records, item));
+      // No reader has an item of a superseded attempt, and the fold could not resolve a fact about
+      // it.
+      const redactionFacts = standing === 'superseded' ? [] : drafts;
+      const rewritten = { ...row, rewrites: row.rewrites + 1 };
+      const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
+      tx.deleteUnusedBlobs(blobs);
+      return added.row;
+    },
+    { onCommitted: (row) => context.feeds.rewritten(row) },
+  );
+}
+
+function unknownItem(session: SessionId, item: ItemId): LogError {
+  const message = `Cannot redact item ${item} of session ${session}: the item does not exist`;
+  return new LogError('bad_option', message, { session, item });
+}
+
+function unfinishedItem(session: SessionId, item: ItemId): LogError {
+  const message = `Cannot redact item ${item} of session ${session}: the item or its turn is not finished. Stop the run first`;
+  return new LogError('bad_records', message, { session, item });
+}
+
+/** Removes the item's deltas, its entries in snapshots, and the copies of its content in facts. */
+function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
     const { delta, fact } = record;
     if (delta !== undefined)
       return delta.type !== 'unknown' && parts.has(delta.partId) ? [] : record;
-    const left = fact.type === 'snapshot' ? without(fact, item) : withoutWords(fact, item, calls);
+    const left =
+      fact.type === 'snapshot' ? withoutItemInSnapshot(fact, item) : redactFact(fact, item, calls);
     return left === fact ? record : { ...record, fact: left };
   });
 }
 
 /**
- * What the log says of an item. It is `open` until it is finished and, because an attempt might still
- * be superseded and the item go on, until its turn is. `superseded` ones left with their attempt.
+ * Returns the status of an item. An item is `open` until it and its turn are finished, because its
+ * attempt may still be superseded. A `superseded` item disappeared with its attempt.
  */
-export function standingOf(
+function itemStatus(
   session: SessionId,
   records: readonly LogRecord[],
   item: ItemId,
@@ -51,7 +99,7 @@ export function standingOf(
   return found.finished === undefined ? 'open' : 'finished';
 }
 
-/** The parts of the item that a record names, as a delta or in a snapshot. */
+/** The ids of the item's parts that a record mentions, in a delta or in a snapshot. */
 function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -62,7 +110,7 @@ function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   return names && delta.itemId === item ? [delta.partId] : [];
 }
 
-/** The calls that the item made or answered. */
+/** The tool calls that the item made or answered. */
 function callsOf({ delta, fact }: LogRecord, item: ItemId): readonly ToolCallId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -77,6 +125,56 @@ function callOf(part: Part | BeginPart): readonly ToolCallId[] {
   return part.kind === 'tool_call' || part.kind === 'tool_result' ? [part.toolCallId] : [];
 }
 
-function without(snapshot: Snapshot, item: ItemId): Snapshot {
+function withoutItemInSnapshot(snapshot: Snapshot, item: ItemId): Snapshot {
   return { ...snapshot, items: snapshot.items.filter(({ itemId }) => itemId !== item) };
+}
+
+/**
+ * Removes from a fact what it repeats about a redacted item: texts about its tool calls, a summary
+ * that covers it, and the command that created it. The fact itself stays.
+ */
+export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
+  switch (fact.type) {
+    case 'tool_call_rejected':
+      return calls.has(fact.toolCallId) ? { ...fact, message: '' } : fact;
+    case 'tool_execution_started':
+      return calls.has(fact.toolCallId) ? { ...fact, summary: '' } : fact;
+    case 'approval_asked':
+    case 'approval_answered':
+      return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
+    case 'compacted':
+      return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
+    case 'command_queued':
+      return { ...fact, command: redactCommand(fact.command, item) };
+    default:
+      return fact;
+  }
+}
+
+type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
+
+function withoutApprovalReason(fact: Approval): Fact {
+  if (fact.type === 'approval_asked') {
+    const { reason: _said, rule: _about, ...rest } = fact;
+    return rest;
+  }
+  const { reason: _said, input: _changed, ...rest } = fact;
+  return rest;
+}
+
+/**
+ * Redacts a command. A command for this item keeps only its type and item id. A command with
+ * several items loses this one.
+ */
+function redactCommand(command: JsonObject, item: ItemId): JsonObject {
+  if (command['itemId'] === item) return bareCommand(command);
+  const { items } = command;
+  if (!Array.isArray(items)) return command;
+  const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
+  return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
+}
+
+/** Keeps only the command's type and item id. */
+function bareCommand({ type, itemId }: JsonObject): JsonObject {
+  return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
 }

@@ -6,19 +6,46 @@ import {
   type SessionId,
   settleTurn,
 } from '@millrace/core';
+import { type LogContext, requireSession } from '../engine/log-context.ts';
 
-export interface Rewritten {
+/** Replaces the deltas of a finished turn with a snapshot, in one transaction. */
+export async function settle(
+  context: LogContext,
+  session: SessionId,
+  turn: number,
+): Promise<boolean> {
+  const settledRow = await context.commits.run(
+    (tx) => {
+      const row = requireSession(tx, session);
+      const found = settledRange(session, turn, context.recordsOf(tx, row));
+      if (found === undefined) return undefined;
+      const blobs = tx.blobsOf(session);
+      const changedRow = { ...row, rewrites: row.rewrites + 1 };
+      tx.replace(session, found.first, found.last, found.records);
+      tx.putSession(changedRow);
+      tx.deleteUnusedBlobs(blobs);
+      return changedRow;
+    },
+    { onCommitted: (changed) => changed && context.feeds.rewritten(changed) },
+  );
+  return settledRow !== undefined;
+}
+
+interface RewrittenRange {
   readonly first: number;
   readonly last: number;
   readonly records: readonly LogRecord[];
 }
 
-/** The stretch of a log in which a turn's deltas become a snapshot; undefined where they cannot. */
-export function settled(
+/**
+ * Returns the range of records to replace, with its new records. Returns `undefined` if the turn
+ * cannot be settled.
+ */
+function settledRange(
   session: SessionId,
   turn: number,
   records: readonly LogRecord[],
-): Rewritten | undefined {
+): RewrittenRange | undefined {
   const own = records.filter((record) => record.turn === turn);
   const [start] = own;
   const end = own.at(-1);
@@ -26,7 +53,7 @@ export function settled(
   const batch = {
     after: 0,
     through: records.at(-1)?.offset ?? 0,
-    records: concerning(turn, own, records),
+    records: recordsAbout(turn, own, records),
   };
   const { state } = foldBatch(emptyState(session), batch);
   const kept = settleTurn(own, turn, state);
@@ -38,8 +65,8 @@ export function settled(
   return { first: start.offset, last: end.offset, records: all };
 }
 
-/** The turn's own, and what is said of its items elsewhere: that need not be said in the turn. */
-function concerning(
+/** The records of the turn, and facts about its items that belong to other turns. */
+function recordsAbout(
   turn: number,
   own: readonly LogRecord[],
   records: readonly LogRecord[],

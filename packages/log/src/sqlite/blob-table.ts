@@ -1,18 +1,18 @@
 import type { LogRecord } from '@millrace/core';
-import { usedBlobs } from '../shelf/used-blobs.ts';
-import { blobOf } from './small-rows.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { checkedBlob } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** A blob that is shorter is read whole, whatever is asked of it. */
+/** Smaller blobs are always read whole. */
 const sliceableBytes = 2 ** 16;
-/** Of how many is remembered that they are sound. */
-const maxSound = 1000;
+/** Maximum number of verified blobs to remember. */
+const maxVerified = 1000;
 
-/** The blobs, who names them, and who is about to. */
+/** The blobs, their references and their holds. */
 export class BlobTable {
   readonly #statements: Statements;
-  /** Large ones that were held against their names here. */
-  readonly #sound = new Set<string>();
+  /** Large blobs whose hash was verified in this process. */
+  readonly #verified = new Set<string>();
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -20,14 +20,14 @@ export class BlobTable {
 
   get(hash: string): Uint8Array | undefined {
     const row = this.#statements.blob.get(hash);
-    return row && blobOf(row, hash);
+    return row && checkedBlob(row, hash);
   }
 
-  /** All of a blob is looked at once, so that its slices can be believed; then only what is asked for. */
+  /** Reads a slice. The first read verifies the whole blob; later reads load only the slice. */
   slice(hash: string, start: number, end: number): Uint8Array | undefined {
-    if (!this.#sound.has(hash)) {
+    if (!this.#verified.has(hash)) {
       const whole = this.get(hash);
-      if (whole !== undefined && whole.length > sliceableBytes) this.#noteSound(hash);
+      if (whole !== undefined && whole.length > sliceableBytes) this.#rememberVerified(hash);
       return whole?.slice(start, end);
     }
     const length = Math.max(0, Math.min(end, Number.MAX_SAFE_INTEGER) - start);
@@ -35,41 +35,41 @@ export class BlobTable {
     return row && new Uint8Array(row['bytes'] as Uint8Array);
   }
 
-  namedBy(session: number): readonly string[] {
+  referencedBy(session: number): readonly string[] {
     return this.#statements.usedBlobs.all(session).map((row) => String(row['hash']));
   }
 
-  /** Stores it where it is not there yet, and holds it until it is named. */
+  /** Stores the blob if it is new and adds a hold. */
   put(hash: string, bytes: Uint8Array, now: number): void {
     this.#statements.putBlob.run(hash, bytes);
     this.#statements.holdBlob.run(hash, now);
   }
 
-  /** Records of a session name blobs: whoever stored those has done what he held them for. */
+  /** Counts the references of new records. Each one releases a hold. */
   use(session: number, records: readonly LogRecord[]): void {
-    for (const hash of usedBlobs(records)) this.#use(session, hash);
+    for (const hash of referencedBlobs(records)) this.#use(session, hash);
   }
 
-  /** Records took the place of others. */
+  /** Updates the reference counts after records replaced others. */
   replace(session: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
-    const known = new Set(usedBlobs(before));
-    for (const hash of usedBlobs(after)) {
-      // What was named before is not what anybody holds it for.
+    const known = new Set(referencedBlobs(before));
+    for (const hash of referencedBlobs(after)) {
+      // A blob that was referenced before does not release a hold.
       if (known.has(hash)) this.#statements.useBlob.run(session, hash);
       else this.#use(session, hash);
     }
-    for (const hash of usedBlobs(before)) {
+    for (const hash of referencedBlobs(before)) {
       this.#statements.unuseBlob.run(session, hash);
       this.#statements.dropUse.run(session, hash);
     }
   }
 
-  /** Those of them that nobody names or holds. */
+  /** Deletes those blobs that have no references and no holds. */
   dropUnused(hashes: readonly string[]): void {
     for (const hash of hashes) this.#statements.dropBlob.run(hash);
   }
 
-  /** Those that were stored before a time and that nobody named. */
+  /** Deletes blobs that were stored before a time and never referenced. */
   dropForgotten(before: number): void {
     this.#statements.dropForgottenBlobs.run(before);
     this.#statements.dropForgottenHolds.run(before);
@@ -81,8 +81,8 @@ export class BlobTable {
     this.#statements.dropHold.run(hash);
   }
 
-  #noteSound(hash: string): void {
-    if (this.#sound.size >= maxSound) this.#sound.clear();
-    this.#sound.add(hash);
+  #rememberVerified(hash: string): void {
+    if (this.#verified.size >= maxVerified) this.#verified.clear();
+    this.#verified.add(hash);
   }
 }

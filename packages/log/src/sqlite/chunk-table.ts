@@ -1,23 +1,27 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { type ChunkPlace, corruptChunk, decodeChunk } from '../chunks/decode-chunk.ts';
-import { encodeChunks } from '../chunks/encode-chunks.ts';
-import { textSum } from './row-sum.ts';
+import {
+  type ChunkRange,
+  corruptChunk,
+  decodeChunk,
+  encodeChunks,
+} from '../storage/chunk-codec.ts';
+import { textChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** A session, and the number that it has in the file. */
-export interface SessionKey {
+/** A session and its number in the file. */
+interface SessionKey {
   readonly session: SessionId;
   readonly key: number;
 }
 
-/** What a record takes besides its content once it is read, roughly. */
-const bytesAround = 100;
+/** Approximate memory per decoded record, besides its content. */
+const recordOverheadBytes = 100;
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The rows that hold records. Each says all that there is from its first offset to its last, holes
- * included, and the next one goes on after it: so a row that is lost is noticed.
+ * The rows that contain records. Each row covers every offset from `first` to `last`, and the next
+ * row continues there. A missing row is therefore detected.
  */
 export class ChunkTable {
   readonly #statements: Statements;
@@ -26,7 +30,7 @@ export class ChunkTable {
     this.#statements = statements;
   }
 
-  /** They follow what is there. */
+  /** Appends records after the existing ones. */
   append(key: number, records: readonly LogRecord[]): void {
     const [first] = records;
     const last = records.at(-1);
@@ -39,24 +43,24 @@ export class ChunkTable {
     let end = after;
     let bytes = 0;
     for (const row of this.#statements.chunks.iterate(key, after)) {
-      const place = placeOf(row, { session, key });
-      const follows = end === after ? place.first <= end + 1 : place.first === end + 1;
-      if (!follows) throw missing(session, end);
+      const range = checkedRange(row, { session, key });
+      const follows = end === after ? range.first <= end + 1 : range.first === end + 1;
+      if (!follows) throw missingRow(session, end);
       const body = String(row['body']);
-      const records = decodeChunk(body, place);
+      const records = decodeChunk(body, range);
       for (const record of records) if (record.offset > after) found.push(record);
-      end = place.last;
-      bytes += body.length + records.length * bytesAround;
-      // What is left of a row may be holes only: then there is nothing to give yet.
+      end = range.last;
+      bytes += body.length + records.length * recordOverheadBytes;
+      // The rest of a row may have no records. The page must contain at least one, so continue.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);
     if (rest !== undefined && Number(rest['through']) > end && rest['has_more'] === 0)
-      throw missing(session, end);
+      throw missingRow(session, end);
     return found;
   }
 
-  /** Instead of those from one offset to another, both included, which it gives. */
+  /** Replaces the records from `first` to `last`, both included. Returns the old ones. */
   replace(
     owner: SessionKey,
     first: number,
@@ -64,14 +68,14 @@ export class ChunkTable {
     records: readonly LogRecord[],
   ): readonly LogRecord[] {
     const rows = this.#statements.overlapping.all(owner.key, first, last);
-    const places = rows.map((row) => placeOf(row, owner));
+    const ranges = rows.map((row) => checkedRange(row, owner));
     const around = rows.flatMap((row, index) => {
-      const place = places[index];
-      return place === undefined ? [] : decodeChunk(String(row['body']), place);
+      const range = ranges[index];
+      return range === undefined ? [] : decodeChunk(String(row['body']), range);
     });
-    for (const place of places) this.#statements.dropChunk.run(owner.key, place.last);
-    const from = Math.min(first, places[0]?.first ?? first);
-    const to = Math.max(last, places.at(-1)?.last ?? last);
+    for (const range of ranges) this.#statements.dropChunk.run(owner.key, range.last);
+    const from = Math.min(first, ranges[0]?.first ?? first);
+    const to = Math.max(last, ranges.at(-1)?.last ?? last);
     const before = around.filter(({ offset }) => offset < first);
     const after = around.filter(({ offset }) => offset > last);
     this.#write(owner.key, from, to, [...before, ...records, ...after]);
@@ -81,7 +85,7 @@ export class ChunkTable {
   #write(key: number, first: number, last: number, records: readonly LogRecord[]): void {
     let next = first;
     const put = (end: number, body: string) => {
-      this.#statements.putChunk.run(key, end, next, textSum(body, [key, next, end]), body);
+      this.#statements.putChunk.run(key, end, next, textChecksum(body, [key, next, end]), body);
       next = end + 1;
     };
     const chunks = encodeChunks(records);
@@ -90,18 +94,21 @@ export class ChunkTable {
   }
 }
 
-/** Where it says it stands, if the sum says that this and the rest of it can be believed. */
-function placeOf(row: Row, { session, key }: SessionKey): ChunkPlace {
+/** Returns the range of a row after checking its checksum. */
+function checkedRange(row: Row, { session, key }: SessionKey): ChunkRange {
   const { first, last, body, sum } = row;
   const isSound =
     typeof first === 'number' &&
     typeof last === 'number' &&
     typeof body === 'string' &&
-    textSum(body, [key, first, last]) === sum;
+    textChecksum(body, [key, first, last]) === sum;
   if (isSound) return { session, first, last };
-  throw corruptChunk({ session, first: Number(first), last: Number(last) }, 'it was changed');
+  throw corruptChunk(
+    { session, first: Number(first), last: Number(last) },
+    'its checksum does not match',
+  );
 }
 
-function missing(session: SessionId, end: number): Error {
+function missingRow(session: SessionId, end: number): Error {
   return corruptChunk({ session, first: end + 1, last: end + 1 }, 'a stored row is missing');
 }

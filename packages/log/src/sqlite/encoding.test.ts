@@ -12,11 +12,11 @@ import {
   sessionId,
 } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
-import { systemClock } from '../local/clock.ts';
 import {
   answer,
-  remark,
+  marker,
   turnFinished,
   turnStarted,
   wholeItem,
@@ -38,12 +38,26 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const words = ['The', ' mill', ' race', ' runs', ',', ' and', ' the', ' wheel', ' turns', '.\n'];
+const vocabulary = [
+  'The',
+  ' cold',
+  ' wind',
+  ' came',
+  ',',
+  ' and',
+  ' the',
+  ' storm',
+  ' ended',
+  '.\n',
+];
 
-/** So many tokens, as a provider's reads bring them: a few at a time. */
+/** Appends this many tokens in small batches, like the reads of a provider stream. */
 async function stream(tokens: number, perRead: number): Promise<void> {
   const driver = await log.open(session);
-  const text = Array.from({ length: tokens }, (_, index) => words[index % words.length] ?? '');
+  const text = Array.from(
+    { length: tokens },
+    (_, index) => vocabulary[index % vocabulary.length] ?? '',
+  );
   const drafts = answer(1, text);
   await driver.append([turnStarted(1)]);
   for (let at = 0; at < drafts.length; at += perRead)
@@ -61,24 +75,21 @@ describe('a token', () => {
     [1, 0.8],
     [6, 0.3],
     [40, 0.15],
-  ])(
-    'that comes in reads of %i takes less than %f of what its line would',
-    async (perRead, share) => {
-      await log.checkpoint();
-      const { size: empty } = statSync(path);
-      await stream(4000, perRead);
-      await log.checkpoint();
-      const lines = (await recordsOf()).reduce(
-        (sum, record) => sum + encodeRecord(record).length + 1,
-        0,
-      );
-      expect((statSync(path).size - empty) / lines).toBeLessThan(share);
-    },
-  );
+  ])('in reads of %i needs less than %f of the size of its JSON line', async (perRead, share) => {
+    await log.checkpoint();
+    const { size: empty } = statSync(path);
+    await stream(4000, perRead);
+    await log.checkpoint();
+    const lines = (await recordsOf()).reduce(
+      (sum, record) => sum + encodeRecord(record).length + 1,
+      0,
+    );
+    expect((statSync(path).size - empty) / lines).toBeLessThan(share);
+  });
 });
 
-describe('a row that is not what was written', () => {
-  /** What another program did to the file. */
+describe('a row that was changed from outside', () => {
+  /** Changes the file as another program would. */
   function meddle(sql: string, ...values: readonly SQLInputValue[]): void {
     const database = new DatabaseSync(path);
     try {
@@ -111,7 +122,7 @@ describe('a row that is not what was written', () => {
       'UPDATE chunks SET body = (SELECT body FROM chunks WHERE first = 1) WHERE first = 9',
     ],
     ['no place any more', 'DELETE FROM chunks WHERE first = 9'],
-  ])('is noticed where it has %s, and what is before it can be read', async (_what, sql) => {
+  ])('is detected if it has %s, and earlier rows can be read', async (_what, sql) => {
     meddle(sql);
     await expectCorrupt(recordsOf(), { session, offset: expect.any(Number) });
     const { records } = await log.read(session, { maxBytes: 1 });
@@ -119,7 +130,7 @@ describe('a row that is not what was written', () => {
     await expectCorrupt(log.read(session, { from: 8, maxBytes: 1 }), { session });
   });
 
-  test('is missed where it was the last', async () => {
+  test('is detected if the last row is missing', async () => {
     meddle('DELETE FROM chunks WHERE first = 17');
     await expectCorrupt(recordsOf(), { session, offset: 17 });
     await expectCorrupt(log.read(session, { from: 16 }), { session, offset: 17 });
@@ -139,7 +150,7 @@ describe('a row that is not what was written', () => {
     `open_work = '["run r"]'`,
     `origin = '{}'`,
     `lease = '{'`,
-  ])('is noticed where it is a session with %s', async (change) => {
+  ])('is detected in a session with %s', async (change) => {
     meddle(`UPDATE sessions SET ${change}`);
     await expectCorrupt(log.info(session), { session });
     await expectCorrupt(log.open(session), { session });
@@ -147,7 +158,7 @@ describe('a row that is not what was written', () => {
     expect(await log.list({ isWaiting: true })).toEqual([]);
   });
 
-  test('is noticed where it is a command, a producer or a blob', async () => {
+  test('is detected in a command, a producer or a blob', async () => {
     const driver = await log.open(session);
     await log.submit(session, {}, 'key');
     const admission = await driver.admit({ for: 'request', turn: 4 });
@@ -160,7 +171,7 @@ describe('a row that is not what was written', () => {
     await expectCorrupt(log.blobs.get(hash), { hash });
   });
 
-  test('does not keep others from their work', async () => {
+  test('does not affect other sessions', async () => {
     meddle('DELETE FROM chunks WHERE first = 1');
     const other = await log.open(sessionId('other'));
     const drafts: readonly DraftRecord[] = wholeItem('i', { kind: 'text', text: 'fine' });
@@ -168,7 +179,7 @@ describe('a row that is not what was written', () => {
   });
 });
 
-describe('what no reader could read is not stored', () => {
+describe('unreadable records are not stored', () => {
   const item = itemId('i');
   const part = partId(0, 0, 'p');
   const draft = (body: object): DraftRecord => ({ turn: 0, attempt: 0, ...body }) as DraftRecord;
@@ -185,30 +196,27 @@ describe('what no reader could read is not stored', () => {
     ['neither', draft({})],
     ['a fact without what it needs', draft({ fact: { type: 'item_started', itemId: item } })],
     [
-      'a value that JSON cannot say',
+      'a value that JSON cannot represent',
       draft({ delta: { type: 'replace_structured', partId: part } }),
     ],
+    ['a circular value', draft({ fact: { type: 'command_queued', key: 'k', command: round() } })],
     [
-      'a value that goes round',
-      draft({ fact: { type: 'command_queued', key: 'k', command: round() } }),
-    ],
-    [
-      'a value that is too deep',
+      'a value that is nested too deeply',
       draft({ fact: { type: 'command_queued', key: 'k', command: deep() } }),
     ],
   ])('%s', async (_what, bad) => {
     const driver = await log.open(session);
-    await driver.append([remark('before')]);
-    await expectCode(driver.append([remark('with it'), bad]), 'bad_records');
+    await driver.append([marker('before')]);
+    await expectCode(driver.append([marker('with it'), bad]), 'bad_records');
     const next = await log.open(session, { takeOver: true });
-    await next.append([remark('after')]);
+    await next.append([marker('after')]);
     expect(await recordsOf()).toMatchObject([
       { fact: { to: 'before' } },
       { fact: { to: 'after' } },
     ]);
   });
 
-  test('nor are commands and reasons', async () => {
+  test('neither are unreadable commands and reasons', async () => {
     await expectCode(log.submit(session, round(), 'key'), 'bad_records');
     const driver = await log.open(session);
     await driver.append(wholeItem('i', { kind: 'text', text: 'kept' }));
@@ -216,7 +224,7 @@ describe('what no reader could read is not stored', () => {
     expect(JSON.stringify(await recordsOf())).toContain('kept');
   });
 
-  test('but a clock may say what it likes', async () => {
+  test('but any clock value is accepted', async () => {
     for (const time of [1.5, -7]) {
       const odd = sqliteLog({
         path,
@@ -224,7 +232,7 @@ describe('what no reader could read is not stored', () => {
         clock: { ...systemClock, now: () => time },
       });
       const driver = await odd.open(sessionId(`${time}`), { leaseMs: Number.POSITIVE_INFINITY });
-      await driver.append([remark('a')]);
+      await driver.append([marker('a')]);
       await odd.close();
       expect(await recordsOf(sessionId(`${time}`))).toHaveLength(1);
     }

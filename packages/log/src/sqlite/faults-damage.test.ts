@@ -14,14 +14,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { remark, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { marker, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { type SqliteLog, sqliteLog } from './sqlite-log.ts';
 
 const sessions = ['a', 'b', 'c'].map((name) => sessionId(name));
 const picture = Uint8Array.from({ length: 20_000 }, (_, at) => (at * 7) % 256);
 
 let folder: string;
-/** What each session ever was, from its beginning to its end. */
+/** Every state that each session ever had. */
 const history = new Map(sessions.map((session) => [session, new Set([''])]));
 let hash: string;
 beforeAll(async () => {
@@ -34,7 +34,10 @@ async function recordsOf(log: Log, of: SessionId): Promise<readonly LogRecord[]>
   return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
 }
 
-/** Three states of a log: in its file, in its journal too, and with a journal that the file has as well. */
+/**
+ * Three states of a log: all in the file; some in the WAL; and a WAL whose content the file has
+ * too.
+ */
 async function makeFiles(): Promise<void> {
   const path = join(folder, 'original');
   const log = sqliteLog({ path, commitIntervalMs: 0 });
@@ -49,7 +52,7 @@ async function makeFiles(): Promise<void> {
   copy('journal');
   await log.checkpoint();
   await write(log, 13, 18);
-  // The file has all of it, and whoever opens it reads the journal all the same.
+  // The file has all records, but a process that opens it still reads the WAL.
   const other = new DatabaseSync(path);
   other.exec('PRAGMA wal_checkpoint(PASSIVE)');
   copy('both');
@@ -64,7 +67,7 @@ async function write(log: SqliteLog, from: number, to: number): Promise<void> {
     const driver = await log.open(session, { takeOver: true });
     const note = async () => history.get(session)?.add(textOf(await recordsOf(log, session)));
     for (let turn = from; turn <= to; turn++) {
-      await driver.append(wholeTurn(turn, ['The mill ', 'race ', 'x'.repeat(turn * 100)]));
+      await driver.append(wholeTurn(turn, ['The sunny ', 'day ', 'x'.repeat(turn * 100)]));
       await note();
       if (turn % 5 > 0) continue;
       await log.settle(session, turn - 1);
@@ -110,7 +113,7 @@ function damaged(whole: Buffer, { how, at, isNearEnd, bytes }: Damage): Buffer {
   return file;
 }
 
-/** The outcome, which is an error of ours or what was asked for. */
+/** The outcome: a Millrace error or the requested value. */
 async function outcomeOf<T>(run: () => T | Promise<T>): Promise<T | LogError> {
   try {
     return await run();
@@ -126,7 +129,7 @@ const textOf = (records: readonly LogRecord[]) => records.map(encodeRecord).join
 const wasOnce = (session: SessionId, records: readonly LogRecord[]) =>
   history.get(session)?.has(textOf(records));
 
-/** Whatever can be read was told once; whatever can be written follows it. */
+/** All readable records were committed once, and all new records follow them. */
 async function expectNothingWrong(log: Log): Promise<'sound' | 'damaged'> {
   let isSound = true;
   for (const session of sessions) {
@@ -139,7 +142,7 @@ async function expectNothingWrong(log: Log): Promise<'sound' | 'damaged'> {
     const from = records.at(-1)?.offset ?? 0;
     const driver = await outcomeOf(() => log.open(session, { from, takeOver: true }));
     if (driver instanceof LogError) continue;
-    const batch = await outcomeOf(() => driver.append([remark('after')]));
+    const batch = await outcomeOf(() => driver.append([marker('after')]));
     if (batch instanceof LogError) continue;
     expect(batch.records).toMatchObject([{ offset: from + 1, fact: { to: 'after' } }]);
     const after = await outcomeOf(() => recordsOf(log, session));
@@ -159,8 +162,8 @@ describe.each([
   ['file under its journal', 'journal', ''],
   ['journal that the file has as well', 'both', '-wal'],
   ['file that the journal has as well', 'both', ''],
-])('a %s that was damaged', (_what, name, end) => {
-  test('opens with what was told up to some moment, or says that it is damaged', async () => {
+])('a damaged %s', (_what, name, end) => {
+  test('opens with all records up to some moment, or reports the damage', async () => {
     const seen = new Set<string>();
     const path = join(folder, 'copy');
     const whole = readFileSync(join(folder, `${name}${end}`));
@@ -181,13 +184,13 @@ describe.each([
       }),
       { numRuns: 100 },
     );
-    // Otherwise nothing was damaged, or everything.
+    // Otherwise the test damaged nothing or everything.
     expect(seen).toContain('sound');
     expect(seen.size).toBeGreaterThan(end === '' ? 1 : 0);
   });
 });
 
-test('a journal that lost its last commits has all those before', async () => {
+test('a WAL that lost its last commits has all earlier ones', async () => {
   const path = join(folder, 'cut');
   const journal = readFileSync(join(folder, 'journal-wal'));
   const frameBytes = pageBytes + 24;

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Tried } from '../testing/try-log.ts';
+import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
-// What the system refuses, it refuses to processes: none of these has a root's rights.
+// These tests need processes without root rights, because the system refuses root nothing.
 
-/** Somebody who owns nothing, where tests are run by somebody who may do anything. */
+/** An unprivileged user, if the tests run as root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 let folder: string;
@@ -27,21 +27,21 @@ function giveAway(file: string): void {
   if (nobody.uid !== undefined) chownSync(file, nobody.uid, nobody.gid);
 }
 
-const program = fileURLToPath(new URL('../testing/try-log.ts', import.meta.url));
+const program = fileURLToPath(new URL('../testing/programs/append-until-full.ts', import.meta.url));
 const node = [process.execPath, '--conditions=@millrace/source', program];
 
 function run([name = '', ...args]: readonly string[]) {
   return spawnSync(name, args, { ...nobody, encoding: 'utf8' });
 }
 
-/** What a process of nobody's told, which may be started by a command that takes another as its arguments. */
-function tell(command: readonly string[]): readonly Tried[] {
+/** The output of an unprivileged process. The command may wrap another one. */
+function tell(command: readonly string[]): readonly AttemptResult[] {
   const { status, stdout, stderr } = run(command);
   expect(status, stderr).toBe(0);
   return stdout
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Tried);
+    .map((line) => JSON.parse(line) as AttemptResult);
 }
 
 const tryLog = () => tell([...node, path]);
@@ -51,14 +51,14 @@ const refused = (why: RegExp) => [
 ];
 
 describe('permissions', () => {
-  test('to write into the folder are needed to make a log', () => {
+  test('to write into the folder are needed to create a log', () => {
     chmodSync(folder, 0o555);
     expect(tryLog()).toEqual(refused(/cannot be opened.*permissions/));
     chmodSync(folder, 0o755);
     expect(tryLog()).toEqual([{ done: 20 }]);
   });
 
-  test('to write into the folder are needed to go on with one', () => {
+  test('to write into the folder are needed to use a log', () => {
     expect(tryLog()).toEqual([{ done: 20 }]);
     chmodSync(folder, 0o555);
     expect(tryLog()).toEqual(refused(/permission/));
@@ -74,7 +74,7 @@ describe('permissions', () => {
     expect(tryLog()).toEqual([{ done: 40 }]);
   });
 
-  test('to read the file are needed, and that they were taken away loses nothing', () => {
+  test('to read the file are needed, and removing them loses no data', () => {
     expect(tryLog()).toEqual([{ done: 20 }]);
     chmodSync(path, 0o000);
     expect(tryLog()).toEqual(refused(/permission/));
@@ -88,15 +88,15 @@ describe('permissions', () => {
   });
 });
 
-/** All that was told of before it failed is there, and more can be written. */
-async function expectKept([first, second]: readonly Tried[], why: RegExp): Promise<void> {
+/** All records that were stored before the failure exist, and more can be written. */
+async function expectKept([first, second]: readonly AttemptResult[], why: RegExp): Promise<void> {
   expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
   const after = first !== undefined && 'after' in first ? first.after : 0;
   expect(after).toBeGreaterThan(20);
   expect(second).toEqual({ done: after + 20 });
 }
 
-// A file system of its own for one process, where the system lets anybody have one.
+// A small private file system for one process, where the system allows that.
 const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
 const canMount = run([...inSmallFolder, 'true']).status === 0;
@@ -104,16 +104,16 @@ const canMount = run([...inSmallFolder, 'true']).status === 0;
 test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', async () => {
   const ballast = join(folder, 'ballast');
   const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
-  const told = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
-  await expectKept(told, /disk is full.*make room/);
+  const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
+  await expectKept(results, /disk is full.*make room/);
 });
 
-test('a file that may not grow refuses, and keeps what was told', async () => {
+test('a file that cannot grow refuses appends and keeps acknowledged records', async () => {
   const ballast = join(folder, 'ballast');
   writeFileSync(ballast, '');
   giveAway(ballast);
   const limited = ['bash', '-c', 'ulimit -f 400; exec "$@"', 'bash'];
-  // Closing it brings the journal over, and so there is room again.
+  // Closing the log runs a checkpoint, which frees space.
   await expectKept(
     tell([...limited, ...node, path, ballast]),
     /disk reported an error; check the disk/,

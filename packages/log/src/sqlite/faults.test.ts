@@ -14,11 +14,10 @@ import { type Batch, type LogRecord, type SessionId, sessionId } from '@millrace
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Driver, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { remark, remarks, wholeItem, wholeTurn } from '../suite/drafts.ts';
+import { marker, markers, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import { filePath } from './file-path.ts';
-import { openDatabase } from './open-database.ts';
-import { answerOf, migrate, migrations } from './schema.ts';
+import { filePath, openDatabase } from './open-database.ts';
+import { migrate, migrations, singleValue } from './schema.ts';
 import { type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';
 
 const session = sessionId('s');
@@ -52,7 +51,7 @@ function thrownBy(run: () => unknown): unknown {
   }
 }
 
-/** It is an error of ours, of that code, and names the file and the way out. */
+/** Asserts a Millrace error with this code that names the file and the remedy. */
 function expectRefusal(error: unknown, code: string, wayOut: RegExp): void {
   expect(error).toBeInstanceOf(LogError);
   expect(error).toMatchObject({ code, place: { path } });
@@ -76,13 +75,13 @@ describe('a file that cannot be opened', () => {
     ['a line', 'hello'],
     ['a page that only begins like one', `SQLite format 3\0${'x'.repeat(9000)}`],
     ['zeros', '\0'.repeat(9000)],
-  ])('because it is no database but %s', (_what, text) => {
+  ])('because it is not a database but %s', (_what, text) => {
     writeFileSync(path, text);
     expectRefusal(thrownBy(openLog), 'corrupt', /check the path|restore a backup/);
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  test('because it is another program’s, which stays as it was', () => {
+  test('because it belongs to another program, and it stays unchanged', () => {
     const database = new DatabaseSync(path);
     database.exec('CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1');
     database.close();
@@ -91,15 +90,15 @@ describe('a file that cannot be opened', () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('but an empty file can: it is one that was just made', async () => {
+  test('but an empty file can be opened as a new log', async () => {
     writeFileSync(path, '');
-    await (await openLog().open(session)).append([remark('a')]);
+    await (await openLog().open(session)).append([marker('a')]);
   });
 });
 
 describe('a path', () => {
   test.each(['', ':memory:', 'file:log.db', 5 as never])(
-    'that is no file is refused: %s',
+    'that is not a file is refused: %s',
     (odd) => {
       expect(() => sqliteLog({ path: odd })).toThrow(
         expect.objectContaining({ code: 'bad_option' }),
@@ -107,9 +106,9 @@ describe('a path', () => {
     },
   );
 
-  test('through a link is that of the file, with its journal', async () => {
+  test('through a link means the real file with its WAL', async () => {
     const log = openLog();
-    await (await log.open(session)).append([remark('a')]);
+    await (await log.open(session)).append([marker('a')]);
     const link = join(folder, 'link.db');
     symlinkSync(path, link);
     const linked = openLog({ path: link });
@@ -118,14 +117,14 @@ describe('a path', () => {
     expect(existsSync(`${link}-wal`)).toBe(false);
   });
 
-  test('that is relative is the same whatever the current folder becomes', async () => {
+  test('that is relative stays the same when the current folder changes', async () => {
     const before = process.cwd();
     const other = join(folder, 'other');
     mkdirSync(other);
     process.chdir(folder);
     try {
       const log = openLog({ path: 'relative.db' });
-      await (await log.open(session)).append([remark('a')]);
+      await (await log.open(session)).append([marker('a')]);
       process.chdir(other);
       await log.backup(join(folder, 'copy.db'));
     } finally {
@@ -140,18 +139,18 @@ test.each([
   ['power', 2],
 ] as const)('durability %s is what SQLite calls %i', (durability, level) => {
   const database = openDatabase({ path, durability, busyTimeoutMs: 0 });
-  expect(answerOf(database, 'PRAGMA synchronous')).toBe(level);
-  expect(answerOf(database, 'PRAGMA journal_mode')).toBe('wal');
+  expect(singleValue(database, 'PRAGMA synchronous')).toBe(level);
+  expect(singleValue(database, 'PRAGMA journal_mode')).toBe('wal');
   database.close();
 });
 
-describe('an option that is misspelt', () => {
+describe('a misspelled option', () => {
   test.each([
     { durability: 'full' as never },
     { maxBytes: Number.NaN },
     { maxBytes: '10MB' as never },
     { busyTimeoutMs: -1 },
-  ])('is refused, and does not make the log less safe: %o', (options) => {
+  ])('is refused and does not make the log less durable: %o', (options) => {
     expect(() => openLog(options)).toThrow(expect.objectContaining({ code: 'bad_option' }));
     expect(existsSync(path)).toBe(false);
   });
@@ -165,7 +164,7 @@ describe('a schema', () => {
     return version;
   };
 
-  test('that is newer is refused, and left alone', async () => {
+  test('that is newer is refused and not changed', async () => {
     await openLog().close();
     const database = new DatabaseSync(path);
     database.exec(`PRAGMA user_version = ${migrations.length + 1}`);
@@ -174,9 +173,9 @@ describe('a schema', () => {
     expect(versionOf(path)).toBe(migrations.length + 1);
   });
 
-  test('that is older is brought up to date, step by step, with all that is in it', async () => {
+  test('that is older is migrated step by step with all its data', async () => {
     const log = openLog();
-    const told = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
+    const appended = await (await log.open(session)).append(wholeTurn(1, ['a', 'b']));
     await log.close();
     const database = new DatabaseSync(path);
     const next = [
@@ -186,14 +185,14 @@ describe('a schema', () => {
     ];
     migrate(database, path, next);
     expect(database.prepare('SELECT x, y FROM a').get()).toEqual({ x: 1, y: 7 });
-    // Another time there is nothing to do.
+    // A second migration has nothing to do.
     migrate(database, path, next);
     database.exec(`DROP TABLE a; PRAGMA user_version = ${migrations.length}`);
     database.close();
-    expect(await recordsOf(openLog())).toEqual(told.records);
+    expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
-  test('whose step fails stays the older one', async () => {
+  test('whose migration fails keeps its version', async () => {
     await openLog().close();
     const database = new DatabaseSync(path);
     const bad = [...migrations, 'CREATE TABLE a (x); INSERT INTO nowhere VALUES (1)'];
@@ -205,7 +204,7 @@ describe('a schema', () => {
     openLog();
   });
 
-  test('that a later program brought up to date meanwhile is not taken back', () => {
+  test('that a later program migrated meanwhile is not downgraded', () => {
     const one = new DatabaseSync(path);
     const other = new DatabaseSync(path);
     migrate(other, path, [...migrations, 'CREATE TABLE a (x)']);
@@ -220,42 +219,42 @@ describe('a schema', () => {
   });
 });
 
-describe('a file that another program holds', () => {
-  /** The other program: all to itself, until it is told. */
+describe('a file that another program has locked', () => {
+  /** The other program: it locks the file until it is released. */
   function hold(): DatabaseSync {
     const other = new DatabaseSync(path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return other;
   }
 
-  test('cannot be opened until that one lets go', async () => {
+  test('cannot be opened until it is unlocked', async () => {
     const log = openLog();
-    const told = await (await log.open(session)).append([remark('a')]);
+    const appended = await (await log.open(session)).append([marker('a')]);
     await log.close();
     const other = hold();
     expectRefusal(thrownBy(openLog), 'storage', /another program.*close that program or wait/);
     other.close();
-    expect(await recordsOf(openLog())).toEqual(told.records);
+    expect(await recordsOf(openLog())).toEqual(appended.records);
   });
 
-  test('takes no append, can be read, and is driven again when that one lets go', async () => {
+  test('refuses appends, can be read, and can be driven again when it is unlocked', async () => {
     const log = openLog();
     const driver = await log.open(session);
-    const told = await driver.append([remark('a')]);
+    const appended = await driver.append([marker('a')]);
     const other = new DatabaseSync(path);
     other.exec('BEGIN IMMEDIATE');
-    const refused = await driver.append([remark('b')]).catch((error: unknown) => error);
+    const refused = await driver.append([marker('b')]).catch((error: unknown) => error);
     expectRefusal(refused, 'storage', /another program/);
     expect(await driver.lost).toBe(refused);
-    expect(await recordsOf(log)).toEqual(told.records);
+    expect(await recordsOf(log)).toEqual(appended.records);
     other.close();
     const next = await log.open(session);
-    const { records } = await next.append([remark('c')]);
-    expect(records.slice(0, -1)).toEqual(told.records);
+    const { records } = await next.append([marker('c')]);
+    expect(records.slice(0, -1)).toEqual(appended.records);
   });
 });
 
-describe('a lease that cannot be renewed because another program holds the file', () => {
+describe('a lease that cannot be renewed because another program has locked the file', () => {
   test.each([
     ['for a moment is kept', 3000, undefined],
     ['until it is over is lost', 9000, 'storage'],
@@ -274,7 +273,7 @@ describe('a lease that cannot be renewed because another program holds the file'
     other.close();
     await clock.advance(3000);
     expect((lost as LogError | undefined)?.code).toBe(code);
-    const appended = await driver.append([remark('after')]).catch((error: unknown) => error);
+    const appended = await driver.append([marker('after')]).catch((error: unknown) => error);
     if (code === undefined) expect(appended).toMatchObject({ through: 1 });
     else expect(appended).toBe(lost);
   });
@@ -285,61 +284,61 @@ describe('a store that fails in the middle of a run', () => {
     for await (const { records } of batches) into.push(...records);
   }
 
-  /** Appends until it is refused; gives what was told, and the refusal. */
+  /** Appends until it fails. Returns the stored records and the error. */
   async function appendAll(driver: Driver): Promise<[readonly LogRecord[], unknown]> {
-    const told: LogRecord[] = [];
+    const appended: LogRecord[] = [];
     for (let round = 0; round < 10_000; round++) {
       try {
-        told.push(...(await driver.append(remarks(10, 'x'.repeat(100)))).records);
+        appended.push(...(await driver.append(markers(10, 'x'.repeat(100)))).records);
       } catch (error) {
-        return [told, error];
+        return [appended, error];
       }
     }
     throw new Error('It was never refused');
   }
 
-  test('because there is no more room: nothing more is told, the driver is lost, and what was told is there', async () => {
+  test('because the disk is full: nothing more is published, the driver is lost, and acknowledged records exist', async () => {
     const log = openLog({ maxBytes: 200_000 });
     const driver = await log.open(session);
-    await driver.append([remark('first')]);
-    const heard: LogRecord[] = [];
+    await driver.append([marker('first')]);
+    const received: LogRecord[] = [];
     const controller = new AbortController();
-    const following = drain(log.follow(session, { signal: controller.signal }), heard);
-    const [told, refusal] = await appendAll(driver);
+    const following = drain(log.follow(session, { signal: controller.signal }), received);
+    const [appended, refusal] = await appendAll(driver);
     expectRefusal(refusal, 'storage', /full.*make room/);
     expect(await driver.lost).toBe(refusal);
-    await expect(driver.append([remark('more')])).rejects.toBe(refusal);
+    await expect(driver.append([marker('more')])).rejects.toBe(refusal);
     const stored = await recordsOf(log);
-    expect(stored.slice(1)).toEqual(told);
-    // Who is lost does not keep others here from driving.
+    expect(stored.slice(1)).toEqual(appended);
+    // A lost driver does not block other drivers in this process.
     await expect(log.open(session, { from: stored.length })).resolves.toMatchObject({ session });
-    while (heard.length < stored.length) await new Promise((resolve) => setImmediate(resolve));
+    while (received.length < stored.length) await new Promise((resolve) => setImmediate(resolve));
     controller.abort();
     await following;
-    expect(heard).toEqual(stored);
+    expect(received).toEqual(stored);
     await log.close();
     const again = openLog();
     expect(await recordsOf(again)).toEqual(stored);
     const next = await again.open(session, { from: stored.length, takeOver: true });
-    expect((await next.append([remark('more')])).through).toBe(stored.length + 1);
+    expect((await next.append([marker('more')])).through).toBe(stored.length + 1);
   });
 
-  test('in the transaction that made a session: the next one is not taken for it', async () => {
+  test('in the transaction that created a session: the next session is not confused with it', async () => {
     const log = openLog({ maxBytes: 100_000 });
     const [first, second] = [sessionId('first'), sessionId('second')];
     const other = await log.open(second);
     const large = wholeItem('large', { kind: 'text', text: 'x'.repeat(200_000) });
     await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage' });
     const third = await log.open(sessionId('third'));
-    await third.append([remark('third')]);
-    await log.restore(first, numbered([remark('first')]));
-    await other.append([remark('second')]);
+    await third.append([marker('third')]);
+    await log.restore(first, numbered([marker('first')]));
+    await other.append([marker('second')]);
     expect(await recordsOf(log, first)).toMatchObject([{ fact: { to: 'first' } }]);
     expect(await recordsOf(log, second)).toMatchObject([{ fact: { to: 'second' } }]);
     expect(await recordsOf(log, sessionId('third'))).toMatchObject([{ fact: { to: 'third' } }]);
   });
 
-  test('in the transaction that made a session: commands of the next one are not its own', async () => {
+  test('in the transaction that created a session: the commands of the next session are separate', async () => {
     const log = openLog({ maxBytes: 100_000 });
     const [first, second] = [sessionId('first'), sessionId('second')];
     const large = { text: 'x'.repeat(200_000) };
@@ -358,7 +357,7 @@ describe('a store that fails in the middle of a run', () => {
     const other = new DatabaseSync(path);
     other.exec(`UPDATE sessions SET epoch = 99 WHERE id = 'damaged'`);
     other.close();
-    const appends = [damaged.append([remark('a')]), sound.append([remark('b')])];
+    const appends = [damaged.append([marker('a')]), sound.append([marker('b')])];
     await log.close();
     const [lost, kept] = await Promise.allSettled(appends);
     expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'corrupt' } });
@@ -375,45 +374,45 @@ const numbered = (drafts: readonly object[]) =>
 describe('a clock that is set back', () => {
   const hourMs = 3_600_000;
 
-  test('holds no append up, and changes no order', async () => {
+  test('delays no append and changes no order', async () => {
     const clock = new TestClock();
     const log = openLog({ clock, commitIntervalMs: 2 });
     const driver = await log.open(session);
-    const heard: number[] = [];
+    const received: number[] = [];
     const following = (async () => {
       for await (const { records } of log.follow(session, { until: 'closed' }))
-        for (const { offset } of records) heard.push(offset);
+        for (const { offset } of records) received.push(offset);
     })();
     for (let round = 0; round < 5; round++) {
-      const told = await Promise.all([1, 2, 3].map(() => driver.append([remark('a')])));
-      const offsets = told.map(({ records }) => records.map(({ offset }) => offset));
+      const appended = await Promise.all([1, 2, 3].map(() => driver.append([marker('a')])));
+      const offsets = appended.map(({ records }) => records.map(({ offset }) => offset));
       expect(offsets).toEqual([1, 2, 3].map((n) => [round * 3 + n]));
       clock.jump(round % 2 === 0 ? -hourMs : hourMs / 2);
     }
     await driver.closeSession();
     await following;
-    expect(heard).toEqual(Array.from({ length: 15 }, (_, at) => at + 1));
+    expect(received).toEqual(Array.from({ length: 15 }, (_, at) => at + 1));
     const times = (await recordsOf(log)).map(({ time }) => time);
     expect(times).not.toEqual(times.toSorted());
   });
 
-  test('leaves the lease with its holder, for no longer than it would have been', async () => {
+  test('leaves the lease with its holder, and not longer than before', async () => {
     const clock = new TestClock();
     const [log, other] = [openLog({ clock }), openLog({ clock })];
     const driver = await log.open(session, { leaseMs: 9000 });
     clock.jump(-hourMs);
     await expect(other.open(session)).rejects.toMatchObject({ code: 'held' });
-    await driver.append([remark('a')]);
+    await driver.append([marker('a')]);
     const { lease } = (await other.info(session)) ?? {};
     expect(lease?.expiresAt).toBe(clock.now() + 9000);
   });
 });
 
-test('a follower hears of the damage that it meets, and others follow on', async () => {
+test('a follower gets an error for damaged records, and other followers continue', async () => {
   const log = openLog();
   const [driver, other] = [await log.open(session), await log.open(sessionId('other'))];
-  await driver.append([remark('a')]);
-  await other.append([remark('b')]);
+  await driver.append([marker('a')]);
+  await other.append([marker('b')]);
   const following = [session, sessionId('other')].map((one) =>
     log.follow(one)[Symbol.asyncIterator](),
   );
@@ -423,14 +422,14 @@ test('a follower hears of the damage that it meets, and others follow on', async
   const database = new DatabaseSync(path);
   database.exec(`UPDATE sessions SET epoch = 99 WHERE id = 's'`);
   database.close();
-  // Whatever else is committed makes this process look.
+  // Any other commit makes this process check the file.
   await meddler.submit(sessionId('other'), {}, 'key');
   await expect(waiting[0]).rejects.toMatchObject({ code: 'corrupt', place: { session } });
   expect((await waiting[1])?.value).toMatchObject({ through: 2 });
   await following[1]?.return?.();
 });
 
-test('a session that was deleted and made again elsewhere is the new one here, with its commands', async () => {
+test('a session that another process deleted and created again is the new one here, with its commands', async () => {
   const [log, other] = [openLog(), openLog()];
   await log.submit(session, {}, 'key');
   await other.delete(session);

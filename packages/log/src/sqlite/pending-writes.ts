@@ -1,14 +1,17 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { SessionRow } from '../shelf/rows.ts';
+import type { SessionRow } from '../storage/rows.ts';
 
-export interface Writes {
+interface TakenWrites {
   readonly rows: Iterable<SessionRow>;
   readonly records: Iterable<readonly [SessionId, readonly LogRecord[]]>;
 }
 
-export const noWrites: Writes = { rows: [], records: [] };
+export const noWrites: TakenWrites = { rows: [], records: [] };
 
-/** What a transaction has not written yet: many appends to a session become one row, told once. */
+/**
+ * Writes that a transaction has not executed yet. Several appends to a session are combined into
+ * one row.
+ */
 export class PendingWrites {
   #rows = new Map<SessionId, SessionRow>();
   #records = new Map<SessionId, LogRecord[]>();
@@ -27,7 +30,7 @@ export class PendingWrites {
     else for (const record of records) before.push(record);
   }
 
-  take(): Writes {
+  take(): TakenWrites {
     const taken = { rows: this.#rows.values(), records: this.#records };
     this.#rows = new Map();
     this.#records = new Map();

@@ -12,7 +12,7 @@ let codeCache: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'processes-'));
   codeCache = join(folder, 'code');
-  // One that is not killed leaves its compiled code to the others.
+  // A process that ends normally writes its compiled code to the cache for the others.
   const log = await startRemoteLog(join(folder, 'first.db'), { codeCache });
   await log.end();
 });
@@ -29,14 +29,14 @@ afterEach(async () => {
   for (const log of started) await log[Symbol.asyncDispose]();
 });
 
-/** Another process with the test's file open. */
+/** Starts another process with the test's file open. */
 async function start(options: RemoteOptions = {}): Promise<RemoteLog> {
   const log = await startRemoteLog(path, { ...options, codeCache });
   started.push(log);
   return log;
 }
 
-/** Any record that can be told from others. */
+/** A record that can be recognized by its text. */
 const note = (to: string, turn = 0, attempt = 0): DraftRecord => ({
   turn,
   attempt,
@@ -52,24 +52,24 @@ async function collect(batches: AsyncIterable<Batch>): Promise<readonly Batch[]>
   return all;
 }
 
-/** The notes that a follower there hears, until it has so many. */
+/** The texts that a follower there receives, up to this many. */
 async function hear(log: RemoteLog, howMany: number): Promise<readonly string[]> {
   const notes: string[] = [];
-  while (notes.length < howMany) notes.push(...notesOf(await log.heard()));
+  while (notes.length < howMany) notes.push(...notesOf(await log.nextBatch()));
   return notes;
 }
 
-describe('one file that several processes open at once', () => {
-  test('is made by whoever is first, and opens for all', async () => {
+describe('one file that several processes open concurrently', () => {
+  test('is created by the first process and opens for all', async () => {
     const logs = await Promise.all(Array.from({ length: 6 }, () => start()));
-    const told = await Promise.all(
+    const messages = await Promise.all(
       logs.map((log, index) => log.call('submit', 's', { n: index }, `key ${index}`)),
     );
-    expect(told.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(messages.map(({ offset }) => offset).sort()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('opens though whoever made it was killed on the way, at any write', async () => {
-    const program = new URL('../testing/log-process.ts', import.meta.url);
+  test('opens even if its creator was killed at any write', async () => {
+    const program = new URL('../testing/programs/log-process.ts', import.meta.url);
     for (let writes = 1; writes <= 12; writes++) {
       const own = mkdtempSync(join(folder, 'made-'));
       const args = [join(own, 'log.db')];
@@ -87,13 +87,13 @@ describe('one file that several processes open at once', () => {
     }
   });
 
-  test('a session that was deleted and made again elsewhere is the new one for all', async () => {
+  test('a session that was deleted and created again is the new one for all processes', async () => {
     const [here, there] = await Promise.all([start(), start()]);
     await here.call('submit', 'other', {}, 'a');
     await here.call('submit', 's', { old: true }, 'a');
     await there.call('read', 's', 0);
     await here.call('delete', 's');
-    // Numbers of rows that were deleted are used again.
+    // SQLite reuses the numbers of deleted rows.
     await here.call('submit', 'third', { third: true }, 'a');
     await here.call('submit', 's', { new: true }, 'b');
     expect(await there.call('submit', 's', { newer: true }, 'c')).toEqual({
@@ -107,8 +107,8 @@ describe('one file that several processes open at once', () => {
   });
 });
 
-describe('several processes that want to drive one session', () => {
-  test('one gets it, and the others are told who has it and with which epoch', async () => {
+describe('several processes that open one session', () => {
+  test('one gets the lease, and the others get an error with the holder and the epoch', async () => {
     const logs = await Promise.all(Array.from({ length: 4 }, () => start()));
     for (let round = 0; round < 25; round++) {
       const tries = logs.map(({ pid, call }) =>
@@ -124,20 +124,20 @@ describe('several processes that want to drive one session', () => {
       );
       for (const error of errors) {
         expect(error).toMatchObject({ code: 'held', place: { holder, epoch } });
-        expect(error.message).toContain(`${holder} does, epoch ${epoch}`);
+        expect(error.message).toContain(`${holder} drives it, epoch ${epoch}`);
       }
       expect(errors).toHaveLength(3);
     }
   });
 
-  test('what a driver gives back, the next one has', async () => {
+  test('a released lease goes to the next driver', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     await first.call('release', driver);
     expect(await second.call('open', 's', {})).toMatchObject({ epoch: 2 });
   });
 
-  test('a log that is closed gives its leases back, though its process lives', async () => {
+  test('a closed log returns its leases while its process lives', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     await first.call('open', 's', {});
     await first.call('close');
@@ -147,7 +147,7 @@ describe('several processes that want to drive one session', () => {
   test.each([
     ['for a while', 60_000],
     ['without end', Number.POSITIVE_INFINITY],
-  ])('one that was killed while it held the lease %s is followed at once', async (_, leaseMs) => {
+  ])('a process killed while it held the lease %s is replaced immediately', async (_, leaseMs) => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', { holder: 'first', leaseMs });
     await first.append(driver, [note('before')]);
@@ -160,7 +160,7 @@ describe('several processes that want to drive one session', () => {
     expect(notesOf(batch)).toEqual(['before', 'after']);
   });
 
-  test('one that was killed leaves its session among those that wait, whatever its lease says', async () => {
+  test('the session of a killed process is listed as waiting, even if the lease has not expired', async () => {
     const first = await start();
     const { driver } = await first.call('open', 's', { leaseMs: 60_000 });
     await first.append(driver, [{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
@@ -172,7 +172,7 @@ describe('several processes that want to drive one session', () => {
     await log.close();
   });
 
-  test('one that was paused is followed when its lease is over, and is fenced when it wakes', async () => {
+  test('a paused process is replaced when its lease expires, and is fenced when it continues', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', { holder: 'first', leaseMs: 300 });
     await first.append(driver, [note('before')]);
@@ -182,7 +182,7 @@ describe('several processes that want to drive one session', () => {
     expect(next.epoch).toBe(2);
     await second.append(next.driver, [note('instead')]);
     const late = first.append(driver, [note('too late')]);
-    const lost = first.lost();
+    const lost = first.nextLoss();
     first.kill('SIGCONT');
     await expect(late).rejects.toMatchObject({ code: 'fenced' });
     expect(await lost).toMatchObject({ code: 'fenced', place: { session: 's' } });
@@ -190,12 +190,12 @@ describe('several processes that want to drive one session', () => {
     expect(await second.call('read', 's', 0)).not.toContain('too late');
   });
 
-  test('one that renews its lease keeps it for as long as it lives', async () => {
+  test('a process that renews its lease keeps it while it lives', async () => {
     const [first, second] = await Promise.all([start(), start()]);
-    // Long enough that a busy machine does not keep a living process from renewing it.
+    // Long enough for a busy machine to renew the lease in time.
     const { driver } = await first.call('open', 's', { leaseMs: 2000 });
     const begun = await first.call('info', 's');
-    // It renews by itself, without an append.
+    // The lease is renewed without an append.
     for (;;) {
       const now = await second.call('info', 's');
       if (Number(now?.lease?.expiresAt) > Number(begun?.lease?.expiresAt) + 1000) break;
@@ -205,7 +205,7 @@ describe('several processes that want to drive one session', () => {
   });
 });
 
-/** Asks until it is not held any more. */
+/** Retries until the session is no longer held. */
 async function openWhenFree(log: RemoteLog, session: string) {
   for (;;) {
     try {
@@ -244,12 +244,12 @@ describe('a producer in another process', () => {
       place: { session: 's', epoch: 2 },
     });
     const drafts = [note('late', 1, 2)];
-    const told = await third.produce(late.producer, drafts, 1);
+    const messages = await third.produce(late.producer, drafts, 1);
     const repeated = await third.produce(late.producer, drafts, 1);
-    expect(repeated).toEqual({ through: told.through, isRepeat: true });
+    expect(repeated).toEqual({ through: messages.through, isRepeat: true });
     const batch = await first.append(driver, [note('here')]);
     expect(notesOf(batch)).toEqual(['early', 'late', 'here']);
-    // What the early one had said leaves the stage.
+    // The records of the earlier attempt are superseded.
     expect(batch.records.map(({ turn, attempt, fact }) => [turn, attempt, fact?.type])).toEqual([
       [1, 1, 'handed_off'],
       [1, 1, 'attempt_superseded'],
@@ -273,31 +273,31 @@ describe('a producer in another process', () => {
 });
 
 describe('commands from another process', () => {
-  test('reach the driver with its next append, and each once, whoever repeats it', async () => {
+  test('reach the driver with its next append, each one once', async () => {
     const [first, second, third] = await Promise.all([start(), start(), start()]);
     const { driver } = await first.call('open', 's', {});
-    const told = await second.call('submit', 's', { say: 'hi' }, 'k');
+    const messages = await second.call('submit', 's', { say: 'hi' }, 'k');
     const repeats = await Promise.all([
       second.call('submit', 's', { say: 'hi' }, 'k'),
       third.call('submit', 's', { say: 'hi' }, 'k'),
     ]);
-    for (const repeat of repeats) expect(repeat).toEqual({ ...told, isRepeat: true });
+    for (const repeat of repeats) expect(repeat).toEqual({ ...messages, isRepeat: true });
     const { records } = await first.append(driver, [note('here')]);
     expect(records.map(({ fact }) => fact?.type)).toEqual(['command_queued', 'handed_off']);
   });
 
-  test('reach a follower where the driver is, without an append', async () => {
+  test("reach a follower in the driver's process without an append", async () => {
     const [first, second] = await Promise.all([start(), start()]);
     await first.call('open', 's', {});
     await first.call('follow', 's', {});
     await second.call('submit', 's', { say: 'hi' }, 'k');
-    const { records } = await first.heard();
+    const { records } = await first.nextBatch();
     expect(records.map(({ fact }) => fact)).toEqual([
       { type: 'command_queued', key: 'k', command: { say: 'hi' } },
     ]);
   });
 
-  test('one whose sender was killed before it heard the answer can be sent again', async () => {
+  test('can be sent again if the sender was killed before the answer', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     first.call('submit', 's', { say: 'hi' }, 'k').catch(() => {});
     first.kill('SIGKILL');
@@ -308,7 +308,7 @@ describe('commands from another process', () => {
 });
 
 describe('a follower in another process', () => {
-  test('hears everything in order: what was there, and what comes', async () => {
+  test('receives everything in order: stored and new records', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     const names = Array.from({ length: 60 }, (_, index) => `note ${index}`);
@@ -322,9 +322,9 @@ describe('a follower in another process', () => {
   });
 
   test.each(['process', 'power'] as const)(
-    'hears of each commit by a notice of the system, with durability %s',
+    'receives each commit through a file system event, with durability %s',
     async (durability) => {
-      // The safety net under the notices is taken away: without them nothing would be heard.
+      // Disables the regular check, so that only file system events can report the change.
       vi.useFakeTimers({ toFake: ['setInterval'] });
       const log = sqliteLog({ path });
       const controller = new AbortController();
@@ -334,9 +334,9 @@ describe('a follower in another process', () => {
         const batches = log.follow(sessionId('s'), { signal: controller.signal });
         const reader = batches[Symbol.asyncIterator]();
         for (let round = 0; round < 300; round++) {
-          const heard = reader.next();
+          const received = reader.next();
           await there.append(driver, [note(`note ${round}`)]);
-          expect(notesOf((await heard).value)).toEqual([`note ${round}`]);
+          expect(notesOf((await received).value)).toEqual([`note ${round}`]);
         }
       } finally {
         controller.abort();
@@ -346,27 +346,27 @@ describe('a follower in another process', () => {
     },
   );
 
-  test('keeps its process alive while there is something to wait for, and not longer', async () => {
+  test('keeps its process alive while it waits, and not longer', async () => {
     const first = await start();
     const { driver } = await first.call('open', 's', {});
-    const program = new URL('../testing/follow-only.ts', import.meta.url);
-    const told: unknown[] = [];
+    const program = new URL('../testing/programs/follow-session.ts', import.meta.url);
+    const messages: unknown[] = [];
     const following = Promise.withResolvers<void>();
     const onTold = (value: unknown) => {
-      told.push(value);
+      messages.push(value);
       following.resolve();
     };
     const { exit } = startProcess(program, { args: [path, 's'], onTold, codeCache });
     await following.promise;
-    // It has nothing else to do: that it waits is all that it does.
+    // Waiting for records must keep the process alive.
     await first.append(driver, [note('one')]);
     await first.append(driver, [note('two')]);
     await first.call('closeSession', driver);
     expect(await exit).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(told).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
+    expect(messages).toEqual([{ type: 'follows' }, { type: 'ended', through: 2 }]);
   });
 
-  test('ends with the session, wherever that is closed', async () => {
+  test('ends when any process closes the session', async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const { driver } = await first.call('open', 's', {});
     const log = sqliteLog({ path });

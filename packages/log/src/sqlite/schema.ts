@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
 
-/** "mill", so that tools can tell the file. */
+/** The ASCII codes of "mill". Tools can use it to recognize the file. */
 const applicationId = 0x6d696c6c;
 
-/** Each brings a file of the version before to the next one. */
+/** SQL scripts. Each one migrates the file from the previous version to the next. */
 export const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- Never used again: a session that is gone must not be taken for another.
@@ -68,14 +68,17 @@ export const migrations: readonly string[] = [
    INSERT INTO counters VALUES (0, 0);`,
 ];
 
-/** Makes the tables, or brings older ones up to date. Refuses what a later version wrote, or another program. */
+/**
+ * Creates the tables or migrates older ones. Refuses files of a later version and of other
+ * programs.
+ */
 export function migrate(
   database: DatabaseSync,
   path: string,
   steps: readonly string[] = migrations,
 ): void {
   if (versionOf(database, path, steps.length) === steps.length) return;
-  // Another process may be first.
+  // Another process may have migrated the file first.
   inTransaction(database, 'IMMEDIATE', () => {
     const found = versionOf(database, path, steps.length);
     for (const step of steps.slice(found)) database.exec(step);
@@ -85,24 +88,27 @@ export function migrate(
   });
 }
 
-/** The version of the tables, 0 where there are none. Throws where they are not ours. */
+/**
+ * Returns the version of the tables, or 0 if there are none. Throws if another program made the
+ * file.
+ */
 export function versionOf(
   database: DatabaseSync,
   path: string,
   known: number = migrations.length,
 ): number {
-  // In one transaction, or another process might make them between two of the questions.
+  // One transaction, because another process may create the tables between two queries.
   const { application, version, tables } = inTransaction(database, 'DEFERRED', () => ({
-    application: answerOf(database, 'PRAGMA application_id'),
-    version: Number(answerOf(database, 'PRAGMA user_version')),
-    tables: answerOf(database, 'SELECT count(*) FROM sqlite_schema'),
+    application: singleValue(database, 'PRAGMA application_id'),
+    version: Number(singleValue(database, 'PRAGMA user_version')),
+    tables: singleValue(database, 'SELECT count(*) FROM sqlite_schema'),
   }));
-  if (application !== applicationId && tables !== 0) throw anothers(path);
+  if (application !== applicationId && tables !== 0) throw foreignDatabase(path);
   if (version > known) throw tooNew(path, version, known);
   return version;
 }
 
-/** One that goes on already is used as it is. */
+/** Uses the current transaction if there is one. */
 function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec(`BEGIN ${kind}`);
@@ -116,17 +122,17 @@ function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): 
   }
 }
 
-/** The one value that it answers. */
-export function answerOf(database: DatabaseSync, sql: string): unknown {
+/** Returns the first column of the first row. */
+export function singleValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }
 
 function tooNew(path: string, version: number, known: number): LogError {
-  const message = `Cannot open ${path}: its schema is version ${version}, and this program knows up to ${known}. Use a later one`;
+  const message = `Cannot open ${path}: its schema is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { path, version });
 }
 
-function anothers(path: string): LogError {
-  const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
+function foreignDatabase(path: string): LogError {
+  const message = `Cannot open ${path}: it belongs to another program. Choose another path`;
   return new LogError('storage', message, { path });
 }

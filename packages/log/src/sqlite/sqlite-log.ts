@@ -1,66 +1,74 @@
 import type { ItemId, SessionId } from '@millrace/core';
+import { type Clock, systemClock } from '../contract/clock.ts';
 import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
-import { type Clock, systemClock } from '../local/clock.ts';
-import { LocalLog, type LocalLogOptions } from '../local/local-log.ts';
-import { isAlive, thisProcess } from '../shelf/process-mark.ts';
-import { filePath } from './file-path.ts';
-import { IdleCheckpoint } from './idle-checkpoint.ts';
-import { assertFileOptions, type Durability } from './open-database.ts';
-import { SqliteShelf } from './sqlite-shelf.ts';
+import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
+import { IdleCheckpoint } from './maintenance.ts';
+import { assertFileOptions, type Durability, filePath } from './open-database.ts';
+import { SqliteStore } from './sqlite-store.ts';
 
+/** Options of `sqliteLog`. */
 export interface SqliteLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {
-  /** The file. It is made if there is none; its folder has to be there. */
+  /** Path of the file. The file is created if it does not exist. Its folder must exist. */
   readonly path: string;
   /**
-   * `process`, which is the default: what was told survives the death of the program, at any moment.
-   * `power`: it survives that of the machine too, at the cost of a write to the disk for each commit.
+   * Which crash committed records survive. `process`: a crash of the program. `power`: also a crash
+   * of the machine, at the cost of one disk write per commit. Default: `process`.
    */
   readonly durability?: Durability | undefined;
-  /** How long another process's transaction is waited for. */
+  /** How long to wait for a transaction of another process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
-  /** What the file may grow to; beyond it, appends are refused as if the disk were full. */
+  /**
+   * Maximum size of the file in bytes. Beyond it, appends fail as if the disk were full. Default:
+   * no limit.
+   */
   readonly maxBytes?: number | undefined;
 }
 
-/** A log in one file, and what keeps that file in order. */
+/** A log in one SQLite file, with maintenance operations. */
 export interface SqliteLog extends Log {
-  /** Transactions so far, for those who measure. */
+  /** Number of transactions so far, for measurements. */
   readonly transactions: number;
 
   /**
-   * Copies all of it, as it is at one moment, into a new file that opens as a log. Drivers and
-   * followers go on meanwhile, here and in other processes; the journal grows until the copy is done.
+   * Copies the log, as of one moment, into a new file that opens as a log. Drivers and followers
+   * continue meanwhile. The WAL grows until the copy is complete.
    */
   backup(path: string): Promise<void>;
 
   /**
-   * Gives the room of what was settled, redacted or deleted back to the disk, some pages at a time
-   * so that others can write in between; gives the number of bytes. Without it, that room is used for
-   * what comes next. Blobs go too that were stored a day ago and that no record ever named.
+   * Returns the space of settled, redacted or deleted data to the disk, and the number of freed
+   * bytes. It works in small steps, so that other writes can happen in between. Without it, new
+   * data reuses that space. It also deletes blobs that were stored more than a day ago and never
+   * referenced.
    */
   vacuum(): Promise<number>;
 
   /**
-   * Brings what is in the journal over into the file and empties the journal. Happens by itself when
-   * the journal is long or nothing was written for a while. False where somebody read or wrote just
-   * now: then it was not, or not all, and can be tried again.
+   * Copies the WAL into the file and truncates the WAL. This also happens automatically when the
+   * WAL is long or after a period without writes. Returns false if another connection was reading
+   * or writing; call it again later.
    */
   checkpoint(): Promise<boolean>;
 }
 
-/** Whoever stored a blob so long ago and named it nowhere is gone. */
-const forgottenMs = 24 * 3_600_000;
+/** The process that stored an unreferenced blob this long ago is assumed dead. */
+const unreferencedBlobMs = 24 * 3_600_000;
 
-/** A log in one file, without a server. */
+/**
+ * Opens a log in one SQLite file. It needs no server.
+ *
+ * @example const log = sqliteLog({ path: 'sessions.db' });
+ */
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
-  return new FileLog(options);
+  return new SqliteStoreLog(options);
 }
 
-class FileLog extends LocalLog implements SqliteLog {
-  readonly #shelf: SqliteShelf;
-  readonly #idle: IdleCheckpoint;
+class SqliteStoreLog extends LocalLog implements SqliteLog {
+  readonly #store: SqliteStore;
+  readonly #idleCheckpoint: IdleCheckpoint;
   readonly #clock: Clock;
 
   constructor(options: SqliteLogOptions) {
@@ -68,48 +76,48 @@ class FileLog extends LocalLog implements SqliteLog {
     const { clock = systemClock, onPoint } = rest;
     assertFileOptions({ durability, busyTimeoutMs, maxBytes });
     const path = filePath(options.path);
-    const idle = new IdleCheckpoint(clock, () => shelf.checkpoint());
-    const onCommit = () => idle.noteCommit();
+    const idleCheckpoint = new IdleCheckpoint(clock, () => store.checkpoint());
+    const onCommit = () => idleCheckpoint.noteCommit();
     const file = { path, durability, busyTimeoutMs, maxBytes };
-    const shelf = new SqliteShelf({ ...file, onPoint, onCommit });
-    super(shelf, { ...rest, process: thisProcess(), isAlive });
-    this.#shelf = shelf;
-    this.#idle = idle;
+    const store = new SqliteStore({ ...file, onPoint, onCommit });
+    super(store, { ...rest, process: currentProcess(), isAlive: isProcessAlive });
+    this.#store = store;
+    this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
   }
 
   async backup(path: string): Promise<void> {
-    await this.#open().backup(path);
+    await this.#requireOpen().backup(path);
   }
 
   async vacuum(): Promise<number> {
-    const shelf = this.#open();
-    shelf.deleteForgottenBlobs(this.#clock.now() - forgottenMs);
-    return shelf.vacuum();
+    const store = this.#requireOpen();
+    store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
+    return store.vacuum();
   }
 
   async checkpoint(): Promise<boolean> {
-    return this.#open().checkpoint();
+    return this.#requireOpen().checkpoint();
   }
 
   override async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
     await super.redact(session, item, reason);
-    this.#idle.noteErasure();
+    this.#idleCheckpoint.noteErasure();
   }
 
   override async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
     const isDeleted = await super.delete(session, options);
-    if (isDeleted) this.#idle.noteErasure();
+    if (isDeleted) this.#idleCheckpoint.noteErasure();
     return isDeleted;
   }
 
   override async close(): Promise<void> {
-    this.#idle.stop();
+    this.#idleCheckpoint.stop();
     await super.close();
   }
 
-  #open(): SqliteShelf {
-    if (this.#shelf.isOpen) return this.#shelf;
-    throw new LogError('closed', 'Cannot look after a log that was closed. Open it again');
+  #requireOpen(): SqliteStore {
+    if (this.#store.isOpen) return this.#store;
+    throw new LogError('closed', 'Cannot maintain a closed log. Open it again');
   }
 }

@@ -54,72 +54,74 @@ const placeholders = sessionColumns
   .map((name) => `$${name}`)
   .join(', ');
 
-/** All that is ever said to the database, prepared once. */
+/** Prepares all SQL statements once. */
 export function prepareStatements(database: DatabaseSync): Statements {
-  const say = (sql: string) => database.prepare(sql);
+  const prepare = (sql: string) => database.prepare(sql);
   return {
-    begin: say('BEGIN IMMEDIATE'),
-    commit: say('COMMIT'),
-    rollback: say('ROLLBACK'),
-    dataVersion: say('PRAGMA data_version'),
-    key: say('SELECT key FROM sessions WHERE id = ?'),
-    session: say(`SELECT key, ${sessionColumns} FROM sessions WHERE id = ?`),
-    sessions: say(
+    begin: prepare('BEGIN IMMEDIATE'),
+    commit: prepare('COMMIT'),
+    rollback: prepare('ROLLBACK'),
+    dataVersion: prepare('PRAGMA data_version'),
+    key: prepare('SELECT key FROM sessions WHERE id = ?'),
+    session: prepare(`SELECT key, ${sessionColumns} FROM sessions WHERE id = ?`),
+    sessions: prepare(
       `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
     ),
-    sessionsWithWork: say(
+    sessionsWithWork: prepare(
       `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT ?`,
     ),
-    nextEpoch: say('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
-    nextSession: say('UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS count'),
-    putSession: say(
+    nextEpoch: prepare('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
+    nextSession: prepare('UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS count'),
+    putSession: prepare(
       `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
     ),
-    growSession: say(
+    growSession: prepare(
       'UPDATE sessions SET through = ?, changed_at = ?, lease = ?, sum = ? WHERE key = ?',
     ),
-    producer: say('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
-    putProducer: say('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
-    command: say('SELECT offset, is_consumed, sum FROM commands WHERE session = ? AND key = ?'),
-    putCommand: say('INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)'),
-    chunks: say(
+    producer: prepare('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
+    putProducer: prepare('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
+    command: prepare('SELECT offset, is_consumed, sum FROM commands WHERE session = ? AND key = ?'),
+    putCommand: prepare('INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)'),
+    chunks: prepare(
       'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last > ? ORDER BY last',
     ),
-    rest: say(
+    rest: prepare(
       'SELECT through, EXISTS (SELECT 1 FROM chunks WHERE session = key AND last > ?) AS has_more FROM sessions WHERE key = ?',
     ),
-    overlapping: say(
+    overlapping: prepare(
       'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last >= ? AND first <= ? ORDER BY last',
     ),
-    putChunk: say('INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)'),
-    dropChunk: say('DELETE FROM chunks WHERE session = ? AND last = ?'),
-    blob: say('SELECT bytes FROM blobs WHERE hash = ?'),
-    blobSlice: say('SELECT substr(bytes, ?, ?) AS bytes FROM blobs WHERE hash = ?'),
-    putBlob: say('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
-    holdBlob: say(
+    putChunk: prepare(
+      'INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)',
+    ),
+    dropChunk: prepare('DELETE FROM chunks WHERE session = ? AND last = ?'),
+    blob: prepare('SELECT bytes FROM blobs WHERE hash = ?'),
+    blobSlice: prepare('SELECT substr(bytes, ?, ?) AS bytes FROM blobs WHERE hash = ?'),
+    putBlob: prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
+    holdBlob: prepare(
       'INSERT INTO blob_holds VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE SET count = count + 1, put_at = ?2',
     ),
-    letGoOfBlob: say('UPDATE blob_holds SET count = count - 1 WHERE hash = ?'),
-    dropHold: say('DELETE FROM blob_holds WHERE hash = ? AND count <= 0'),
-    useBlob: say(
+    letGoOfBlob: prepare('UPDATE blob_holds SET count = count - 1 WHERE hash = ?'),
+    dropHold: prepare('DELETE FROM blob_holds WHERE hash = ? AND count <= 0'),
+    useBlob: prepare(
       'INSERT INTO blob_uses VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
     ),
-    unuseBlob: say('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
-    dropUse: say('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
-    usedBlobs: say('SELECT hash FROM blob_uses WHERE session = ?'),
-    dropBlob: say(
+    unuseBlob: prepare('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
+    dropUse: prepare('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
+    usedBlobs: prepare('SELECT hash FROM blob_uses WHERE session = ?'),
+    dropBlob: prepare(
       'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',
     ),
-    dropForgottenBlobs: say(
+    dropForgottenBlobs: prepare(
       'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_holds WHERE put_at < ?) AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash)',
     ),
-    dropForgottenHolds: say('DELETE FROM blob_holds WHERE put_at < ?'),
+    dropForgottenHolds: prepare('DELETE FROM blob_holds WHERE put_at < ?'),
     dropSession: [
-      say('DELETE FROM chunks WHERE session = ?'),
-      say('DELETE FROM producers WHERE session = ?'),
-      say('DELETE FROM commands WHERE session = ?'),
-      say('DELETE FROM blob_uses WHERE session = ?'),
-      say('DELETE FROM sessions WHERE key = ?'),
+      prepare('DELETE FROM chunks WHERE session = ?'),
+      prepare('DELETE FROM producers WHERE session = ?'),
+      prepare('DELETE FROM commands WHERE session = ?'),
+      prepare('DELETE FROM blob_uses WHERE session = ?'),
+      prepare('DELETE FROM sessions WHERE key = ?'),
     ],
   };
 }

@@ -4,19 +4,19 @@ import { LogError, type LogErrorCode } from '../contract/log-error.ts';
 type Meaning = readonly [LogErrorCode, string];
 
 const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
-const locked: Meaning = ['storage', 'another program holds it locked; close that program or wait'];
+const locked: Meaning = ['storage', 'another program has locked it; close that program or wait'];
 
-/** What SQLite's primary result codes mean for whoever uses the store. */
+/** Explanations for SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
-  // All that is said to the database is right if its tables are those that were made.
+  // The SQL statements are correct, so an SQL error means that the tables were changed.
   [1, damaged],
-  [3, ['storage', 'it may not be used; give permission for the file and its folder']],
+  [3, ['storage', 'access is denied; give permission for the file and its folder']],
   [5, locked],
   [
     8,
     [
       'storage',
-      'it is read-only; give write permission for the file, those beside it and its folder',
+      'it is read-only; give write permission for the file, the files beside it and its folder',
     ],
   ],
   [10, ['storage', 'the disk reported an error; check the disk']],
@@ -24,28 +24,31 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [13, ['storage', 'the disk is full, or maxBytes is reached; make room']],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
-  [18, ['storage', 'what is to be stored is too large; store it in several pieces']],
-  // What is written contradicts nothing that is there, unless that is not what was written.
+  [18, ['storage', 'the data is too large; store it in several pieces']],
+  // Writes never violate a constraint, unless the stored data was changed.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
 ]);
 
-/** What files say without SQLite: of a copy, or where a number of the database is none. */
+/** Explanations for errors of the file system and of invalid numbers in the database. */
 const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ERR_OUT_OF_RANGE', damaged],
   ['ENOSPC', ['storage', 'the disk is full; make room']],
-  ['EACCES', ['storage', 'it may not be used; give permission for the file and its folder']],
+  ['EACCES', ['storage', 'access is denied; give permission for the file and its folder']],
   ['EROFS', ['storage', 'its disk is read-only; choose another path']],
   ['ENOENT', ['storage', 'it cannot be opened; check the folder and its permissions']],
 ]);
 
-/** An error of ours for whatever was thrown. */
+/** Converts any error into a `LogError`. */
 export function storageError(error: unknown, path: string): Error {
   if (isMillraceError(error)) return error;
-  const { errcode = 0, code = '' } = error as { readonly errcode?: number; readonly code?: string };
-  const meaning = meanings.get(errcode & 0xff) ?? otherMeanings.get(code);
-  const [meant, why] = meaning ?? ['storage', 'the store failed'];
-  const said = error instanceof Error ? error.message : String(error);
-  const message = `Cannot use the log at ${path}: ${why} (${said})`;
-  return new LogError(meant, message, { path, errcode }, { cause: error });
+  const { errcode = 0, code: systemCode = '' } = error as {
+    readonly errcode?: number;
+    readonly code?: string;
+  };
+  const meaning = meanings.get(errcode & 0xff) ?? otherMeanings.get(systemCode);
+  const [code, why] = meaning ?? ['storage', 'the store failed'];
+  const text = error instanceof Error ? error.message : String(error);
+  const message = `Cannot use the log at ${path}: ${why} (${text})`;
+  return new LogError(code, message, { path, errcode }, { cause: error });
 }

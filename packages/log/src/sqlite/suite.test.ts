@@ -17,12 +17,12 @@ const sqlite: LogSubject = {
   },
 };
 
-describe('the SQLite log keeps the contract', () => {
+describe('the SQLite log passes the conformance suite', () => {
   for (const { name, run } of logCases(sqlite)) test(name, run);
 });
 
 describe('the SQLite log', () => {
-  test('laws 1, 3, 4, 5 and 9: is what the reference is, whatever is done to it, through two logs', async () => {
+  test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {
     const seen = await modelRuns(sqlite);
     expect(seen).toEqual(expect.arrayContaining([...landmarks, 'reopen: done']));
   });
@@ -30,7 +30,8 @@ describe('the SQLite log', () => {
   test.each([
     ['deltas are kept', false],
     ['turns are settled', true],
-  ])('law 5: who is cut at any batch and resumes has the same, where %s', (_, isSettled) =>
-    resumeRuns(sqlite, { isSettled }),
+  ])(
+    'law 5: a reader that stops at any batch and resumes ends with the same state, where %s',
+    (_, isSettled) => resumeRuns(sqlite, { isSettled }),
   );
 });

@@ -13,33 +13,33 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Watches until the first time that something is told. */
-async function told(versionOf: () => number, write: () => void): Promise<void> {
-  const heard = Promise.withResolvers<void>();
-  const stop = watchFile(path, versionOf, heard.resolve);
+/** Watches until the first notification. */
+async function notifiedAfter(versionOf: () => number, write: () => void): Promise<void> {
+  const notified = Promise.withResolvers<void>();
+  const stop = watchFile(path, versionOf, notified.resolve);
   write();
-  await heard.promise;
+  await notified.promise;
   stop();
 }
 
-test('a version that changes only some time after the file was written is noticed', async () => {
-  // Without the safety net, which would notice it in any case.
+test('a version that changes some time after the file was written is detected', async () => {
+  // Without the regular check, which would detect the change anyway.
   vi.useFakeTimers({ toFake: ['setInterval'] });
   let looks = 0;
-  // As it is while the disk is waited for: written, and not committed yet.
+  // The file is written but not committed yet, as during a disk sync.
   const versionOf = () => (++looks > 3 ? 2 : 1);
-  await told(versionOf, () => appendFileSync(path, 'more'));
+  await notifiedAfter(versionOf, () => appendFileSync(path, 'more'));
   expect(looks).toBe(4);
   vi.useRealTimers();
 });
 
-test('where the version cannot be read, whoever reads the records is to find out why', async () => {
+test('if the version cannot be read, the listener is called', async () => {
   let isBroken = false;
   const versionOf = () => {
     if (isBroken) throw new Error('The disk is gone');
     return 1;
   };
-  await told(versionOf, () => {
+  await notifiedAfter(versionOf, () => {
     isBroken = true;
     appendFileSync(path, 'more');
   });

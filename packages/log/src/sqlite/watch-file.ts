@@ -1,14 +1,18 @@
 import { type FSWatcher, watch } from 'node:fs';
 
-/** A net under the notices of the system, which may be lost: as often as nobody minds. */
+/** A regular check, because file system events may be lost. */
 const safetyIntervalMs = 1000;
 /**
- * The notice comes when a commit is written, which counts only a moment later: after the disk has it,
- * where that is waited for. So one look is not enough, and of the second step there is no notice.
+ * The event comes when a commit is written, but the commit becomes visible a moment later, for
+ * example after the disk has synced. No event reports that second step, so the version is checked
+ * several times.
  */
-const looksAfterMs: readonly number[] = [1, 5, 25, 125];
+const recheckDelaysMs: readonly number[] = [1, 5, 25, 125];
 
-/** Tells when a file changed and, with it, the version that `versionOf` reads: commits of one's own do not count. */
+/**
+ * Calls the listener when the file and the version from `versionOf` have changed. Commits of this
+ * connection do not change the version. Returns a function that stops it.
+ */
 export function watchFile(path: string, versionOf: () => number, listener: () => void): () => void {
   const versionOrNone = () => {
     try {
@@ -19,44 +23,44 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   };
   let version = versionOrNone();
   let isDue = false;
-  let isOver = false;
-  let looks = 0;
+  let isStopped = false;
+  let checks = 0;
   let later: NodeJS.Timeout | undefined;
-  const look = () => {
-    if (isOver) return;
+  const check = () => {
+    if (isStopped) return;
     const now = versionOrNone();
-    // One that cannot be read is for the listener to find out about, who has somebody to tell.
+    // If the version cannot be read, the listener is called. Its own read reports the error.
     if (now !== undefined && now === version) return;
     version = now;
     listener();
   };
-  const lookOften = () => {
+  const checkRepeatedly = () => {
     isDue = false;
-    look();
-    const waitMs = looksAfterMs[looks++];
-    if (waitMs !== undefined && !isOver) later = setTimeout(lookOften, waitMs);
+    check();
+    const waitMs = recheckDelaysMs[checks++];
+    if (waitMs !== undefined && !isStopped) later = setTimeout(checkRepeatedly, waitMs);
   };
   const notice = () => {
-    looks = 0;
-    // A commit is several writes, of which one look is enough.
+    checks = 0;
+    // A commit causes several events. One check is enough.
     if (isDue) return;
     isDue = true;
     clearTimeout(later);
-    setImmediate(lookOften);
+    setImmediate(checkRepeatedly);
   };
-  // Whoever waits for records has something to do, even where it has nothing else.
+  // A follower keeps the process alive while it waits for records.
   const watcher = watchOrNone(path, notice);
-  const timer = setInterval(look, safetyIntervalMs);
+  const timer = setInterval(check, safetyIntervalMs);
   if (watcher !== undefined) timer.unref();
   return () => {
-    isOver = true;
+    isStopped = true;
     watcher?.close();
     clearInterval(timer);
     clearTimeout(later);
   };
 }
 
-/** Undefined where the system has no more of them to give: then there is the net. */
+/** Returns `undefined` if the system has no watchers left. The regular check still works. */
 function watchOrNone(path: string, notice: () => void): FSWatcher | undefined {
   try {
     return watch(path, { persistent: true }, notice).on('error', () => {});

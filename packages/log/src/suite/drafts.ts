@@ -10,18 +10,18 @@ import {
   runId,
 } from '@millrace/core';
 
-/** Something that happened outside of any turn. */
+/** A draft of a fact outside any turn. */
 export function fact(what: Fact): DraftRecord {
   return { turn: 0, attempt: 0, fact: what };
 }
 
-/** A line that says nothing to the fold: for cases in which only its place counts. */
-export function remark(said: string): DraftRecord {
+/** A draft that the fold ignores, for cases where only its position matters. */
+export function marker(said: string): DraftRecord {
   return fact({ type: 'handed_off', to: said });
 }
 
-export function remarks(count: number, name = 'remark'): readonly DraftRecord[] {
-  return Array.from({ length: count }, (_, index) => remark(`${name} ${index + 1}`));
+export function markers(count: number, name = 'remark'): readonly DraftRecord[] {
+  return Array.from({ length: count }, (_, index) => marker(`${name} ${index + 1}`));
 }
 
 export const runStarted: DraftRecord = fact({ type: 'run_started', runId: runId('run1') });
@@ -31,7 +31,7 @@ export const runFinished: DraftRecord = fact({
   stop: { reason: 'stop' },
 });
 
-/** An item outside of turns, with one part that came whole. */
+/** The drafts of an item outside any turn, with one complete part. */
 export function wholeItem(id: string, part: Part): readonly DraftRecord[] {
   const item = itemId(id);
   return [
@@ -60,7 +60,10 @@ export const turnFinished = (turn: number): DraftRecord => ({
   fact: { type: 'turn_finished', stop: { reason: 'stop' } },
 });
 
-/** One try at a turn's request: its item, begun, streamed and finished. `chunks.length + 4` records. */
+/**
+ * The drafts of one attempt at a turn's request: its item is started, streamed and finished. They
+ * become `chunks.length + 4` records.
+ */
 export function answer(
   turn: number,
   chunks: readonly string[],
@@ -85,7 +88,7 @@ export function answer(
   ];
 }
 
-/** A whole turn; its deltas are the records 3 to `chunks.length + 4` of it. */
+/** The drafts of a whole turn. Its deltas are its records 3 to `chunks.length + 4`. */
 export function wholeTurn(turn: number, chunks: readonly string[]): readonly DraftRecord[] {
   return [turnStarted(turn), ...answer(turn, chunks), turnFinished(turn)];
 }

@@ -1,17 +1,30 @@
 import assert from 'node:assert/strict';
-import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
-import type { FollowOptions, Log } from '../contract/log.ts';
-import { addTo } from './fold-log.ts';
+import {
+  type Batch,
+  emptyState,
+  Folder,
+  type FoldState,
+  type Item,
+  type LogRecord,
+  liveTranscript,
+  type SessionId,
+  totalUsage,
+  type Usage,
+} from '@millrace/core';
+import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
 
-/** Follows a session step by step, folds what comes, and holds each batch against the one before. */
+/**
+ * Follows a session step by step, folds the records, and checks that each batch continues the one
+ * before.
+ */
 export class Follower {
   readonly folder: Folder;
   readonly batches: Batch[] = [];
   readonly #iterator: AsyncIterator<Batch>;
-  /** Asked for and not come yet. */
+  /** A batch that was requested and has not arrived. */
   #next: Promise<IteratorResult<Batch>> | undefined;
 
-  /** From the start, or on from what it has. */
+  /** Starts at the beginning of a session, or after an existing state. */
   constructor(log: Log, from: SessionId | FoldState, options: FollowOptions = {}) {
     this.folder = new Folder(from);
     const { session, through } = this.folder.state;
@@ -22,18 +35,18 @@ export class Follower {
     return this.folder.state.through;
   }
 
-  /** Asks for the next batch, without waiting for it. */
-  ask(): Promise<IteratorResult<Batch>> {
+  /** Requests the next batch without waiting for it. */
+  request(): Promise<IteratorResult<Batch>> {
     this.#next ??= this.#iterator.next();
     return this.#next;
   }
 
-  /** One batch; undefined where it ended. */
+  /** Waits for one batch. Returns `undefined` at the end. */
   async step(): Promise<Batch | undefined> {
-    const next = await this.ask();
+    const next = await this.request();
     this.#next = undefined;
     if (next.done) return undefined;
-    addTo(this.folder, next.value);
+    addBatch(this.folder, next.value);
     this.batches.push(next.value);
     return next.value;
   }
@@ -46,7 +59,7 @@ export class Follower {
     return this;
   }
 
-  /** All that comes until it ends. */
+  /** Reads until the end. */
   async end(): Promise<this> {
     while ((await this.step()) !== undefined);
     return this;
@@ -55,4 +68,84 @@ export class Follower {
   async leave(): Promise<void> {
     await this.#iterator.return?.();
   }
+}
+
+/**
+ * Reads a session after an offset page by page, and checks that each page continues the one before.
+ */
+export async function readBatches(
+  log: Log,
+  session: SessionId,
+  { from = 0, maxBytes }: ReadOptions = {},
+): Promise<readonly Batch[]> {
+  const through = (await log.info(session))?.through ?? 0;
+  const batches: Batch[] = [];
+  let cursor = from;
+  while (cursor < through) {
+    const batch = await log.read(session, { from: cursor, maxBytes });
+    assert.equal(batch.after, cursor);
+    assert.ok(batch.through > cursor, `read after ${cursor} of ${through} returned nothing`);
+    batches.push(batch);
+    cursor = batch.through;
+  }
+  return batches;
+}
+
+export async function readAll(
+  log: Log,
+  session: SessionId,
+  from = 0,
+): Promise<readonly LogRecord[]> {
+  return (await readBatches(log, session, { from })).flatMap(({ records }) => records);
+}
+
+export async function offsets(log: Log, session: SessionId): Promise<readonly number[]> {
+  return (await readAll(log, session)).map(({ offset }) => offset);
+}
+
+/** Folds the batches, which must fit, and returns a summary of the state. */
+export function foldedSummary(
+  from: SessionId | FoldState,
+  batches: readonly Batch[],
+): SessionSummary {
+  return summaryOf(stateAfter(from, batches));
+}
+
+export function stateAfter(from: SessionId | FoldState, batches: readonly Batch[]): FoldState {
+  const folder = new Folder(typeof from === 'string' ? emptyState(from) : from);
+  for (const batch of batches) addBatch(folder, batch);
+  return folder.state;
+}
+
+function addBatch(folder: Folder, batch: Batch): void {
+  assert.equal(batch.after, folder.state.through, 'the batch does not continue the last one');
+  const folded = folder.addBatch(batch);
+  if (folded.outcome === 'gap')
+    assert.fail(`the log does not fold at offset ${folded.gap.offset}: ${folded.gap.code}`);
+}
+
+export async function summaryOfLog(log: Log, session: SessionId): Promise<SessionSummary> {
+  return foldedSummary(session, await readBatches(log, session));
+}
+
+/**
+ * The content of a state, independent of how it was reached. All readers must end with the same
+ * summary.
+ */
+interface SessionSummary {
+  readonly through: number;
+  readonly items: readonly Item[];
+  readonly open: readonly string[];
+  readonly usage: Usage;
+  readonly run: string | undefined;
+}
+
+export function summaryOf(state: FoldState): SessionSummary {
+  return {
+    through: state.through,
+    items: liveTranscript(state),
+    open: state.open.map(({ id }) => id),
+    usage: totalUsage(state),
+    run: state.run,
+  };
 }

@@ -1,24 +1,23 @@
-import { type CaseSpec, toCase } from './case-spec.ts';
-import { appendCases } from './cases/append.ts';
-import { blobCases } from './cases/blobs.ts';
-import { closingCases } from './cases/closing.ts';
-import { commandCases } from './cases/commands.ts';
-import { deleteCases } from './cases/delete.ts';
-import { followCases } from './cases/follow.ts';
-import { followEndCases } from './cases/follow-ends.ts';
-import { forkCases } from './cases/fork.ts';
-import { leaseCases } from './cases/lease.ts';
-import { listCases } from './cases/list.ts';
-import { mistakeCases } from './cases/mistakes.ts';
-import { neighbourCases } from './cases/neighbours.ts';
-import { producerCases } from './cases/producers.ts';
-import { readCases } from './cases/read.ts';
-import { redactCases } from './cases/redact.ts';
-import { restoreCases } from './cases/restore.ts';
-import { retainCases } from './cases/retain.ts';
-import { settleCases } from './cases/settle.ts';
-import { snapshotCases } from './cases/snapshot.ts';
-import type { LogCase, LogSubject } from './log-subject.ts';
+import { closingCases } from './cases/lifecycle/close-log.ts';
+import { mistakeCases } from './cases/lifecycle/invalid-calls.ts';
+import { neighbourCases } from './cases/lifecycle/shared-store.ts';
+import { followCases } from './cases/read/follow.ts';
+import { followEndCases } from './cases/read/follow-ends.ts';
+import { listCases } from './cases/read/list.ts';
+import { readCases } from './cases/read/read.ts';
+import { snapshotCases } from './cases/read/snapshot.ts';
+import { deleteCases } from './cases/rewrite/delete.ts';
+import { forkCases } from './cases/rewrite/fork.ts';
+import { redactCases } from './cases/rewrite/redact.ts';
+import { restoreCases } from './cases/rewrite/restore.ts';
+import { retainCases } from './cases/rewrite/retain.ts';
+import { settleCases } from './cases/rewrite/settle.ts';
+import { appendCases } from './cases/write/append.ts';
+import { blobCases } from './cases/write/blobs.ts';
+import { commandCases } from './cases/write/commands.ts';
+import { leaseCases } from './cases/write/lease.ts';
+import { producerCases } from './cases/write/producers.ts';
+import { type CaseSpec, type LogCase, type LogSubject, toCase } from './log-subject.ts';
 
 const specs: readonly CaseSpec[] = [
   ...appendCases,
@@ -43,8 +42,9 @@ const specs: readonly CaseSpec[] = [
 ];
 
 /**
- * What every log has to be, claim by claim, for whichever test runner:
- * `for (const { name, run } of logCases(subject)) test(name, run)`.
+ * Returns the conformance tests that every log implementation must pass, for any test runner.
+ *
+ * @example for (const { name, run } of logCases(subject)) test(name, run);
  */
 export function logCases(subject: LogSubject): readonly LogCase[] {
   return specs

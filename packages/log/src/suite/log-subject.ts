@@ -1,25 +1,67 @@
+import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
-import type { Clock } from '../local/clock.ts';
+import { TestClock } from './test-clock.ts';
 
-/** What the suite is held against: a kind of store. */
+/** The kind of store under test. */
 export interface LogSubject {
-  /** Is what one log wrote there for the next one on the same store? */
+  /** True if a second log on the same store sees what the first one wrote. */
   readonly isDurable: boolean;
-  /** A new and empty store. Its logs have no other time than this clock's. */
+  /** Creates a new, empty store. Its logs must use only this clock. */
   create(clock: Clock): Promise<LogStore>;
 }
 
+/** A store under test. */
 export interface LogStore {
-  /** A log on the store; where it is durable, also a second one beside the first. */
+  /** Opens a log on the store. A durable store allows several open logs. */
   open(): Promise<Log>;
-  /** Called once, when its logs are closed. */
+  /** Deletes the store. Called once, after its logs are closed. */
   remove(): Promise<void>;
-  /** Where its logs wait for another process: resolves when they do not. Time stands still meanwhile. */
+  /**
+   * Resolves when no log of the store waits for another process. The test clock stands still until
+   * then. Needed only for stores in another process.
+   */
   quiet?(): Promise<void>;
 }
 
-/** One claim; `run` rejects where it does not hold. */
+/** One test. `run` rejects if it fails. */
 export interface LogCase {
   readonly name: string;
   run(): Promise<void>;
+}
+
+/** What a test works with: a log on a new store, and the store's clock. */
+interface CaseEnvironment {
+  readonly log: Log;
+  readonly clock: TestClock;
+  /** Opens another log on the same store. Only for cases that need a durable store. */
+  another(): Promise<Log>;
+}
+
+export interface CaseSpec {
+  readonly name: string;
+  readonly needsDurable?: true;
+  readonly run: (bench: CaseEnvironment) => Promise<void>;
+}
+
+/** Returns the test, which runs on its own store and deletes the store at the end. */
+export function toCase({ name, run }: CaseSpec, subject: LogSubject): LogCase {
+  return { name, run: () => runCase(subject, run) };
+}
+
+async function runCase(subject: LogSubject, run: CaseSpec['run']): Promise<void> {
+  const clock = new TestClock();
+  const store = await subject.create(clock);
+  if (store.quiet !== undefined) clock.quiet = () => store.quiet?.();
+  const logs: Log[] = [];
+  const another = async () => {
+    const log = await store.open();
+    logs.push(log);
+    return log;
+  };
+  try {
+    await run({ log: await another(), clock, another });
+  } finally {
+    for (const log of logs) await log.close();
+    await store.remove();
+  }
 }

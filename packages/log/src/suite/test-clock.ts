@@ -1,18 +1,18 @@
-import type { Clock } from '../local/clock.ts';
+import type { Clock } from '../contract/clock.ts';
 
 interface Timer {
   readonly at: number;
   readonly run: () => void;
 }
 
-/** What is due sooner than this is about order and not about time, and comes by itself. */
-const soonMs = 10;
+/** Shorter delays are about order, not about time. They pass without moving the clock. */
+const immediateMs = 10;
 
-/** Time that stands still until a test moves it. */
+/** A clock for tests. Its time moves only when the test moves it. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
-  /** Waits until what a timer set off has been answered, where that takes real time. */
+  /** Resolves when the effects of a timer are complete, for stores that need real time. */
   quiet: () => Promise<void> | undefined = () => undefined;
 
   constructor(now = 1_763_200_000_000) {
@@ -24,7 +24,7 @@ export class TestClock implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    if (ms < soonMs) {
+    if (ms < immediateMs) {
       const soon = setImmediate(run);
       return () => clearImmediate(soon);
     }
@@ -33,20 +33,20 @@ export class TestClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Time passes, and what is due on the way happens. */
+  /** Moves the time forward and runs the timers that become due. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
       this.#now = Math.max(this.#now, next.at);
       this.#timers.delete(next);
       next.run();
-      await settled();
+      await eventLoopSettled();
       await this.quiet();
     }
     this.#now = end;
   }
 
-  /** Time is gone and nothing happened meanwhile: as for a process that was paused. May be negative. */
+  /** Moves the time without running timers, as if the process was paused. May be negative. */
   jump(ms: number): void {
     this.#now += ms;
   }
@@ -57,7 +57,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Resolves when what is under way, and what that sets off, has had its chance to happen. */
-export async function settled(): Promise<void> {
+/** Waits for three rounds of the event loop, so that pending callbacks can run. */
+export async function eventLoopSettled(): Promise<void> {
   for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,15 +1,18 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 
-/** A way to a server that breaks where a test says. */
+/** A TCP proxy that cuts connections where a test needs it. */
 export interface CuttingProxy {
   readonly port: number;
-  /** The next time this is said, the way breaks: before it arrives, or after it and before the answer. */
+  /**
+   * Cuts the connection when a client next sends this text: before the server gets it, or after
+   * that and before the answer.
+   */
   cutAt(words: string, when: 'before' | 'after'): void;
-  /** From the next break on nobody gets through, until it is mended. */
+  /** After the next cut, all connections fail until `mend` is called. */
   breakForGood(): void;
   mend(): void;
-  /** How often it broke. */
+  /** Number of cuts so far. */
   readonly cuts: number;
   close(): Promise<void>;
 }
@@ -40,7 +43,7 @@ export async function cuttingProxy(to: number): Promise<CuttingProxy> {
       }
       upstream.write(bytes);
     });
-    // The answer is what shows that it arrived: it is not passed on.
+    // The answer proves that the server received the data. It is not forwarded.
     upstream.on('data', (bytes: Buffer) => (isMute ? end() : client.write(bytes)));
     for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
   });

@@ -1,27 +1,33 @@
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import type { Log } from '../contract/log.ts';
 import { checkModel, checkResume, type LogSubject, scriptOf, TestClock } from '../suite/index.ts';
-import { splitLog } from './split-log.ts';
 
 export const number: fc.Arbitrary<number> = fc.nat(0xffff);
 const step = fc.tuple(number, number, number);
 export const steps: fc.Arbitrary<[number, number, number][]> = fc.array(step, {
   ...{ minLength: 10, maxLength: 50, size: 'max' },
 });
-export const words: fc.Arbitrary<number[]> = fc.array(number, {
+export const draftNumbers: fc.Arbitrary<number[]> = fc.array(number, {
   ...{ minLength: 50, maxLength: 300, size: 'max' },
 });
 
-/** What fails is mostly found smaller with the log in memory, and elsewhere that takes long. */
+/**
+ * No shrinking: the memory log usually finds a smaller failing example, and shrinking other stores
+ * is slow.
+ */
 const endOnFailure = true;
 
-export interface LawRuns {
-  /** As many as the laws want unless told. */
+interface LawRuns {
+  /** Number of random runs. Default: the number that the laws require. */
   readonly numRuns?: number;
 }
 
-/** Laws 1, 3, 4, 5 and 9, on one store for all runs: that is how stores are used. Says what happened in them. */
+/**
+ * Checks laws 1, 3, 4, 5 and 9, with one store for all runs, as in production. Returns the outcomes
+ * that occurred.
+ */
 export async function modelRuns(
   { isDurable, create }: LogSubject,
   runs: LawRuns = {},
@@ -29,12 +35,12 @@ export async function modelRuns(
   const seen = new Set<string>();
   const clock = new TestClock();
   const store = await create(clock);
-  // Held open, because who closes a file last cleans up, which takes its time.
+  // Kept open, because closing the last connection triggers a slow clean-up.
   const first = isDurable ? await store.open() : undefined;
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(steps, words, async (run, said) => {
-      const script = scriptOf(randomLog(said));
+    fc.asyncProperty(steps, draftNumbers, async (run, numbers) => {
+      const script = scriptOf(randomLog(numbers));
       const options = { store, isDurable, clock, name: `run ${count++}`, script };
       await checkModel(options, run, (what) => seen.add(what));
     }),
@@ -45,14 +51,14 @@ export async function modelRuns(
   return [...seen];
 }
 
-export interface ResumeRuns extends LawRuns {
-  /** Turns are settled; else deltas are kept. */
+interface ResumeRuns extends LawRuns {
+  /** True: turns are settled. False: deltas are kept. */
   readonly isSettled: boolean;
-  /** Who reads has another log of the store than who writes. */
+  /** The reader uses a different log of the same store than the writer. Default: false. */
   readonly isSplit?: boolean;
 }
 
-/** Law 5: who is cut at any batch and resumes has the same. */
+/** Checks law 5: a reader that disconnects after any batch and resumes ends with the same state. */
 export async function resumeRuns(
   { create }: LogSubject,
   { isSettled, isSplit = false, ...runs }: ResumeRuns,
@@ -63,14 +69,31 @@ export async function resumeRuns(
   const log = splitLog(writer, reader);
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(words, fc.array(number, { minLength: 1 }), async (said, numbers) => {
-      const session = sessionId(`run ${count++}`);
-      const script = scriptOf(randomLog(said));
-      await checkResume({ log, session, script, numbers, isSettled });
-      await log.delete(session);
-    }),
+    fc.asyncProperty(
+      draftNumbers,
+      fc.array(number, { minLength: 1 }),
+      async (draftSeed, numbers) => {
+        const session = sessionId(`run ${count++}`);
+        const script = scriptOf(randomLog(draftSeed));
+        await checkResume({ log, session, script, numbers, isSettled });
+        await log.delete(session);
+      },
+    ),
     { endOnFailure, ...runs },
   );
   await Promise.all(new Set([writer, reader]).values().map((one) => one.close()));
   await store.remove();
+}
+
+const written: ReadonlySet<PropertyKey> = new Set(['open', 'settle', 'submit', 'delete']);
+
+/** Combines one log for writing and one for reading, like two processes. */
+function splitLog(writer: Log, reader: Log): Log {
+  return new Proxy(reader, {
+    get(_, name) {
+      const log = written.has(name) ? writer : reader;
+      const value: unknown = Reflect.get(log, name, log);
+      return typeof value === 'function' ? value.bind(log) : value;
+    },
+  });
 }

@@ -1,19 +1,24 @@
 import type { SessionId } from '@millrace/core';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 
-/** What becomes of a notice. */
-export type Fate = 'arrives' | 'is lost' | 'comes twice' | 'comes late' | 'comes without records';
+/** How a notice is delivered. */
+export type Delivery =
+  | 'arrives'
+  | 'is lost'
+  | 'comes twice'
+  | 'comes late'
+  | 'comes without records';
 
-/** A bus within one process that does all that a bus may do to what it carries. */
+/** An in-process bus that can lose, repeat, delay or shorten notices. */
 export class LossyBus implements Bus {
   readonly published: BusNotice[] = [];
   readonly forgotten: SessionId[] = [];
   readonly #listeners = new Map<SessionId, Set<BusListener>>();
   readonly #late: BusNotice[] = [];
-  #fateOf: () => Fate = () => 'arrives';
+  #fateOf: () => Delivery = () => 'arrives';
 
-  /** From now on. */
-  fate(fateOf: () => Fate): void {
+  /** Sets how the next notices are delivered. */
+  deliverAs(fateOf: () => Delivery): void {
     this.#fateOf = fateOf;
   }
 
@@ -28,7 +33,7 @@ export class LossyBus implements Bus {
     if (fate === 'arrives' || fate === 'comes twice') this.#give(notice);
     if (fate === 'comes twice') this.#give(notice);
     if (fate === 'comes without records') this.#give({ ...notice, records: [] });
-    // After others that came later.
+    // Delivered after later notices.
     for (const late of this.#late.splice(0)) this.#give(late);
   }
 
@@ -39,8 +44,8 @@ export class LossyBus implements Bus {
     return () => some.delete(listener);
   }
 
-  /** All hear that they may have missed something, as after a connection that was lost. */
-  tellMissed(): void {
+  /** Calls `missed` on all listeners, as after a lost connection. */
+  announceMissed(): void {
     for (const some of this.#listeners.values()) for (const listener of some) listener.missed();
   }
 

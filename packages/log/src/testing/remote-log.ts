@@ -1,26 +1,34 @@
-import { type Batch, type DraftRecord, decodeBatch, encodeDraft } from '@millrace/core';
+import {
+  type Batch,
+  type DraftRecord,
+  decodeBatch,
+  encodeDraft,
+  type JsonObject,
+} from '@millrace/core';
+import type { FollowOptions, OpenOptions, Submitted } from '../contract/log.ts';
+import type { Acknowledged, Admission, AdmitOptions } from '../contract/producer.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
 import type { SqliteLogOptions } from '../sqlite/sqlite-log.ts';
-import type { LogCalls, Told, ToldError } from './log-calls.ts';
 import { type Exit, startProcess } from './start-process.ts';
 
-/** The error of a call in another process, with what was told of it. */
+/** The error of a call in another process. */
 class RemoteError extends Error {
   readonly code: string;
-  readonly place: ToldError['place'];
+  readonly place: RemoteFailure['place'];
 
-  constructor({ code, message, place }: ToldError) {
+  constructor({ code, message, place }: RemoteFailure) {
     super(message);
     this.code = code;
     this.place = place;
   }
 }
 
-interface HeardBatch extends Batch {
+interface ReceivedBatch extends Batch {
   /** By the clock that all processes of a machine share. */
-  readonly heardAt: number;
+  readonly receivedAt: number;
 }
 
-/** A log in another process, and what is known here of what happens there. */
+/** A log in another process, with the events that it reports. */
 export interface RemoteLog extends AsyncDisposable {
   readonly pid: number;
   readonly exit: Promise<Exit>;
@@ -34,17 +42,17 @@ export interface RemoteLog extends AsyncDisposable {
     drafts: readonly DraftRecord[],
     sequence: number,
   ): Promise<ReturnType<LogCalls['produceDrafts']>>;
-  /** The next batch that a follower there was given. */
-  heard(): Promise<HeardBatch>;
+  /** The next batch that a follower there received. */
+  nextBatch(): Promise<ReceivedBatch>;
   /** The error with which the next driver there lost its lease. */
-  lost(): Promise<ToldError>;
+  nextLoss(): Promise<RemoteFailure>;
   kill(signal: NodeJS.Signals): void;
-  /** It closes its log and ends. */
+  /** Closes the log and ends the process. */
   end(): Promise<void>;
 }
 
 export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
-  /** Where compiled code is kept, so that those who start often start fast. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
 }
 
@@ -53,15 +61,16 @@ export async function startRemoteLog(
   { codeCache, ...options }: RemoteOptions = {},
 ): Promise<RemoteLog> {
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
-  const batches = new Mailbox<HeardBatch>();
-  const losses = new Mailbox<ToldError>();
+  const batches = new AsyncQueue<ReceivedBatch>();
+  const losses = new AsyncQueue<RemoteFailure>();
   let last = 0;
   const onTold = (value: unknown) => {
-    const told = value as Told;
-    if (told.type === 'answer') calls.get(told.id)?.resolve(told.value);
-    if (told.type === 'error') calls.get(told.id)?.reject(new RemoteError(told.error));
-    if (told.type === 'lost') losses.put(told.error);
-    if (told.type === 'batch') batches.put({ ...decodeBatch(told.batch), heardAt: told.heardAt });
+    const message = value as ProcessMessage;
+    if (message.type === 'answer') calls.get(message.id)?.resolve(message.value);
+    if (message.type === 'error') calls.get(message.id)?.reject(new RemoteError(message.error));
+    if (message.type === 'lost') losses.put(message.error);
+    if (message.type === 'batch')
+      batches.put({ ...decodeBatch(message.batch), receivedAt: message.heardAt });
   };
   const answerTo = (id: number): Promise<unknown> => {
     const call = Promise.withResolvers<unknown>();
@@ -69,12 +78,16 @@ export async function startRemoteLog(
     return call.promise;
   };
   const ready = answerTo(0);
-  const program = new URL('log-process.ts', import.meta.url);
+  const program = new URL('programs/log-process.ts', import.meta.url);
   const args = [path, JSON.stringify(options)];
   const cached = codeCache === undefined ? {} : { codeCache };
   const child = startProcess(program, { args, onTold, ...cached });
   const gone = child.exit.then(({ code, signal, stderr }) => {
-    const error = { code: 'gone', message: `It ended: ${code ?? signal} ${stderr}`, place: {} };
+    const error = {
+      code: 'gone',
+      message: `The process ended: ${code ?? signal} ${stderr}`,
+      place: {},
+    };
     for (const call of calls.values()) call.reject(new RemoteError(error));
     batches.close();
   });
@@ -92,8 +105,8 @@ export async function startRemoteLog(
       decodeBatch(await call('append', driver, drafts.map(encodeDraft))),
     produce: (producer, drafts, sequence) =>
       call('produceDrafts', producer, drafts.map(encodeDraft), sequence),
-    heard: () => batches.take(),
-    lost: () => losses.take(),
+    nextBatch: () => batches.take(),
+    nextLoss: () => losses.take(),
     kill: (signal) => child.kill(signal),
     end: () => {
       child.end();
@@ -106,8 +119,8 @@ export async function startRemoteLog(
   };
 }
 
-/** What comes and what is waited for, in order, whichever is first. */
-class Mailbox<T> {
+/** A queue of values and of readers that wait for them. */
+class AsyncQueue<T> {
   readonly #letters: T[] = [];
   readonly #waiting: PromiseWithResolvers<T>[] = [];
 
@@ -126,6 +139,65 @@ class Mailbox<T> {
   }
 
   close(): void {
-    for (const { reject } of this.#waiting) reject(new Error('The process is gone'));
+    for (const { reject } of this.#waiting) reject(new Error('The process has ended'));
   }
 }
+
+/**
+ * The calls that a test can make to a log in another process. Drafts and batches are encoded as
+ * JSON lines. Numbers identify drivers and producers.
+ */
+export interface LogCalls {
+  open(session: string, options: OpenOptions): { readonly driver: number; readonly epoch: number };
+  append(driver: number, drafts: readonly string[]): string;
+  admit(driver: number, options: AdmitOptions): Admission;
+  release(driver: number): null;
+  closeSession(driver: number): string;
+  produce(admission: Admission): OpenedProducer;
+  produceDrafts(producer: number, drafts: readonly string[], sequence: number): Acknowledged;
+  submit(session: string, command: JsonObject, key: string): Submitted;
+  read(session: string, from: number): string;
+  info(session: string): SessionInfo | null;
+  delete(session: string): boolean;
+  /** Starts to follow. Its batches arrive as separate messages. */
+  follow(session: string, options: Pick<FollowOptions, 'from' | 'until'>): null;
+  close(): null;
+}
+
+interface OpenedProducer {
+  readonly producer: number;
+  readonly epoch: number;
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+export type CallMessage = {
+  readonly [Name in keyof LogCalls]: {
+    readonly id: number;
+    readonly call: Name;
+    readonly args: Parameters<LogCalls[Name]>;
+  };
+}[keyof LogCalls];
+
+export interface RemoteFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly place: Readonly<Record<string, unknown>>;
+}
+
+export type ProcessMessage =
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'error'; readonly id: number; readonly error: RemoteFailure }
+  | { readonly type: 'lost'; readonly driver: number; readonly error: RemoteFailure }
+  /** `heardAt` is measured by the clock that all processes of a machine share. */
+  | {
+      readonly type: 'batch';
+      readonly session: string;
+      readonly batch: string;
+      readonly heardAt: number;
+    }
+  | {
+      readonly type: 'ended';
+      readonly session: string;
+      readonly error?: RemoteFailure | undefined;
+    };

@@ -4,28 +4,30 @@ import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { describe } from 'vitest';
-import { freePort } from './free-port.ts';
-import { isMissing } from './is-missing.ts';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { freePort, isMissing } from './external-programs.ts';
 
-/** A Postgres of its own, in a temporary folder. */
+/** A Postgres server for tests, in a temporary folder. */
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
-  /** Many of them are many files, which take their time to go. */
+  /** Deletes a schema. Many schemas are many files, which slows the server's removal. */
   dropSchema(schema: string): Promise<void>;
-  /** Ends it as an administrator would, connections and all. */
+  /** Stops the server like an administrator, which ends all connections. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Stops the server without a clean shutdown, like a power failure. */
   crash(): Promise<void>;
-  /** Ends its first process without a word; the others find out, and `start` may be too early for that. */
+  /**
+   * Kills only the main process. The other processes notice it after a while, so `start` may fail
+   * at first.
+   */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** It is gone, with all that it kept. */
+  /** Stops the server and deletes its data. */
   remove(): Promise<void>;
 }
 
-const missing = 'Postgres is not there, and these tests need a real one: npm run test:setup';
+const missing = 'Postgres is not installed, and these tests need it: npm run test:setup';
 
 const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
   .filter((path) => spawnSync(path, ['--version']).status === 0)
@@ -33,12 +35,15 @@ const folder = ['postgres', ...globSync('/usr/lib/postgresql/*/bin/postgres')]
 
 export const hasPostgres: boolean = folder !== undefined;
 
-/** For tests on a real Postgres. Where there is none they are skipped, and that is said. */
+/**
+ * Returns `describe` for tests that need Postgres. They are skipped with a warning if Postgres is
+ * missing.
+ */
 export function describeOnPostgres(): (name: string, tests: () => void) => void {
   return isMissing(hasPostgres, missing) ? describe.skip : describe;
 }
 
-/** `isSafe`: each commit is on the disk, as in earnest. */
+/** `isSafe`: every commit is synced to the disk. Default: false. */
 export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgres> {
   const home = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
   const user = unprivileged();
@@ -103,13 +108,13 @@ async function startServer(
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])];
   const stdio = ['ignore', 'ignore', 'pipe'] as const;
   const server = spawn(programOf('postgres'), args, { ...user, cwd: data, stdio: [...stdio] });
-  let said = '';
+  let output = '';
   await new Promise<void>((resolve, reject) => {
     server.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      said = `${said}${text}`.slice(-4000);
-      if (said.includes('ready to accept connections')) resolve();
+      output = `${output}${text}`.slice(-4000);
+      if (output.includes('ready to accept connections')) resolve();
     });
-    server.on('exit', (code) => reject(new Error(`Postgres ended with ${code}: ${said}`)));
+    server.on('exit', (code) => reject(new Error(`Postgres ended with ${code}: ${output}`)));
   });
   return server;
 }
@@ -128,4 +133,20 @@ function unprivileged(): Owner {
 
 function programOf(name: string): string {
   return folder === undefined || folder === '.' ? name : join(folder, name);
+}
+
+/**
+ * Starts a Postgres server for the tests of a file. The returned function throws if Postgres is
+ * missing.
+ */
+export function usePostgres(): () => TestPostgres {
+  let server: TestPostgres | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server?.remove());
+  return () => {
+    if (server === undefined) throw new Error('Postgres is not installed');
+    return server;
+  };
 }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface Exit {
@@ -8,20 +10,20 @@ export interface Exit {
   readonly stderr: string;
 }
 
-/** A program in a process of its own, with a pipe each way: lines of JSON. */
+/** A program in a child process. Both sides exchange JSON lines. */
 export interface Started {
   readonly pid: number;
-  /** When it is gone, and all that it said was heard. */
+  /** Resolves when the process has ended and all its output was read. */
   readonly exit: Promise<Exit>;
   send(order: unknown): void;
-  /** It hears that nothing more is coming. */
+  /** Closes the program's standard input. */
   end(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly args?: readonly string[];
-  /** Where compiled code is kept, so that those who start often start fast. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
   readonly onTold: (value: unknown) => void;
 }
@@ -34,9 +36,9 @@ export function startProcess(program: URL, options: StartOptions): Started {
     env: { PATH: process.env['PATH'] ?? '', ...cached },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Who was killed does not read any more.
+  // A killed process no longer reads its input.
   child.stdin.on('error', () => {});
-  hearLines(child, onTold);
+  readLines(child, onTold);
   return {
     pid: child.pid ?? 0,
     exit: exitOf(child),
@@ -46,8 +48,8 @@ export function startProcess(program: URL, options: StartOptions): Started {
   };
 }
 
-/** A line without its end was cut off by a death, and was not said. */
-function hearLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
+/** An incomplete last line was cut off by a crash and is ignored. */
+function readLines({ stdout }: ChildProcess, onTold: (value: unknown) => void): void {
   let left = '';
   stdout?.setEncoding('utf8').on('data', (text: string) => {
     const lines = (left + text).split('\n');
@@ -63,4 +65,20 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   });
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   return { code, signal, stderr };
+}
+
+/**
+ * Sends a value to the parent process. The write is synchronous, so the parent receives it even if
+ * this process is killed right after.
+ */
+export function tell(value: unknown): void {
+  let left = Buffer.from(`${JSON.stringify(value)}\n`);
+  while (left.length > 0) left = left.subarray(writeSync(1, left));
+}
+
+/** Yields the values that the parent process sends, until it closes the input. */
+export async function* orders<Order>(): AsyncGenerator<Order> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    yield JSON.parse(line) as Order;
+  }
 }

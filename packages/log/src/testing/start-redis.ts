@@ -5,18 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { freePort } from './free-port.ts';
-import { isMissing } from './is-missing.ts';
+import { freePort, isMissing } from './external-programs.ts';
 
 const program: string = 'redis-server';
-const missing = 'redis-server is not there, and these tests need one: npm run test:setup';
+const missing = 'redis-server is not installed, and these tests need it: npm run test:setup';
 
-/** For tests on a real Redis. Where there is none they are skipped, and that is said. */
+/**
+ * Returns `describe` for tests that need Redis. They are skipped with a warning if Redis is
+ * missing.
+ */
 export function describeWithRedis(): (name: string, tests: () => void) => void {
   return needsRedis(describe);
 }
 
-/** For those that need something else besides. */
+/** The same, for tests that have another requirement too. */
 export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {
@@ -24,18 +26,18 @@ export function needsRedis(
   return isMissing(isThere, missing) ? describe.skip : otherwise;
 }
 
-/** A server of one's own, which keeps nothing. */
+/** A Redis server for tests. It stores nothing on disk. */
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
-  /** Asks it something, as an administrator. */
+  /** Runs a command as administrator. */
   ask(command: string, ...args: readonly string[]): Promise<unknown>;
   kill(signal: NodeJS.Signals): void;
-  /** Dead without a word; resolves when it is. */
+  /** Kills the server and waits for its end. */
   crash(): Promise<void>;
-  /** Again, at the same place and empty. */
+  /** Starts the server again, on the same port and without data. */
   start(): Promise<void>;
-  /** For good. */
+  /** Stops the server and deletes its folder. */
   stop(): Promise<void>;
 }
 
@@ -75,16 +77,17 @@ async function started(
   const child = spawn(program, [...fixed, ...empty, ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Nobody should have to look for what a test that failed left behind.
+  // Kills the server when the test process ends, even after a failure.
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   child.once('exit', () => process.removeListener('exit', end));
-  let said = '';
+  let output = '';
   for await (const text of child.stdout.setEncoding('utf8')) {
-    said += text;
-    if (said.includes('Ready to accept connections')) break;
+    output += text;
+    if (output.includes('Ready to accept connections')) break;
   }
-  if (!said.includes('Ready')) throw new Error(`redis-server did not start: ${said.slice(-500)}`);
+  if (!output.includes('Ready'))
+    throw new Error(`redis-server did not start: ${output.slice(-500)}`);
   return child;
 }
 

@@ -1,18 +1,17 @@
 import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
+import { readWholeSession } from '../any-log/read-session.ts';
 import type { Log } from '../contract/log.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { encodeHeader, type Hole } from './session-header.ts';
-import { storedSession } from './stored-session.ts';
 
 /**
- * A session as lines of JSON, without line breaks: a header, then one record a line. Its blobs are
- * lines of their own: `exportBlobs`.
+ * Exports a session as JSON lines without line breaks: a header, then one record per line. Use
+ * `exportBlobs` to export its blobs.
  *
- * @example
- * for await (const line of exportSession(log, session)) file.write(`${line}\n`);
+ * @example for await (const line of exportSession(log, session)) file.write(`${line}\n`);
  */
 export async function* exportSession(log: Log, session: SessionId): AsyncGenerator<string> {
-  const { info, records } = await storedSession(log, session);
+  const { info, records } = await readWholeSession(log, session);
   yield asLine(headerOf(info, records));
   for (const record of records) yield asLine(encodeRecord(record));
 }
@@ -24,13 +23,16 @@ function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
     if (offset > next) holes.push([next, offset - 1]);
     next = offset + 1;
   }
-  // More may have come since the session was looked at; its last may have been taken out.
+  // More records may have arrived since the info was read. The last record may have been removed.
   const through = Math.max(info.through, next - 1);
   if (through >= next) holes.push([next, through]);
   return encodeHeader({ ...info, through, holes });
 }
 
-/** Some who read lines end them at these as well. In JSON they are within texts alone. */
+/**
+ * Some line readers also split at U+2028 and U+2029. In JSON these occur only inside strings, where
+ * an escape is allowed.
+ */
 function asLine(json: string): string {
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }

@@ -1,26 +1,32 @@
-import { decodeRecord, type LogRecord, type SessionId } from '@millrace/core';
+import {
+  decodeRecord,
+  emptyState,
+  type FoldState,
+  foldBatch,
+  type LogRecord,
+  type SessionId,
+  validate,
+} from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { usedBlobs } from '../shelf/used-blobs.ts';
-import { BadLine } from './bad-line.ts';
-import { badLine, type Lines, readLines } from './read-lines.ts';
-import { RecordCheck } from './record-check.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { BadLineError, type Lines, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
 
+/** Options of `importSession`. */
 export interface ImportOptions {
-  /** The session that it becomes; the one that it was, unless told. */
+  /** The id of the imported session. Default: its original id. */
   readonly into?: SessionId | undefined;
 }
 
 /**
- * Makes a session of what `exportSession` gave. Every record is checked as if it were just written,
- * and nothing is there until all of them were: an error names the line, and leaves the log as it was.
- * The blobs that it refers to have to be there: `importBlobs`.
+ * Creates a session from the lines of `exportSession`. Every record is validated like a new one,
+ * and nothing is stored until all are valid. An error names the line and leaves the log unchanged.
+ * The session's blobs must be imported first, with `importBlobs`.
  *
- * @example
- * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
- * await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
+ * })); await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
  */
 export async function importSession(
   log: Log,
@@ -35,19 +41,19 @@ export async function importSession(
   return log.restore(session, records, { createdAt, changedAt, isClosed, origin, through });
 }
 
-interface Begun {
+interface StartedImport {
   readonly session: SessionId;
   readonly header: SessionHeader;
-  readonly check: RecordCheck;
+  readonly check: RecordValidator;
 }
 
 class SessionReader {
-  /** Each with the line that refers to it first. */
+  /** The referenced blobs, each with the first line that references it. */
   readonly blobs = new Map<string, number>();
   readonly #log: Log;
   readonly #into: SessionId | undefined;
   readonly #records: LogRecord[] = [];
-  #begun: Begun | undefined;
+  #begun: StartedImport | undefined;
 
   constructor(log: Log, into: SessionId | undefined) {
     this.#log = log;
@@ -59,39 +65,113 @@ class SessionReader {
     const record = decodeRecord(line);
     this.#begun.check.take(record);
     this.#records.push(record);
-    for (const hash of usedBlobs([record]))
+    for (const hash of referencedBlobs([record]))
       if (!this.blobs.has(hash)) this.blobs.set(hash, this.#records.length + 1);
   }
 
-  /** `line` is the one that is not there any more. */
+  /** Checks that the file is complete. `line` is the number of the first missing line. */
   end(line: number) {
     try {
-      if (this.#begun === undefined) throw new BadLine('the file is empty');
+      if (this.#begun === undefined) throw new BadLineError('the file is empty');
       this.#begun.check.end();
       return { ...this.#begun, records: this.#records };
     } catch (error) {
-      throw badLine(error, line, 'a session');
+      throw toImportError(error, line, 'a session');
     }
   }
 
   async #begin(line: string): Promise<void> {
     const header = decodeHeader(line);
     const session = this.#into ?? header.session;
-    // Told before the whole file is read; that there is still none is seen to when it is stored.
-    if ((await this.#log.info(session)) !== undefined) throw exists(session);
-    this.#begun = { session, header, check: new RecordCheck(session, header) };
+    // Checked early, before the whole file is read. `restore` checks again.
+    if ((await this.#log.info(session)) !== undefined) throw targetExists(session);
+    this.#begun = { session, header, check: new RecordValidator(session, header) };
   }
 }
 
 async function assertBlobs(log: Log, blobs: ReadonlyMap<string, number>): Promise<void> {
   for (const [hash, line] of blobs) {
     if ((await log.blobs.slice(hash, 0, 0)) !== undefined) continue;
-    const why = new BadLine(`its blob ${hash} is not there; import the blobs first`);
-    throw badLine(why, line, 'a session');
+    const why = new BadLineError(`its blob ${hash} does not exist; import the blobs first`);
+    throw toImportError(why, line, 'a session');
   }
 }
 
-function exists(session: SessionId): LogError {
-  const message = `Cannot import session ${session}: there is one. Import it into another, or delete that one`;
+function targetExists(session: SessionId): LogError {
+  const message = `Cannot import session ${session}: it already exists. Import it with another id, or delete the existing session`;
   return new LogError('session_exists', message, { session });
+}
+
+/** Validates each record against the records before it, with the rules for writers. */
+class RecordValidator {
+  readonly #through: number;
+  readonly #holes: Map<number, number>;
+  readonly #keys = new Set<string>();
+  #state: FoldState;
+  /** The offset that the next record must have. */
+  #next: number;
+
+  constructor(session: SessionId, { through, holes }: SessionHeader) {
+    this.#through = through;
+    this.#holes = new Map(holes);
+    this.#state = emptyState(session);
+    this.#next = this.#after(0);
+  }
+
+  /** Validates one record. Throws `BadLineError` or an error of core. */
+  take(record: LogRecord): void {
+    this.#assertPlace(record);
+    this.#assertKey(record);
+    if (record.fact?.type === 'snapshot') this.#assertCovers(record.offset, record.fact.covers);
+    // Only stores write snapshots, so the rules for writers do not cover them. The fold does.
+    else validate(this.#state, record);
+    this.#fold(record);
+    this.#next = this.#after(record.offset);
+  }
+
+  /** Throws if records are missing at the end. */
+  end(): void {
+    if (this.#next <= this.#through)
+      throw new BadLineError(`the file ends before offset ${this.#next} of ${this.#through}`);
+  }
+
+  #after(offset: number): number {
+    const next = offset + 1;
+    const hole = this.#holes.get(next);
+    return hole === undefined ? next : hole + 1;
+  }
+
+  #assertPlace({ offset }: LogRecord): void {
+    if (offset === this.#next && offset <= this.#through) return;
+    const expected =
+      this.#next > this.#through ? 'no more records are expected' : `${this.#next} is expected`;
+    throw new BadLineError(`it has offset ${offset} where ${expected}`, 'bad_records', { offset });
+  }
+
+  #assertKey({ fact, offset }: LogRecord): void {
+    if (fact?.type !== 'command_queued') return;
+    if (this.#keys.has(fact.key))
+      throw new BadLineError('it has the same key as an earlier command', 'bad_records', {
+        offset,
+      });
+    this.#keys.add(fact.key);
+  }
+
+  #assertCovers(offset: number, [, last]: readonly [number, number]): void {
+    if (last !== offset)
+      throw new BadLineError('its snapshot covers offsets after it', 'bad_records', { offset });
+  }
+
+  #fold(record: LogRecord): void {
+    const { offset } = record;
+    const batch = { after: this.#state.through, through: offset, records: [record] };
+    const folded = foldBatch(this.#state, batch);
+    if (folded.outcome === 'gap')
+      throw new BadLineError(
+        `it does not continue the records before it (${folded.gap.code})`,
+        'bad_records',
+        { offset },
+      );
+    this.#state = folded.state;
+  }
 }

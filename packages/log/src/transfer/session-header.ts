@@ -1,19 +1,20 @@
 import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { BadLine } from './bad-line.ts';
-import { countIn, fieldsOf, flagIn, numberIn, objectIn, textIn } from './line-fields.ts';
+import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn } from './lines.ts';
 
-/** The first line of an exported session: what is not in its records. */
+/** The first line of an exported session: everything that is not in its records. */
 export interface SessionHeader
   extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
   readonly origin: SessionInfo['origin'];
-  /** What was settled or redacted away, from and to: any other offset is missed if it is not there. */
+  /**
+   * Ranges of offsets whose records were settled or redacted. Any other missing offset is an error.
+   */
   readonly holes: readonly Hole[];
 }
 
 export type Hole = readonly [number, number];
 
-/** Of this form. Records have a version of their own. */
+/** The version of this file format. Records have their own version. */
 const exportVersion = 1;
 
 export function encodeHeader(header: SessionHeader): string {
@@ -23,11 +24,12 @@ export function encodeHeader(header: SessionHeader): string {
 }
 
 export function decodeHeader(line: string): SessionHeader {
-  const fields = fieldsOf(line);
-  if (fields['millrace'] !== 'session') throw new BadLine('it is not the header of a session');
+  const fields = parseFields(line);
+  if (fields['millrace'] !== 'session') throw new BadLineError('it is not the header of a session');
   const version = countIn(fields, 'v');
-  if (version > exportVersion) throw new BadLine('a later version wrote it', 'too_new');
-  if (version < exportVersion) throw new BadLine('there was no such version');
+  if (version > exportVersion)
+    throw new BadLineError('a later version of the program wrote it', 'too_new');
+  if (version < exportVersion) throw new BadLineError('its version does not exist');
   const through = countIn(fields, 'through');
   return {
     session: sessionId(textIn(fields, 'session')),
@@ -46,17 +48,19 @@ function originOf(value: JsonValue | undefined): SessionInfo['origin'] {
   return { session: sessionId(textIn(fields, 'session')), through: countIn(fields, 'through') };
 }
 
-/** In order and apart from each other. */
+/** Parses the holes, which must be sorted and not adjacent. */
 function holesOf(value: JsonValue | undefined, through: number): readonly Hole[] {
-  if (!Array.isArray(value)) throw new BadLine('holes is not an array');
+  if (!Array.isArray(value)) throw new BadLineError('holes is not an array');
   let least = 1;
   return value.map((hole): Hole => {
     const [first, last, ...more] = Array.isArray(hole) ? hole : [];
     const isPair = Number.isSafeInteger(first) && Number.isSafeInteger(last) && more.length === 0;
     const [from, to] = [Number(first), Number(last)];
     if (!isPair || from < least || to < from || to > through)
-      throw new BadLine('holes are not pairs of offsets, in order and not after the last one');
-    // Right after a hole there is a record.
+      throw new BadLineError(
+        'holes must be pairs of offsets, sorted and not after the last offset',
+      );
+    // A record follows each hole.
     least = to + 2;
     return [from, to];
   });

@@ -29,11 +29,10 @@ import {
   wholeTurn,
 } from '../suite/drafts.ts';
 import { TestClock } from '../suite/test-clock.ts';
-import { exportBlobs } from './export-blobs.ts';
 import { exportSession } from './export-session.ts';
-import { importBlobs } from './import-blobs.ts';
 import { importSession } from './import-session.ts';
-import type { Lines } from './read-lines.ts';
+import type { Lines } from './lines.ts';
+import { exportBlobs, importBlobs } from './transfer-blobs.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -57,7 +56,7 @@ async function all(lines: AsyncIterable<string>): Promise<string[]> {
   return found;
 }
 
-/** What a session says, whatever its name is. */
+/** The content of a session, independent of its id. */
 async function saidBy(log: Log, of: SessionId) {
   const records = await recordsOf(log, of);
   const through = records.at(-1)?.offset ?? 0;
@@ -94,7 +93,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   closes: fc.boolean(),
 });
 
-/** A session in which all that happened; gives the one to export, which may be a fork. */
+/** Creates a session in which everything happens. Returns the id to export, which may be a fork. */
 async function enact(log: Log, plan: Plan): Promise<SessionId> {
   const driver = await log.open(session);
   for (const key of plan.commands) await log.submit(session, { say: key }, key);
@@ -121,7 +120,7 @@ async function redactOne(log: Log, draw: number): Promise<void> {
   const { state } = await saidBy(log, session);
   const finished = toArray(state.items).filter((item) => item.finished !== undefined);
   const item = finished[draw % Math.max(1, finished.length)];
-  // What belongs to a turn that goes on cannot be redacted.
+  // An item of an open turn cannot be redacted.
   if (item !== undefined) await unlessRefused(log.redact(session, item.id));
 }
 
@@ -129,7 +128,7 @@ async function forkSomewhere(log: Log, draw: number): Promise<SessionId> {
   const records = await recordsOf(log, session);
   const through = records[draw % Math.max(1, records.length)]?.offset ?? 0;
   const fork = sessionId('fork');
-  // Inside of what was settled nobody can fork.
+  // A fork inside a settled turn is refused.
   await unlessRefused(log.fork(session, { into: fork, through }));
   return (await log.info(fork))?.session ?? session;
 }
@@ -138,7 +137,7 @@ async function unlessRefused(done: Promise<unknown>): Promise<void> {
   await done.catch((error: unknown) => expect(error).toBeInstanceOf(LogError));
 }
 
-describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => {
+describe.each(['memory', 'sqlite'] as const)('import into a log of kind %s', (kind) => {
   let count = 0;
   const open: Log[] = [];
   const newLog = () => {
@@ -151,8 +150,8 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     for (const log of open.splice(0)) await log.close();
   });
 
-  test('comes what went out of another: the same records, the same fold, the same blobs', async () => {
-    // One store for many sessions, because a file each would take the time that it takes.
+  test('gives the same records, state and blobs as the export', async () => {
+    // One store for many sessions, because one file per session would be slow.
     const target = newLog();
     let run = 0;
     await fc.assert(
@@ -172,7 +171,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     );
   });
 
-  test('comes a session that goes on as the original would', async () => {
+  test('gives a session that continues like the original', async () => {
     const source = memoryLog();
     const driver = await source.open(session);
     await source.submit(session, { say: 'hello' }, 'key');
@@ -188,7 +187,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     const next = await target.open(session);
     expect((await next.append([])).records).toEqual(await recordsOf(source, session));
     const producer = await target.produce(await next.admit({ for: 'request', turn: 2 }));
-    // The ids of the first attempt are used, and so it leaves the stage.
+    // The ids of the first attempt are used, so the new producer supersedes it.
     expect(producer.attempt).toBe(2);
     const { records } = await next.append([]);
     expect(records).toMatchObject([
@@ -196,7 +195,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     ]);
   });
 
-  test('comes what was closed as closed, with its times and its origin', async () => {
+  test('keeps the closed state, the times and the origin', async () => {
     const clock = new TestClock();
     const source = memoryLog({ clock });
     const driver = await source.open(session);
@@ -211,7 +210,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     await expect(target.open(copy)).rejects.toMatchObject({ code: 'session_closed' });
   });
 
-  test('comes what reads as the end of a line to some, line by line', async () => {
+  test('handles characters that some readers treat as line breaks', async () => {
     const [from, log] = [memoryLog(), newLog()];
     const odd = sessionId('odd\u2028id');
     const text = 'one\u2028two\u2029three\r\nfour\u0085five';
@@ -222,7 +221,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     expect(await recordsOf(log, odd)).toEqual(await recordsOf(from, odd));
   });
 
-  test('comes a session whose last record was taken out with its last offset', async () => {
+  test('keeps the last offset if the last record was removed', async () => {
     const [from, log] = [memoryLog(), newLog()];
     const driver = await from.open(session);
     const at = { turn: 1, attempt: 1 };
@@ -240,7 +239,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     expect((await (await log.open(copy)).append([turnStarted(2)])).through).toBe(through + 1);
   });
 
-  test('comes a session without records too', async () => {
+  test('works for a session without records', async () => {
     const source = memoryLog();
     await (await source.open(session)).release();
     const target = newLog();
@@ -249,7 +248,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     });
   });
 
-  test('come more records than a function takes arguments', async () => {
+  test('works for more records than the argument limit of a function', async () => {
     const head = { v: 1, time: 0, turn: 0, attempt: 0, producer: 'test' } as const;
     const fact = { type: 'aborted' } as const;
     const records = Array.from({ length: 200_000 }, (_, at) => ({ ...head, offset: at + 1, fact }));
@@ -267,7 +266,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     await heard.return?.();
   });
 
-  test('nothing comes where there is such a session, not even if it came meanwhile', async () => {
+  test('is refused if the session exists, even if it was created meanwhile', async () => {
     const source = await exampleLog();
     const lines = await all(exportSession(source, session));
     const target = newLog();
@@ -287,7 +286,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
     expect(await recordsOf(target, copy)).toHaveLength(1);
   });
 
-  test('restore takes no records that are out of order, and none of a command twice', async () => {
+  test('restore refuses unordered records and duplicate commands', async () => {
     const [first, second] = await recordsOf(await exampleLog(), session);
     const target = newLog();
     const bad = [[first, first], [second, first], [{ ...first, offset: 0 }]] as LogRecord[][];
@@ -300,7 +299,7 @@ describe.each(['memory', 'sqlite'] as const)('into a log of kind %s', (kind) => 
   });
 });
 
-/** A bit of everything: commands, an open turn, a settled one, a fork, something unknown. */
+/** A log with every feature: commands, an open turn, a settled turn, a fork, unknown records. */
 async function exampleLog(): Promise<Log> {
   const log = memoryLog();
   await log.submit(session, { say: 'hello' }, 'key');
@@ -317,7 +316,7 @@ async function exampleLog(): Promise<Log> {
 const begun = '"type":"begin_part",$1,"itemId":"answer 2.1","kind":"custom","name":"c"';
 const ended = '"fact":{"type":"item_finished","itemId":"answer 2.1"}}';
 
-describe('a file that is not what was exported', () => {
+describe('a changed export file', () => {
   let good: readonly string[];
   const target = memoryLog();
   beforeAll(async () => {
@@ -325,7 +324,7 @@ describe('a file that is not what was exported', () => {
   });
   afterAll(() => target.close());
 
-  /** Nothing is there of what was refused. */
+  /** Asserts that the refused import stored nothing. */
   async function expectRefused(lines: Lines, line: number): Promise<void> {
     const error = await importSession(target, lines).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LogError);
@@ -362,19 +361,19 @@ describe('a file that is not what was exported', () => {
     for (const at of good.keys()) await expectRefused(damage(good, at), at + 1);
   });
 
-  test('one line of which is there twice, is refused', async () => {
+  test('with a duplicate line is refused', async () => {
     for (const at of good.keys())
       await expectRefused(good.toSpliced(at, 0, good[at] ?? ''), at + 2);
   });
 
-  test('one line of which is empty, is refused', async () => {
+  test('with an empty line is refused', async () => {
     for (const at of good.keys()) {
-      // At the end of a file an empty line is none, and then the last record is missing.
+      // An empty line at the end of a file does not count, so the last record is missing.
       await expectRefused(good.with(at, ' \r'), at + 1);
     }
   });
 
-  test('one that ends early is refused, wherever that is', async () => {
+  test('that ends early is refused at any line', async () => {
     for (const [at, line] of good.entries()) {
       await expectRefused(good.slice(0, at).join('\n'), at + 1);
       for (let length = 0; length < line.length; length++)
@@ -382,12 +381,12 @@ describe('a file that is not what was exported', () => {
     }
   });
 
-  test('one with more at its end is refused', async () => {
+  test('with additional lines is refused', async () => {
     const extra = good.at(-1)?.replace(/"offset":\d+/, `"offset":${good.length + 100}`) ?? '';
     await expectRefused([...good, extra], good.length + 1);
   });
 
-  test('one that a later version wrote is refused for that', async () => {
+  test('of a later version is refused as too new', async () => {
     for (const at of good.keys()) {
       const lines = good.with(at, (good[at] ?? '').replace('"v":1', '"v":2'));
       await expect(importSession(target, lines)).rejects.toMatchObject({
@@ -398,7 +397,7 @@ describe('a file that is not what was exported', () => {
     expect(await target.list()).toEqual([]);
   });
 
-  test('one with any field changed in any way is refused with its line, or says something else that folds', async () => {
+  test('with any changed field is refused with its line number, or is still a valid log', async () => {
     const values = [undefined, null, -1, 0.5, 1e300, '', 'x', [], {}, [[1, 2]], true];
     for (const [at, line] of good.entries()) {
       for (const path of pathsIn(JSON.parse(line))) {
@@ -420,14 +419,14 @@ describe('a file that is not what was exported', () => {
 
   test.each([
     [
-      'that are not apart',
+      'that are adjacent',
       [
         [2, 3],
         [4, 5],
       ],
     ],
     [
-      'that go back',
+      'that are not sorted',
       [
         [4, 5],
         [2, 2],
@@ -437,7 +436,7 @@ describe('a file that is not what was exported', () => {
     ['before the first offset', [[0, 1]]],
     ['at the end', [[3, 10_000]]],
     ['that are no pairs', [[1], 2, [1, 2, 3]]],
-  ])('one with holes %s is refused', async (_where, holes) => {
+  ])('with holes %s is refused', async (_where, holes) => {
     const header = JSON.stringify({ ...JSON.parse(good[0] ?? ''), holes });
     await expectRefused(good.with(0, header), 1);
   });
@@ -448,23 +447,20 @@ describe('a file that is not what was exported', () => {
     ['with half of a pair in its text', '"append_text"', '"four "', '"\\ud83d"'],
     ['that begins a part that was', '"commit_part"', /"type":"commit_part",(.*),"length":9/, begun],
     ['that ends an item with open parts', '"five"', /"delta":.*/, ended],
-  ])(
-    'one with a record %s is refused, as its writer would have been',
-    async (_what, mark, from, to) => {
-      const at = good.findIndex((line) => line.includes(mark) && line.includes('"turn":2'));
-      const line = good[at]?.replace(from, to) ?? '';
-      expect(line).not.toBe(good[at]);
-      await expectRefused(good.with(at, line), at + 1);
-    },
-  );
+  ])('with a record %s is refused', async (_what, mark, from, to) => {
+    const at = good.findIndex((line) => line.includes(mark) && line.includes('"turn":2'));
+    const line = good[at]?.replace(from, to) ?? '';
+    expect(line).not.toBe(good[at]);
+    await expectRefused(good.with(at, line), at + 1);
+  });
 
-  test('one with a snapshot of what comes later is refused', async () => {
+  test('with a snapshot of later records is refused', async () => {
     const at = good.findIndex((line) => line.includes('"snapshot"'));
     const line = good[at]?.replace(/"covers":\[(\d+),\d+\]/, '"covers":[$1,1000]') ?? '';
     await expectRefused(good.with(at, line), at + 1);
   });
 
-  test('one with a command of which there is one already is refused', async () => {
+  test('with a duplicate command is refused', async () => {
     const command = good[1] ?? '';
     const at = good.findIndex((line) => line.includes('"later"'));
     const offset = /"offset":\d+/;
@@ -472,11 +468,11 @@ describe('a file that is not what was exported', () => {
     await expectRefused(good.with(at, again), at + 1);
   });
 
-  test('one whose lines are not texts is refused', async () => {
+  test('with lines that are not strings is refused', async () => {
     await expectRefused([Buffer.from('{}')] as unknown as string[], 1);
   });
 
-  test('one that cannot be read to its end leaves nothing', async () => {
+  test('that cannot be read to its end stores nothing', async () => {
     async function* failing() {
       yield* good.slice(0, 5);
       throw new Error('unplugged');
@@ -485,7 +481,7 @@ describe('a file that is not what was exported', () => {
     expect(await target.list()).toEqual([]);
   });
 
-  test('one that ends as files end is taken, in whatever way it is given', async () => {
+  test('with a normal end is accepted, as lines or as text', async () => {
     for (const lines of [`${good.join('\n')}\n`, `${good.join('\r\n')}\r\n\r\n`, good]) {
       expect(await importSession(target, lines)).toMatchObject({ session });
       await target.delete(session);
@@ -493,7 +489,7 @@ describe('a file that is not what was exported', () => {
   });
 });
 
-/** The ways to each value within one. */
+/** The paths of all values inside a value. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path];
   const inner = Object.entries(value).flatMap(([key, entry]) => pathsIn(entry, [...path, key]));
@@ -507,7 +503,7 @@ function changed(value: unknown, [key, ...rest]: readonly string[], to: unknown)
   return Object.assign(copied, { [key]: changed(inner, rest, to) });
 }
 
-test('a session that is not there cannot be exported, nor can its blobs', async () => {
+test('a missing session and its blobs cannot be exported', async () => {
   const log = memoryLog();
   const refused = { code: 'no_session', place: { session } };
   await expect(all(exportSession(log, session))).rejects.toMatchObject(refused);
@@ -527,7 +523,7 @@ describe('blobs', () => {
     return log;
   }
 
-  test('of any length come over in lines that are not long, each once', async () => {
+  test('of any length are exported once, in short lines', async () => {
     const log = await withBlobs(large, Uint8Array.of(), Uint8Array.of(1), Uint8Array.of(1));
     const lines = await all(exportBlobs(log, session));
     expect(lines).toHaveLength(5);
@@ -538,7 +534,7 @@ describe('blobs', () => {
     expect(await target.blobs.get(stored[0]?.hash ?? '')).toEqual(large);
   });
 
-  test('that are missing are told of with the line that refers to them', async () => {
+  test('that are missing are reported with the line that references them', async () => {
     const log = await withBlobs(Uint8Array.of(1), Uint8Array.of(2));
     const target = memoryLog();
     const [first = ''] = await all(exportBlobs(log, session));
@@ -551,14 +547,14 @@ describe('blobs', () => {
     expect(await target.list()).toEqual([]);
   });
 
-  test('that the store has lost cannot be exported', async () => {
+  test('that are missing in the store cannot be exported', async () => {
     const log = memoryLog();
     const driver = await log.open(session);
     await driver.append(wholeItem('item', blobPart('0'.repeat(64), 1)));
     await expect(all(exportBlobs(log, session))).rejects.toMatchObject({ code: 'corrupt' });
   });
 
-  test('that are not what they are called, or not whole, are refused with their line', async () => {
+  test('with a wrong hash or missing pieces are refused with their line', async () => {
     const log = await withBlobs(large, Uint8Array.of(1, 2, 3));
     const good = await all(exportBlobs(log, session));
     const [one = '', two = '', three = '', four = ''] = good;

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../../log/src/testing/free-port.ts';
+import { freePort } from '../../../log/src/testing/external-programs.ts';
 import { compatServer } from '../testing/compat-server.ts';
 import type { TaskMessage } from '../wire/task-message.ts';
 

@@ -2,7 +2,7 @@
 // A worker takes up what waits, as servers do, and has no door of its own.
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
-import { tell } from '../../../log/src/testing/parent-pipe.ts';
+import { tell } from '../../../log/src/testing/start-process.ts';
 import { createServer } from '../create-server.ts';
 import { createTaskService } from '../tasks/create-task-service.ts';
 import { clusterAgent } from './cluster-agent.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../../log/src/testing/free-port.ts';
+import { freePort } from '../../../log/src/testing/external-programs.ts';
 import { startPostgres, type TestPostgres } from '../../../log/src/testing/start-postgres.ts';
 import { type Started, startProcess } from '../../../log/src/testing/start-process.ts';
 import { startRedis, type TestRedis } from '../../../log/src/testing/start-redis.ts';

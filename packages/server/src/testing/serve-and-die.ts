@@ -6,7 +6,7 @@ import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { tell } from '../../../log/src/testing/parent-pipe.ts';
+import { tell } from '../../../log/src/testing/start-process.ts';
 import type { HandlerContext } from '../agents/handler-context.ts';
 import type { ServedAgent } from '../agents/served-agent.ts';
 import { sqliteRows } from '../rows/sqlite/sqlite-rows.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, type SuiteAPI } from 'vitest';
-import { isMissing } from '../../../../../packages/log/src/testing/is-missing.ts';
+import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
 const { status } = spawnSync('tmux', ['-V']);
 const missing = 'tmux is not there, and these tests need a real terminal: npm run test:setup';

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, type SuiteAPI } from 'vitest';
-import { isMissing } from '../../../../../packages/log/src/testing/is-missing.ts';
+import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const missing = 'Chromium is not there, and these tests need a real browser: npm run test:setup';

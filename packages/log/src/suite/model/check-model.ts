@@ -1,44 +1,69 @@
 import assert from 'node:assert/strict';
-import type { Act, Numbers } from './act.ts';
-import { append, closeSession, consume, endTurn, open, release, startTurn } from './driver-acts.ts';
-import { ModelWorld, type WorldOptions } from './model-world.ts';
-import { codeOfLoss } from './outcome.ts';
-import { admit, burst, produce, write } from './producer-acts.ts';
-import { follow, jump, reopen, watch } from './reader-acts.ts';
-import { fork, list, redact, remove, removeAll, settle, submit } from './session-acts.ts';
+import {
+  append,
+  closeSession,
+  consume,
+  endTurn,
+  open,
+  release,
+  startTurn,
+} from './driver-actions.ts';
+import {
+  type Action,
+  type ActionNumbers,
+  codeOfLoss,
+  ModelWorld,
+  type WorldOptions,
+} from './model-world.ts';
+import { admit, burst, produce, write } from './producer-actions.ts';
+import {
+  follow,
+  fork,
+  jump,
+  list,
+  redact,
+  remove,
+  removeAll,
+  reopen,
+  settle,
+  submit,
+  watch,
+} from './session-actions.ts';
 
 const rare = { closeSession, consume, fork, jump, list, release, remove, reopen, watch };
 const common = { admit, burst, endTurn, follow, open, produce, redact, settle, startTurn, submit };
 const frequent = { append, endTurn, settle, write };
-const acts: readonly (readonly [string, Act])[] = [
+const actions: readonly (readonly [string, Action])[] = [
   rare,
   common,
   common,
   frequent,
   frequent,
 ].flatMap((some) => Object.entries(some));
-/** So that there is somebody to do something. */
-const opening: readonly Act[] = [open, startTurn, admit, produce];
+/** Creates a driver and a producer, so that the random steps can have an effect. */
+const openingActions: readonly Action[] = [open, startTurn, admit, produce];
 
-/** Which act it is, and what it is about. */
+/** One random step: the number of the action, and two numbers that select its arguments. */
 export type ModelStep = readonly [number, number, number];
 
 /**
- * Does the same in a log and in the reference, step by step, and rejects where they differ: in an
- * outcome, a record, what is known of a session, or what anyone who follows ends up with. Tells what
- * became of each step, so that a test can see that enough was reached.
+ * Runs random steps in a log and in the reference log, and rejects if they differ: in an outcome, a
+ * record, a session's info, or the final state of any follower. Reports the outcome of each step,
+ * so that a test can check the coverage.
+ *
+ * @example await checkModel({ store, isDurable: false, clock, name: 'run 1', script }, steps);
  */
 export async function checkModel(
   options: WorldOptions,
   steps: readonly ModelStep[],
-  tell: (what: string) => void = () => {},
+  report: (what: string) => void = () => {},
 ): Promise<void> {
   const world = new ModelWorld(options);
   try {
     for (let count = options.isDurable ? 2 : 1; count > 0; count--)
       world.logs.push(await world.openLog());
-    for (const act of opening) await act(world, { a: 1, b: 2 });
-    for (const [which, a, b] of steps) await take(world, which, { a, b }, tell);
+    for (const act of openingActions) await act(world, { a: 1, b: 2 });
+    for (const [which, a, b] of steps) await takeStep(world, which, { a, b }, report);
     for (const log of world.logs) for (const name of world.names) await world.check(name, log);
     await checkReaders(world);
     for (const { real, reference } of world.drivers)
@@ -49,16 +74,16 @@ export async function checkModel(
   }
 }
 
-async function take(
+async function takeStep(
   world: ModelWorld,
   which: number,
-  numbers: Numbers,
-  tell: (what: string) => void,
+  numbers: ActionNumbers,
+  report: (what: string) => void,
 ): Promise<void> {
-  const [name, act] = acts[which % acts.length] ?? [];
+  const [name, act] = actions[which % actions.length] ?? [];
   if (name === undefined || act === undefined) return;
   const end = await act(world, numbers);
-  tell(`${name}: ${end}`);
+  report(`${name}: ${end}`);
   const log = world.logs[numbers.b % world.logs.length];
   if (end !== 'nothing' && log !== undefined) await world.checkChanged(log);
 }
@@ -69,3 +94,48 @@ async function checkReaders(world: ModelWorld): Promise<void> {
     if (log !== undefined && world.isThere(reader.session)) await reader.check(log.real);
   for (const reader of world.uncutReaders) await reader.check();
 }
+
+/** Outcomes that a thousand random runs must reach. Otherwise they test too little. */
+export const landmarks: readonly string[] = [
+  'admit: done',
+  'admit: fenced',
+  'append: done',
+  'append: fenced',
+  'append: no_session',
+  'append: session_closed',
+  'burst: done',
+  'burst: done and fenced',
+  'closeSession: done',
+  'consume: done',
+  'endTurn: done',
+  'follow: done',
+  'follow: on',
+  'fork: bad_offset',
+  'fork: done',
+  'fork: session_exists',
+  'open: bad_offset',
+  'open: by force',
+  'open: done',
+  'open: held',
+  'open: session_closed',
+  'produce: again',
+  'produce: done',
+  'produce: fenced',
+  'redact: bad_option',
+  'redact: bad_records',
+  'redact: done',
+  'redact: superseded',
+  'release: done',
+  'remove: done',
+  'settle: done',
+  'settle: done nothing',
+  'submit: done',
+  'submit: repeat',
+  'submit: session_closed',
+  'watch: done',
+  'write: bad_records',
+  'write: bad_sequence',
+  'write: done',
+  'write: fenced',
+  'write: repeat',
+];

@@ -1,49 +1,55 @@
 import assert from 'node:assert/strict';
 import type { DraftRecord, SessionId } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { foldOf, said } from '../fold-log.ts';
-import { Follower } from '../follower.ts';
+import { Follower, summaryOf, summaryOfLog } from '../follower.ts';
 
+/** Options of `checkResume`. */
 export interface ResumeOptions {
   readonly log: Log;
   readonly session: SessionId;
-  /** What is said, in an order that is legal. */
+  /** The drafts to append, in a legal order. */
   readonly script: readonly DraftRecord[];
-  /** Decide how much is said at once, who reads when, who is cut, and when a turn is settled. */
+  /**
+   * Random numbers. They decide the batch sizes, which reader reads, which reader disconnects, and
+   * when a turn is settled.
+   */
   readonly numbers: readonly number[];
+  /** True: turns are settled on the way. False: deltas are kept. */
   readonly isSettled: boolean;
 }
 
 /**
- * A script is told to a log, and followed by one that is never cut and by some that are cut and resume.
- * Rejects unless they all end with what the log says.
+ * Appends a script to a log, with one follower that never disconnects and several that disconnect
+ * and resume. Rejects unless all of them end with the log's state.
+ *
+ * @example await checkResume({ log, session, script, numbers: [3, 14, 15], isSettled: false });
  */
 export async function checkResume(options: ResumeOptions): Promise<void> {
   const { log, session, script, numbers, isSettled } = options;
   const driver = await log.open(session);
   const uncut = new Follower(log, session);
   const cut = [new Follower(log, session), new Follower(log, session), new Follower(log, session)];
-  for (let told = 0, at = 0; told < script.length; at++) {
+  for (let appended = 0, at = 0; appended < script.length; at++) {
     const number = numbers[at % numbers.length] ?? 0;
     const count = 1 + (number % 20);
-    await driver.append(script.slice(told, told + count));
-    told += count;
+    await driver.append(script.slice(appended, appended + count));
+    appended += count;
     if (number % 2 === 0) await uncut.step();
-    const who = number % cut.length;
-    const reader = cut[who];
-    if (reader !== undefined) cut[who] = await readAndLeave(log, reader, number);
+    const readerIndex = number % cut.length;
+    const reader = cut[readerIndex];
+    if (reader !== undefined) cut[readerIndex] = await readAndLeave(log, reader, number);
     if (isSettled && number % 3 === 0) await log.settle(session, 1 + (number % 4));
   }
-  const whole = await foldOf(log, session);
+  const whole = await summaryOfLog(log, session);
   for (const reader of [uncut, ...cut]) {
     await reader.reach(whole.through);
-    assert.deepEqual(said(reader.folder.state), whole);
+    assert.deepEqual(summaryOf(reader.folder.state), whole);
     await reader.leave();
   }
   await driver.release();
 }
 
-/** Reads a batch; then mostly goes away, and another comes with what it had. */
+/** Reads a batch. Then it usually disconnects, and a new follower continues with the same state. */
 async function readAndLeave(log: Log, reader: Follower, number: number): Promise<Follower> {
   await reader.step();
   if (number % 4 === 0) return reader;

@@ -1,37 +1,43 @@
 import assert from 'node:assert/strict';
-import { type DraftRecord, type SessionId, sessionId } from '@millrace/core';
+import {
+  type DraftRecord,
+  isMillraceError,
+  type LogRecord,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
 import type { Driver, Log } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionInfo } from '../../contract/session-info.ts';
-import { readBatches, said, stateAfter } from '../fold-log.ts';
+import { readBatches, stateAfter, summaryOf } from '../follower.ts';
 import type { LogStore } from '../log-subject.ts';
-import { ReferenceLog } from '../reference-log.ts';
-import { infoOf, ReferenceStore, type Session } from '../reference-store.ts';
+import { ReferenceLog } from '../reference/reference-log.ts';
+import { infoOf, type ReferenceSession, ReferenceStore } from '../reference/reference-store.ts';
 import type { TestClock } from '../test-clock.ts';
-import { stateOf } from './content.ts';
-import { type Pair, plain } from './outcome.ts';
 import type { CutReader, UncutReader } from './readers.ts';
+import { stateOf } from './script.ts';
 
-/** What was opened with one of the logs. */
+/** A value that was opened with one of the logs. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
-export type Written = Opened<Producer> & {
+export type OpenProducer = Opened<Producer> & {
   readonly isRequest: boolean;
-  /** What it said last, to say it again. */
+  /** The last append, for repeating it. */
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
 };
 
+/** Options of `checkModel`. */
 export interface WorldOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
   readonly clock: TestClock;
-  /** Begins the names of this run's sessions: a store may serve many runs. */
+  /** Prefix of this run's session ids, because a store may serve many runs. */
   readonly name: string;
-  /** What drivers have to say, in an order that is legal. */
+  /** The drafts that drivers append, in a legal order. */
   readonly script: readonly DraftRecord[];
 }
 
-/** The log and the reference side by side, with those who use them. */
+/** The log under test and the reference log, with all their drivers, producers and readers. */
 export class ModelWorld {
   readonly options: WorldOptions;
   readonly reference: ReferenceStore;
@@ -39,14 +45,14 @@ export class ModelWorld {
   readonly logs: Pair<Log>[] = [];
   readonly drivers: Opened<Driver>[] = [];
   readonly admissions: (Pair<Admission> & { readonly isRequest: boolean })[] = [];
-  readonly producers: Written[] = [];
+  readonly producers: OpenProducer[] = [];
   readonly cutReaders: CutReader[] = [];
   uncutReaders: readonly UncutReader[] = [];
-  /** The highest there was for each session. */
+  /** The highest epoch of each session. */
   readonly epochs: Map<SessionId, number> = new Map();
   readonly #checked = new Map<SessionId, readonly unknown[]>();
-  /** How much of the script a session has, and since which offset. */
-  readonly #told = new WeakMap<Session, readonly Told[]>();
+  /** How much of the script each session contains at which offset. */
+  readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -59,43 +65,46 @@ export class ModelWorld {
     return { real: await this.options.store.open(), reference };
   }
 
-  session(name: SessionId): Session | undefined {
+  session(name: SessionId): ReferenceSession | undefined {
     return this.reference.sessions.get(name);
   }
 
-  /** Mostly the first one, so that something comes of it. */
+  /** Usually returns the first id, so that the steps affect each other. */
   nameAt(number: number): SessionId {
     const [first, ...others] = this.names;
     return (number % 3 > 0 ? first : others[number % others.length]) ?? sessionId('none');
   }
 
-  sessionAt(number: number): Session | undefined {
+  sessionAt(number: number): ReferenceSession | undefined {
     return this.session(this.nameAt(number));
   }
 
-  isThere(session: Session): boolean {
+  isThere(session: ReferenceSession): boolean {
     return this.session(session.session) === session;
   }
 
-  nextOfScript(session: Session, count: number): readonly DraftRecord[] {
-    const told = this.#told.get(session)?.at(-1)?.count ?? 0;
-    return this.options.script.slice(told, told + count);
+  nextOfScript(session: ReferenceSession, count: number): readonly DraftRecord[] {
+    const appended = this.#scriptPositions.get(session)?.at(-1)?.count ?? 0;
+    return this.options.script.slice(appended, appended + count);
   }
 
-  noteTold(session: Session, count: number): void {
-    const marks = this.#told.get(session) ?? [];
+  noteScript(session: ReferenceSession, count: number): void {
+    const marks = this.#scriptPositions.get(session) ?? [];
     const before = marks.at(-1)?.count ?? 0;
-    this.#told.set(session, [...marks, { offset: session.through, count: before + count }]);
+    this.#scriptPositions.set(session, [
+      ...marks,
+      { offset: session.through, count: before + count },
+    ]);
   }
 
-  /** A fork goes on with the script where it was cut. */
-  noteFork(origin: Session, copy: Session, through: number): void {
-    const marks = this.#told.get(origin) ?? [];
+  /** A fork continues the script where it was cut. */
+  noteFork(origin: ReferenceSession, copy: ReferenceSession, through: number): void {
+    const marks = this.#scriptPositions.get(origin) ?? [];
     const kept = marks.filter(({ offset }) => offset <= through);
-    this.#told.set(copy, kept);
+    this.#scriptPositions.set(copy, kept);
   }
 
-  /** Only where something happened: the rest is looked at in the end. */
+  /** Checks only sessions that changed. The rest is checked at the end. */
   async checkChanged(log: Pair<Log>): Promise<void> {
     for (const name of this.names) {
       const { records, lease, isClosed } = this.session(name) ?? {};
@@ -106,24 +115,90 @@ export class ModelWorld {
     }
   }
 
-  /** The log has what the reference has: what is known of the session, its records, and their fold. */
+  /** Checks that the log has the same session info, records and folded state as the reference. */
   async check(name: SessionId, { real }: Pair<Log>): Promise<void> {
     const session = this.session(name);
     const info = await real.info(name);
-    assert.deepEqual(info && plainInfo(info), session && plainInfo(infoOf(session)));
+    assert.deepEqual(info && comparableInfo(info), session && comparableInfo(infoOf(session)));
     if (session === undefined) return;
     const batches = await readBatches(real, name, { maxBytes: 300 });
-    assert.deepEqual(plain(batches.flatMap(({ records }) => records)), plain(session.records));
-    assert.deepEqual(said(stateAfter(name, batches)), said(stateOf(session)));
+    assert.deepEqual(
+      comparableRecords(batches.flatMap(({ records }) => records)),
+      comparableRecords(session.records),
+    );
+    assert.deepEqual(summaryOf(stateAfter(name, batches)), summaryOf(stateOf(session)));
   }
 }
 
-interface Told {
+interface ScriptPosition {
   readonly offset: number;
   readonly count: number;
 }
 
-/** Without what a store may see in its own way. */
-export function plainInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
+/** Removes fields that may differ between stores. */
+export function comparableInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
+}
+
+/** Random numbers that select an action's arguments from what exists at that time. */
+export interface ActionNumbers {
+  readonly a: number;
+  readonly b: number;
+}
+
+/**
+ * Runs one action in both logs, compares the results, and returns a short description of the
+ * outcome.
+ */
+export type Action = (world: ModelWorld, numbers: ActionNumbers) => Promise<string>;
+
+/** A value in the log under test and its counterpart in the reference log. */
+export interface Pair<T> {
+  readonly real: T;
+  readonly reference: T;
+}
+
+type Outcome<T> =
+  | { readonly value: T; readonly code?: undefined }
+  | { readonly code: string; readonly value?: undefined };
+
+async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await attempt };
+  } catch (error) {
+    if (isMillraceError(error)) return { code: error.code };
+    throw error;
+  }
+}
+
+/**
+ * Asserts that both calls have the same outcome: the same error code or equal values. Returns the
+ * values, or the code.
+ */
+export async function sameOutcome<T>(
+  { real, reference }: Pair<Promise<T>>,
+  comparable: (value: T) => unknown,
+): Promise<{ readonly values?: Pair<T>; readonly code: string }> {
+  const [one, other] = await Promise.all([outcomeOf(real), outcomeOf(reference)]);
+  const shown = ({ code, value }: Outcome<T>) => code ?? comparable(value as T);
+  assert.deepEqual(shown(one), shown(other));
+  if (one.code !== undefined || other.code !== undefined) return { code: one.code ?? '' };
+  return { values: { real: one.value, reference: other.value }, code: 'done' };
+}
+
+/** Removes the producer's name, which each store chooses itself. */
+export function comparableRecords(records: readonly LogRecord[]): readonly unknown[] {
+  return records.map(({ producer: _, ...rest }) => rest);
+}
+
+/** The code of the error that `lost` resolved with, or `undefined` if it is still pending. */
+export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefined> {
+  const nothing = new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
+  const error = await Promise.race([lost, nothing]);
+  return isMillraceError(error) ? error.code : error?.name;
+}
+
+/** Returns one of the last four elements, because older ones have mostly ended. */
+export function pickRecent<T>(list: readonly T[], number: number): T | undefined {
+  return list.at(-1 - (number % Math.max(1, Math.min(list.length, 4))));
 }

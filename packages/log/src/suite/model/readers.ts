@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
 import { emptyState, type FoldState, isMillraceError } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
-import { said } from '../fold-log.ts';
-import { Follower } from '../follower.ts';
-import type { Session } from '../reference-store.ts';
-import { stateOf } from './content.ts';
+import { Follower, summaryOf } from '../follower.ts';
+import type { ReferenceSession } from '../reference/reference-store.ts';
+import { stateOf } from './script.ts';
 
-/** One that follows for a while, leaves, and comes back with what it has. */
+/** A reader that follows for a while, disconnects, and resumes with its state. */
 export class CutReader {
-  readonly session: Session;
+  readonly session: ReferenceSession;
   #state: FoldState;
 
-  constructor(session: Session) {
+  constructor(session: ReferenceSession) {
     this.session = session;
     this.#state = emptyState(session.session);
   }
 
-  /** At most so many batches. */
+  /** Reads at most this many batches. */
   async read(log: Log, batches: number): Promise<void> {
     const follower = new Follower(log, this.#state);
     for (let count = 0; count < batches && follower.through < this.session.through; count++)
@@ -25,43 +24,43 @@ export class CutReader {
     this.#state = follower.folder.state;
   }
 
-  /** Resumed for the last time, it has what the log says. */
+  /** Resumes for the last time and compares with the reference. */
   async check(log: Log): Promise<void> {
     await this.read(log, Number.POSITIVE_INFINITY);
-    assert.deepEqual(said(this.#state), said(stateOf(this.session)));
+    assert.deepEqual(summaryOf(this.#state), summaryOf(stateOf(this.session)));
   }
 }
 
-/** One that is never cut. */
+/** A reader that never disconnects. */
 export class UncutReader {
-  readonly session: Session;
+  readonly session: ReferenceSession;
   readonly log: Log;
   readonly #follower: Follower;
   readonly #end: Promise<unknown>;
 
-  constructor(log: Log, session: Session) {
+  constructor(log: Log, session: ReferenceSession) {
     this.session = session;
     this.log = log;
     this.#follower = new Follower(log, session.session);
     this.#end = this.#follower.end().catch((error: unknown) => error);
   }
 
-  /** It was refused because its session was deleted, or ended with its log. */
+  /** Checks the end: an error if the session was deleted, or a normal end if the log was closed. */
   async checkEnd(isDeleted: boolean): Promise<void> {
     const end = await this.#end;
     if (!isDeleted) return assert.equal(end, this.#follower);
     assert.equal(isMillraceError(end) && end.code, 'no_session');
   }
 
-  /** It hears of the last record by itself. */
+  /** Waits until the reader has received the last record, then compares with the reference. */
   async check(): Promise<void> {
-    const failed = this.#end.then((error) => assert.fail(`it ended early: ${error}`));
-    const hears = async () => {
+    const failed = this.#end.then((error) => assert.fail(`the reader ended early: ${error}`));
+    const receivesAll = async () => {
       while (this.#follower.through < this.session.through)
         await new Promise((resolve) => setImmediate(resolve));
     };
-    await Promise.race([hears(), failed]);
+    await Promise.race([receivesAll(), failed]);
     failed.catch(() => {});
-    assert.deepEqual(said(this.#follower.folder.state), said(stateOf(this.session)));
+    assert.deepEqual(summaryOf(this.#follower.folder.state), summaryOf(stateOf(this.session)));
   }
 }

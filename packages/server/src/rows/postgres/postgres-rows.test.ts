@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { cuttingProxy } from '../../../../log/src/testing/cutting-proxy.ts';
-import { describeOnPostgres } from '../../../../log/src/testing/start-postgres.ts';
-import { usePostgres } from '../../../../log/src/testing/use-postgres.ts';
+import { describeOnPostgres, usePostgres } from '../../../../log/src/testing/start-postgres.ts';
 import { rowCases } from '../suite/index.ts';
 import { postgresRows } from './postgres-rows.ts';
 

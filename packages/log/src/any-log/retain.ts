@@ -1,0 +1,106 @@
+import { isMillraceError, type SessionId } from '@millrace/core';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
+import { readPages } from './read-session.ts';
+
+/** A retention policy. Whatever the policy does not mention is kept forever. */
+export interface Retention {
+  /**
+   * Number of most recent turns per session that keep their deltas. Earlier turns are settled.
+   * Default: all turns.
+   */
+  readonly turnsWithDeltas?: number | undefined;
+  /**
+   * Time in milliseconds since 1970. Sessions without changes since then are deleted, except those
+   * that are driven or have open work. Default: no session is deleted.
+   */
+  readonly changedBefore?: number | undefined;
+}
+
+/** The result of `retain`. */
+export interface Retained {
+  /** Number of turns that were settled. */
+  readonly settledTurns: number;
+  /** Number of sessions that were deleted. */
+  readonly deletedSessions: number;
+}
+
+/** Sessions per page. Other work of the process can run between two pages. */
+const pageLength = 100;
+
+/**
+ * Applies a retention policy to all sessions. Call it regularly, from one process or from several.
+ *
+ * @example await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000
+ * });
+ */
+export async function retain(log: Log, policy: Retention): Promise<Retained> {
+  const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;
+  const { changedBefore = Number.NEGATIVE_INFINITY } = policy;
+  assertCount(turnsWithDeltas);
+  let [settledTurns, deletedSessions] = [0, 0];
+  for await (const info of allSessions(log)) {
+    if (info.isDamaged) continue;
+    const isOld = info.changedAt < changedBefore;
+    if (isOld && (await skipIfBusy(() => deleteIdle(log, info), false))) deletedSessions++;
+    else if (turnsWithDeltas < Number.POSITIVE_INFINITY)
+      settledTurns += await skipIfBusy(() => settleOldTurns(log, info, turnsWithDeltas), 0);
+  }
+  return { settledTurns, deletedSessions };
+}
+
+async function* allSessions(log: Log): AsyncGenerator<SessionInfo> {
+  let after: SessionId | undefined;
+  for (;;) {
+    const page = await log.list({ after, limit: pageLength });
+    yield* page;
+    if (page.length < pageLength) return;
+    after = page.at(-1)?.session;
+  }
+}
+
+async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
+  const { session, through, hasWork, isClosed } = info;
+  if (hasWork) return false;
+  // The lease prevents another process from starting to drive the session during the deletion.
+  const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
+  const isDeleted = await log.delete(session, { ifThrough: through });
+  if (!isDeleted) await driver?.release();
+  return isDeleted;
+}
+
+async function settleOldTurns(log: Log, info: SessionInfo, count: number): Promise<number> {
+  const [withDeltas, turns] = [new Set<number>(), new Set<number>()];
+  for await (const { records } of readPages(log, info))
+    for (const { turn, delta } of records) {
+      if (turn > 0) turns.add(turn);
+      if (delta !== undefined) withDeltas.add(turn);
+    }
+  const early = [...turns].sort((a, b) => a - b).slice(0, Math.max(0, turns.size - count));
+  let settled = 0;
+  for (const turn of early)
+    if (withDeltas.has(turn) && (await log.settle(info.session, turn))) settled++;
+  return settled;
+}
+
+/**
+ * Runs the work. Returns `otherwise` if the session was opened, closed or deleted since it was
+ * listed.
+ */
+async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isBusy =
+      isMillraceError(error) && ['held', 'no_session', 'session_closed'].includes(error.code);
+    if (isBusy) return otherwise;
+    throw error;
+  }
+}
+
+function assertCount(turns: number): void {
+  if (turns >= 0) return;
+  const message = `Cannot keep the deltas of ${turns} turns: the number must be 0 or more`;
+  throw new LogError('bad_option', message, { turnsWithDeltas: turns });
+}

@@ -1,0 +1,52 @@
+import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { isInsideSettled } from '../storage/record-list.ts';
+import { readPages, requireSessionInfo } from './read-session.ts';
+
+/** Options of `snapshot`. */
+export interface SnapshotOptions {
+  /** Offset of the last record to include. Default: the session's last record. */
+  readonly through?: number | undefined;
+}
+
+/**
+ * Folds a session into its state: the current state or, while the deltas are kept, the state at any
+ * record. To continue from there, call `follow` with `{ from: state.through }`.
+ *
+ * @example transcript(await snapshot(log, session));
+ */
+export async function snapshot(
+  log: Log,
+  session: SessionId,
+  options: SnapshotOptions = {},
+): Promise<FoldState> {
+  const info = await requireSessionInfo(log, session);
+  const through = options.through ?? info.through;
+  const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;
+  if (!isThere) throw badOffset(session, through, `its offsets are 0 to ${info.through}`);
+  const folder = new Folder(session);
+  for await (const page of readPages(log, { session, through })) {
+    if (isInsideSettled(page.records, through))
+      throw badOffset(session, through, 'it is inside a settled turn. Use the end of the turn');
+    const { outcome } = folder.addBatch(truncateAt(page, through));
+    if (outcome === 'gap') throw unfoldableError(session, folder.state.through);
+  }
+  return folder.state;
+}
+
+function truncateAt(page: Batch, through: number): Batch {
+  if (page.through <= through) return page;
+  const { after, records } = page;
+  return { after, through, records: records.filter(({ offset }) => offset <= through) };
+}
+
+function badOffset(session: SessionId, offset: number, why: string): LogError {
+  const message = `Cannot fold session ${session} up to offset ${offset}: ${why}`;
+  return new LogError('bad_offset', message, { session, offset });
+}
+
+function unfoldableError(session: SessionId, offset: number): LogError {
+  const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
+  return new LogError('corrupt', message, { session, offset });
+}

@@ -1,0 +1,111 @@
+import {
+  type DraftRecord,
+  type JsonObject,
+  type LogRecord,
+  recordVersion,
+  type SessionId,
+} from '@millrace/core';
+import type { Submitted } from '../contract/log.ts';
+import { closedError } from '../contract/log-error.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { newSession, withOpenWork } from '../storage/session-row.ts';
+import type { LogContext } from './log-context.ts';
+import { readableDrafts } from './readable-draft.ts';
+
+/** The session row after an append, and the appended records. */
+export interface AddedRecords {
+  readonly row: SessionRow;
+  readonly records: readonly LogRecord[];
+}
+
+/** Numbers and stores drafts that were checked by `readableDrafts`. Returns the new session row. */
+export function addRecords(
+  tx: StoreTransaction,
+  row: SessionRow,
+  drafts: readonly DraftRecord[],
+  producer: string,
+  now: number,
+): AddedRecords {
+  const records = numberRecords(row, drafts, producer, now);
+  // An empty append only reads what is new. It does not count as a change.
+  const changedAt = records.length > 0 ? now : row.changedAt;
+  const grown = { ...row, through: row.through + records.length, changedAt };
+  tx.putSession(grown);
+  tx.insert(row.session, records);
+  const next = indexRecords(tx, grown, records);
+  if (next !== grown) tx.putSession(next);
+  return { row: next, records };
+}
+
+/**
+ * Updates what the store tracks about records without reading them again: open work, and commands
+ * by key.
+ */
+export function indexRecords(
+  tx: StoreTransaction,
+  row: SessionRow,
+  records: readonly LogRecord[],
+): SessionRow {
+  const { session } = row;
+  let { queuedCommands } = row;
+  for (const { offset, fact } of records) {
+    if (fact?.type !== 'command_queued' && fact?.type !== 'command_consumed') continue;
+    const known = tx.command(session, fact.key);
+    const isQueued = fact.type === 'command_queued';
+    if (isQueued && known === undefined) {
+      tx.putCommand(session, fact.key, { offset, isConsumed: false });
+      queuedCommands++;
+    }
+    if (!isQueued && known?.isConsumed === false) {
+      tx.putCommand(session, fact.key, { ...known, isConsumed: true });
+      queuedCommands--;
+    }
+  }
+  const next = withOpenWork(row, records);
+  return queuedCommands === row.queuedCommands ? next : { ...next, queuedCommands };
+}
+
+/** Turns checked drafts into the session's next records. */
+export function numberRecords(
+  { through }: Pick<SessionRow, 'through'>,
+  drafts: readonly DraftRecord[],
+  producer: string,
+  time: number,
+): readonly LogRecord[] {
+  // The time is for display, not for ordering. It must be a valid whole number even if the clock is
+  // wrong.
+  const at = Math.max(0, Math.floor(time)) || 0;
+  const first = through + 1;
+  // Two literal objects instead of a spread: this runs once per record and has to be fast.
+  return drafts.map(({ turn, attempt, delta, fact }, index): LogRecord => {
+    const offset = first + index;
+    return delta === undefined
+      ? { v: recordVersion, offset, time: at, turn, attempt, producer, fact }
+      : { v: recordVersion, offset, time: at, turn, attempt, producer, delta };
+  });
+}
+
+/** Stores a command in a session. A key that is already stored has no effect. */
+export async function submit(
+  { clock, commits, feeds }: LogContext,
+  session: SessionId,
+  command: JsonObject,
+  key: string,
+): Promise<Submitted> {
+  const fact = { type: 'command_queued', key, command } as const;
+  const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+  const { offset, added } = await commits.run(
+    (tx) => {
+      const known = tx.command(session, key);
+      if (known !== undefined) return { offset: known.offset, added: undefined };
+      const now = clock.now();
+      const row = tx.session(session) ?? newSession(session, tx.nextSession(), now);
+      if (row.isClosed) throw closedError(row);
+      const stored = addRecords(tx, row, drafts, 'command', now);
+      return { offset: stored.row.through, added: stored };
+    },
+    { onCommitted: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
+  );
+  return { offset, isRepeat: added === undefined };
+}

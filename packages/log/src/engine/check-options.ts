@@ -1,0 +1,187 @@
+import { type ErrorPlace, isId, type SessionId } from '@millrace/core';
+import type {
+  DeleteOptions,
+  FollowOptions,
+  ForkOptions,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+} from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import type { SessionFilter } from '../contract/session-info.ts';
+import type { SessionRow } from '../storage/rows.ts';
+
+// Options are checked before any work begins. A transaction is shared with other callers, which
+// must not fail because of one bad option. Types are no guarantee where options come from JSON.
+
+/** A shorter lease would be renewed all the time. */
+const minLeaseMs = 50;
+const maxKeyLength = 1024;
+
+export function assertSessionId(session: SessionId): void {
+  assert(
+    isString(session) && isId(session),
+    'the session',
+    'it must have 1 to 1024 printable characters',
+  );
+}
+
+/** Checks the idempotency key of a command. Long data belongs in the command itself. */
+export function assertCommandKey(key: string, session: SessionId): void {
+  const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
+  const why = `it must have 1 to ${maxKeyLength} characters`;
+  assert(isKey, 'the key of a command', why, { session });
+}
+
+export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
+  assertObject(options, 'the options');
+  assertSessionId(session);
+  const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
+  const { isDetached = false, epoch = 0 } = options;
+  assert(isString(holder), 'holder', 'it must be a string', { session });
+  const isLease = typeof leaseMs === 'number' && leaseMs >= minLeaseMs;
+  const why = `it must be ${minLeaseMs} ms or more, or Infinity`;
+  assert(isLease, `leaseMs ${leaseMs}`, why, { session });
+  assert(typeof takeOver === 'boolean', 'takeOver', 'it must be true or false', { session });
+  assert(typeof isDetached === 'boolean', 'isDetached', 'it must be true or false', { session });
+  assert(isCount(epoch), `epoch ${epoch}`, 'it must be the epoch of a driver', { session });
+}
+
+export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
+  assertObject(options, 'the options');
+  assertSessionId(session);
+  const { until, signal, maxLag = 0 } = options;
+  const isUntil = until === undefined || until === 'idle' || until === 'closed';
+  assert(isUntil, `until ${until}`, "it must be 'idle', 'closed' or undefined", { session });
+  const isSignal = signal === undefined || typeof signal?.addEventListener === 'function';
+  assert(isSignal, 'signal', 'it must be an AbortSignal', { session });
+  assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it must be 0 or more', { session });
+}
+
+export function assertReadOptions(options: ReadOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { maxBytes = 1 } = options;
+  const isMost = isNonNegative(maxBytes) && maxBytes > 0;
+  assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
+}
+
+export function assertSessionFilter(filter: SessionFilter): void {
+  assertObject(filter, 'the options');
+  const { after, limit = 0, isWaiting, isClosed } = filter;
+  assert(after === undefined || isString(after), 'after', 'it must be a session id');
+  const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
+  assert(isLimit, `limit ${limit}`, 'it must be a whole number of 0 or more, or Infinity');
+  for (const flag of [isWaiting, isClosed])
+    assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it must be true or false');
+}
+
+export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { for: what, turn } = options;
+  assert(what === 'request' || what === 'call', 'for', "it must be 'request' or 'call'", {
+    session,
+  });
+  assert(isCount(turn), `turn ${turn}`, 'it must be a whole number of 0 or more', { session });
+  if (options.for === 'request') return;
+  const { attempt, toolCallId } = options;
+  assert(isCount(attempt), `attempt ${attempt}`, 'it must be a whole number of 0 or more', {
+    session,
+  });
+  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it must be an id', { session });
+}
+
+export function assertAdmission(admission: Admission): void {
+  assertObject(admission, 'the fields of an admission');
+  const { session, driverEpoch, producer } = admission;
+  assertSessionId(session);
+  const isWhole = isCount(driverEpoch) && isString(producer);
+  assert(isWhole, 'an admission', 'it must be a value that `admit` returned', { session });
+}
+
+export function assertForkOptions(options: ForkOptions): void {
+  assertObject(options, 'the options');
+  assertSessionId(options.into);
+}
+
+export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
+  assert(isCount(through), `through ${through}`, 'it must be an offset', { session });
+  const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
+  assert(areTimes, 'a time', 'it must be a number of milliseconds since 1970', { session });
+  assert(typeof isClosed === 'boolean', 'isClosed', 'it must be true or false', { session });
+  if (origin === undefined) return;
+  assertObject(origin, 'origin');
+  assertSessionId(origin.session);
+  assert(isCount(origin.through), 'origin', 'it must have an offset', { session });
+}
+
+export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
+  assertObject(options, 'the options');
+  const { ifThrough = 0 } = options;
+  assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it must be an offset', { session });
+}
+
+export function assertHash(hash: string): void {
+  assert(isString(hash), 'the hash of a blob', 'it must be a string');
+}
+
+/** Checks the start and end of a slice of a blob. */
+export function assertSlice(start: number, end: number): void {
+  const areOffsets = isCount(start) && isNonNegative(end);
+  assert(areOffsets, `the slice ${start} to ${end}`, 'it must count bytes from 0');
+}
+
+export function assertBytes(bytes: Uint8Array): void {
+  const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]';
+  assert(isBytes, 'a blob', 'it must be a Uint8Array');
+}
+
+export function assertReason(reason: string | undefined, session: SessionId): void {
+  assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
+}
+
+/** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
+function assertObject(value: object | undefined, what: string): void {
+  assert(typeof value === 'object' && value !== null, what, 'they must be an object');
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isNonNegative(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0;
+}
+
+function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
+  if (isRight) return;
+  throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
+}
+
+/** Throws `bad_offset` if the session never had this offset. */
+export function assertOffset(
+  { session, through }: Pick<SessionRow, 'session' | 'through'>,
+  offset: number,
+): void {
+  if (Number.isInteger(offset) && offset >= 0 && offset <= through) return;
+  const message = `Cannot read session ${session} after offset ${offset}: its offsets are 0 to ${through}`;
+  throw new LogError('bad_offset', message, { session, offset, through });
+}
+
+/** True for a whole number that is 0 or more. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/**
+ * Decodes a percent-encoded part of a URL. Returns the text unchanged if its encoding is invalid.
+ */
+export function decodeUrlPart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

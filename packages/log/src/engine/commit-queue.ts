@@ -1,0 +1,160 @@
+import { isMillraceError } from '@millrace/core';
+import type { Clock } from '../contract/clock.ts';
+import type { OnPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
+
+/**
+ * Callbacks about one piece of work. They run synchronously, before the promise of the work
+ * settles.
+ */
+export interface CommitListener<T> {
+  /** Called after the commit. It must not throw. */
+  readonly onCommitted?: (value: T) => void;
+  /** Called if the work was refused or could not be stored. May be called twice. */
+  readonly onFailed?: (error: unknown) => void;
+}
+
+/** Collects work that arrives together and runs it in one transaction. */
+export interface CommitQueue {
+  /** Number of transactions so far, for measurements. */
+  readonly transactions: number;
+  /** Changes each time that work is executed, whether or not the previous execution succeeded. */
+  readonly round: number;
+  /**
+   * Runs the work in a transaction and resolves after the commit. Work that throws a Millrace error
+   * must not have written anything before it throws; the other work of the transaction is still
+   * committed. The work may be executed again from the start.
+   */
+  run<T>(work: (tx: StoreTransaction) => T, listener?: CommitListener<T>): Promise<T>;
+  assertOpen(): void;
+  /** Commits queued work now. Returns a promise if that takes time. */
+  flush(): void | Promise<void>;
+  /** Commits queued work and accepts no more. */
+  close(why: Error): void | Promise<void>;
+}
+
+export interface CommitJob extends CommitListener<unknown> {
+  readonly work: (tx: StoreTransaction) => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type JobOutcome = { readonly value: unknown } | { readonly error: unknown };
+
+export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void {
+  onFailed?.(error);
+  reject(error);
+}
+
+/**
+ * Executes one job. A refusal fails only this job. Any other error comes from the store and fails
+ * the whole transaction.
+ */
+export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): JobOutcome {
+  try {
+    return { value: work(tx) };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    // Called now, so that later work of the same writer in this transaction sees the failure.
+    onFailed?.(error);
+    return { error };
+  }
+}
+
+/** True if the error is about the caller's request and not about the store. */
+export function isRefusal(error: unknown): boolean {
+  return isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
+}
+
+/**
+ * A commit queue for synchronous stores. The first work is committed before `run` returns. Under
+ * load there is one transaction per interval for the whole store.
+ */
+export class GroupCommit implements CommitQueue {
+  readonly #store: RecordStore;
+  readonly #clock: Clock;
+  readonly #intervalMs: number;
+  readonly #onPoint: OnPoint | undefined;
+  #jobs: CommitJob[] = [];
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #isScheduled = false;
+  #cancel: () => void = () => {};
+  /** The reason why no more work is accepted. */
+  #closed: Error | undefined;
+  /** Number of transactions that were started. Each one gets its own number, even if it fails. */
+  transactions = 0;
+
+  constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+    this.#onPoint = onPoint;
+  }
+
+  get round(): number {
+    return this.transactions;
+  }
+
+  run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.assertOpen();
+      const job = { ...listener, work, resolve, reject } as CommitJob;
+      this.#jobs.push(job);
+      this.#schedule();
+    });
+  }
+
+  close(why: Error): void {
+    this.flush();
+    this.#closed = why;
+  }
+
+  assertOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed;
+  }
+
+  flush(): void {
+    this.#cancel();
+    this.#isScheduled = false;
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    if (jobs.length > 0) this.#commit(jobs);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    const waitMs = this.#lastAt + this.#intervalMs - this.#clock.now();
+    if (this.#intervalMs === 0 || waitMs <= 0) return this.flush();
+    this.#isScheduled = true;
+    // The minimum prevents a long wait if the system clock is set back.
+    this.#cancel = this.#clock.after(Math.min(waitMs, this.#intervalMs), () => this.flush());
+  }
+
+  #commit(jobs: readonly CommitJob[]): void {
+    let outcomes: readonly JobOutcome[] = [];
+    let hasBegun = false;
+    this.transactions++;
+    try {
+      outcomes = this.#store.transact((tx) => {
+        hasBegun = true;
+        return jobs.map((job) => runJob(job, tx));
+      });
+    } catch (error) {
+      // One failing job must not fail the others, so each is retried alone. If the transaction
+      // could not begin, retrying alone would fail too.
+      if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
+      else for (const job of jobs) rejectJob(job, error);
+      return;
+    } finally {
+      this.#lastAt = this.#clock.now();
+    }
+    for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
+  }
+
+  #answer(job: CommitJob, outcome: JobOutcome | undefined): void {
+    if (outcome === undefined || 'error' in outcome) return rejectJob(job, outcome?.error);
+    this.#onPoint?.('before-tell');
+    job.onCommitted?.(outcome.value);
+    this.#onPoint?.('after-tell');
+    job.resolve(outcome.value);
+  }
+}

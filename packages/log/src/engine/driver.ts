@@ -1,0 +1,241 @@
+import type { Batch, DraftRecord, SessionId } from '@millrace/core';
+import type { Driver } from '../contract/log.ts';
+import { closedError, LogError } from '../contract/log-error.ts';
+import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import { andThen, type StoreTransaction } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import { type AddedRecords, addRecords } from './append-records.ts';
+import { assertAdmitOptions } from './check-options.ts';
+import { assertIsDriver, LeaseKeeper } from './lease.ts';
+import type { LogContext } from './log-context.ts';
+import { admittedProducer } from './producer.ts';
+import { readableDrafts } from './readable-draft.ts';
+
+interface LeaseTerms {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly leaseMs: number;
+  readonly from: number;
+  readonly isDetached: boolean;
+}
+
+/** The result of a commit: the new records, and the batch to deliver to the driver. */
+interface StoredBatch extends AddedRecords {
+  readonly batch: Batch;
+}
+
+export class StoreDriver implements Driver {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly lost: Promise<Error>;
+  readonly #context: LogContext;
+  readonly #leaseMs: number;
+  readonly #producer: string;
+  readonly #keeper: LeaseKeeper;
+  /** The lease belongs to a workflow. It continues when this log closes. */
+  readonly #isDetached: boolean;
+  /** The offset up to which the driver has received records. */
+  #deliveredThrough: number;
+  /** The offset up to which the driver will have received records once this round is committed. */
+  #pendingDelivery: { readonly round: number; readonly through: number } | undefined;
+  #resolveLost: (error: Error) => void = () => {};
+  /** The reason why the driver accepts no more calls. */
+  #endReason: Error | undefined;
+  /** The reason why nothing more is stored, including queued appends. */
+  #failure: Error | undefined;
+  #isLeaseReturned = false;
+  /** The driver ended on request, so `lost` does not resolve. */
+  #isReleased = false;
+
+  constructor(context: LogContext, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
+    this.#context = context;
+    this.session = session;
+    this.epoch = epoch;
+    this.#leaseMs = leaseMs;
+    this.#producer = `driver ${epoch}`;
+    this.#deliveredThrough = from;
+    this.#isDetached = isDetached;
+    this.lost = new Promise((resolve) => {
+      this.#resolveLost = resolve;
+    });
+    context.drivers.add(this);
+    const renew = (tx: StoreTransaction) =>
+      tx.putSession(this.#withRenewedLease(this.#requireLease(tx)));
+    const look = () =>
+      andThen(context.reader.session(session), (row) => assertIsDriver(row, epoch, session));
+    const onLost = (error: unknown) => this.loseLease(error);
+    this.#keeper = new LeaseKeeper(context, { leaseMs, renew, check: look, onLost });
+  }
+
+  append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    let ready: readonly DraftRecord[];
+    try {
+      // Copied immediately, so that later changes to the caller's drafts have no effect.
+      ready = readableDrafts(drafts, this.session);
+    } catch (error) {
+      return this.#rejectInOrder(error);
+    }
+    return this.#write((tx, row) => this.#insert(tx, row, ready));
+  }
+
+  async admit(options: AdmitOptions): Promise<Admission> {
+    const { session, epoch: driverEpoch } = this;
+    if (this.#endReason !== undefined) throw this.#endReason;
+    assertAdmitOptions(options, session);
+    const asked = { ...options };
+    const admit = (tx: StoreTransaction) => {
+      const row = admittedProducer(this.#requireLease(tx), asked);
+      const known = tx.producer(session, row.producer);
+      // A request that is admitted again continues to count its attempts.
+      const attempt = row.isRequest ? (known?.attempt ?? 0) : row.attempt;
+      // A producer that this driver admitted before keeps its state.
+      if (known?.driverEpoch !== driverEpoch)
+        tx.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
+      return { session, driverEpoch, producer: row.producer };
+    };
+    return this.#context.commits.run(admit, { onFailed: (error) => this.loseLease(error) });
+  }
+
+  async closeSession(): Promise<Batch> {
+    const closed = await this.#write((tx, row) => {
+      const stored = this.#insert(tx, row, []);
+      const last = { ...stored.row, isClosed: true, lease: undefined };
+      tx.putSession(last);
+      return { ...stored, row: last };
+    });
+    this.#isReleased = true;
+    this.#isLeaseReturned = true;
+    this.#stop(closedError(this));
+    return closed;
+  }
+
+  release(): Promise<void> {
+    this.#isReleased = true;
+    this.#stop(releasedError(this.session, this.epoch));
+    return this.#returnLease();
+  }
+
+  leave(): void {
+    this.#isReleased = true;
+    this.#stop(leftError(this.session, this.epoch));
+    this.#unregister();
+  }
+
+  /** Ends the driver because the log is closed. */
+  async close(why: Error): Promise<void> {
+    if (this.#endReason === undefined) this.#resolveLost(why);
+    this.#stop(why);
+    if (!this.#isDetached) await this.#returnLease();
+  }
+
+  /**
+   * After a failure the driver cannot know which record its next append would follow. It therefore
+   * accepts no more appends.
+   */
+  loseLease(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error instanceof Error ? error : new Error(String(error));
+    if (!this.#isReleased) this.#resolveLost(this.#failure);
+    this.#stop(this.#failure);
+    if (this.#isDetached) return this.#unregister();
+    this.#context.lostEpochs.add(this.epoch);
+    // Delayed, because a transaction may be running now. If the lease cannot be returned, it
+    // expires.
+    queueMicrotask(() => this.#returnLease().catch(() => {}));
+  }
+
+  /** Accepts no more calls. Appends that are already queued are still stored. */
+  #stop(why: Error): void {
+    this.#endReason ??= why;
+    this.#keeper.stop();
+    if (this.#isLeaseReturned) this.#unregister();
+  }
+
+  #unregister(): void {
+    this.#context.drivers.delete(this);
+  }
+
+  async #returnLease(): Promise<void> {
+    if (this.#isLeaseReturned) return;
+    const { commits, lostEpochs } = this.#context;
+    await commits.run((tx) => {
+      const row = tx.session(this.session);
+      if (row?.epoch === this.epoch && row.lease !== undefined)
+        tx.putSession({ ...row, lease: undefined });
+    });
+    this.#isLeaseReturned = true;
+    this.#unregister();
+    lostEpochs.delete(this.epoch);
+  }
+
+  #write(work: (tx: StoreTransaction, row: SessionRow) => StoredBatch): Promise<Batch> {
+    if (this.#endReason !== undefined) return Promise.reject(this.#endReason);
+    const { commits, feeds } = this.#context;
+    let stored: StoredBatch;
+    return commits.run(
+      (tx) => {
+        stored = work(tx, this.#requireLease(tx));
+        return stored.batch;
+      },
+      {
+        onCommitted: ({ through }) => {
+          this.#deliveredThrough = through;
+          feeds.push(stored.row, stored.records);
+        },
+        onFailed: (error) => this.loseLease(error),
+      },
+    );
+  }
+
+  /** Rejects in the order of the calls: earlier appends are stored, later ones are not. */
+  async #rejectInOrder(error: unknown): Promise<never> {
+    if (this.#endReason !== undefined) throw this.#endReason;
+    this.#endReason = error instanceof Error ? error : new Error(String(error));
+    const refuse = () => {
+      throw error;
+    };
+    const refused = this.#context.commits.run(refuse, { onFailed: (why) => this.loseLease(why) });
+    // The lease is returned first, so that a caller that handles the error can open the session.
+    return refused.catch(async (why: unknown) => {
+      await this.#returnLease().catch(() => {});
+      throw why;
+    });
+  }
+
+  #insert(tx: StoreTransaction, row: SessionRow, drafts: readonly DraftRecord[]): StoredBatch {
+    const { commits, clock } = this.#context;
+    const { round } = commits;
+    const after =
+      this.#pendingDelivery?.round === round
+        ? this.#pendingDelivery.through
+        : this.#deliveredThrough;
+    const others = this.#context.recordsBetween(tx, this.session, after, row.through);
+    const added = addRecords(tx, this.#withRenewedLease(row), drafts, this.#producer, clock.now());
+    const { through } = added.row;
+    this.#pendingDelivery = { round, through };
+    const records = others.length === 0 ? added.records : [...others, ...added.records];
+    return { ...added, batch: { after, through, records } };
+  }
+
+  #withRenewedLease(row: SessionRow): SessionRow {
+    const expiresAt = this.#context.clock.now() + this.#leaseMs;
+    return { ...row, lease: row.lease && { ...row.lease, expiresAt } };
+  }
+
+  #requireLease(tx: StoreTransaction): SessionRow {
+    if (this.#failure !== undefined) throw this.#failure;
+    const row = tx.session(this.session);
+    assertIsDriver(row, this.epoch, this.session);
+    return row;
+  }
+}
+
+function leftError(session: SessionId, epoch: number): LogError {
+  const message = `Cannot append to session ${session} as epoch ${epoch}: this driver left the session. Open it with that epoch`;
+  return new LogError('fenced', message, { session, own: epoch });
+}
+
+function releasedError(session: SessionId, epoch: number): LogError {
+  const message = `Cannot append to session ${session} as epoch ${epoch}: the lease was released or lost. Open the session again`;
+  return new LogError('fenced', message, { session, own: epoch });
+}

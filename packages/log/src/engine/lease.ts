@@ -1,0 +1,153 @@
+import type { OpenOptions } from '../contract/log.ts';
+import { closedError, deletedError, LogError } from '../contract/log-error.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
+import type { LeaseRow, ProcessIdentity, SessionRow } from '../storage/rows.ts';
+import { isRefusal } from './commit-queue.ts';
+import type { LogContext } from './log-context.ts';
+
+interface LeaseRequest extends OpenOptions {
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly process: ProcessIdentity | undefined;
+  readonly now: number;
+  /**
+   * Returns an epoch that no driver of any session had before. A deleted session's id may be used
+   * again.
+   */
+  readonly nextEpoch: () => number;
+  /**
+   * Whether the process that holds the lease still runs. `undefined` if this process cannot find
+   * out.
+   */
+  readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
+}
+
+/** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
+export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
+  if (row.isClosed) throw closedError(row);
+  const { lease } = row;
+  if (lease !== undefined && !ask.takeOver && isHeld(lease, ask))
+    throw heldError(row, lease, ask.now);
+  const { holder, process, now, leaseMs } = ask;
+  const expiresAt = now + leaseMs;
+  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
+}
+
+/** Returns the row with the epoch's existing lease extended. */
+export function renewLease(
+  row: SessionRow | undefined,
+  { session, epoch, leaseMs, now }: Pick<LeaseRequest, 'leaseMs' | 'now'> & DriverEpoch,
+): SessionRow {
+  assertIsDriver(row, epoch, session);
+  return { ...row, lease: row.lease && { ...row.lease, expiresAt: now + leaseMs } };
+}
+
+interface DriverEpoch {
+  readonly session: string;
+  readonly epoch: number;
+}
+
+/** True if the holder may still write. */
+export function isHeld(
+  lease: LeaseRow,
+  { now, isAlive }: Pick<LeaseRequest, 'now' | 'isAlive'>,
+): boolean {
+  const runs = lease.process === undefined ? undefined : isAlive(lease.process);
+  return lease.expiresAt > now && runs !== false;
+}
+
+/** Throws `fenced` unless this epoch drives the session. */
+export function assertIsDriver(
+  row: SessionRow | undefined,
+  epoch: number,
+  session: string,
+): asserts row is SessionRow {
+  if (row === undefined) throw deletedError(session);
+  if (row.isClosed) throw closedError(row);
+  if (row.epoch !== epoch || row.lease === undefined) throw fencedError(row, epoch);
+}
+
+function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number): LogError {
+  const until = Number.isFinite(lease.expiresAt)
+    ? `its lease expires in ${Math.max(0, lease.expiresAt - now)} ms unless it is renewed`
+    : 'its lease does not expire';
+  const message = `Cannot open session ${session}: ${lease.holder} drives it, epoch ${epoch}; ${until}. Wait, or open it with takeOver`;
+  return new LogError('held', message, { session, epoch, holder: lease.holder });
+}
+
+export function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
+  const now =
+    lease === undefined ? 'it has no driver' : `${lease.holder} drives it, epoch ${epoch}`;
+  const message = `Cannot append to session ${session} as epoch ${own}: ${now}. Nothing was stored; open it again`;
+  return new LogError('fenced', message, { session, epoch, own });
+}
+
+interface RenewableLease {
+  readonly leaseMs: number;
+  /** Extends the lease. Throws if the lease is lost. */
+  readonly renew: (tx: StoreTransaction) => void;
+  /** Checks the lease without writing. Used for leases that do not expire. */
+  readonly check: () => void | Promise<void>;
+  readonly onLost: (error: unknown) => void;
+}
+
+/**
+ * How often a lease without expiry is checked for a takeover, and the longest delay between two
+ * renewals.
+ */
+const checkIntervalMs = 5000;
+const maxRenewalMs = 3_600_000;
+
+/** Renews a lease while its driver lives, and detects that another driver has taken it. */
+export class LeaseKeeper {
+  readonly #context: LogContext;
+  readonly #lease: RenewableLease;
+  readonly #isEndless: boolean;
+  #cancel: () => void = () => {};
+  #isStopped = false;
+  #expiresAt: number;
+
+  constructor(context: LogContext, lease: RenewableLease) {
+    this.#context = context;
+    this.#lease = lease;
+    this.#isEndless = lease.leaseMs === Number.POSITIVE_INFINITY;
+    this.#expiresAt = context.clock.now() + lease.leaseMs;
+    this.#scheduleRenewal();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #scheduleRenewal(): void {
+    if (this.#isStopped) return;
+    const { clock } = this.#context;
+    const waitMs = this.#isEndless
+      ? checkIntervalMs
+      : Math.min(this.#lease.leaseMs / 3, maxRenewalMs);
+    this.#cancel = clock.after(waitMs, () => this.#renew(), { isIdle: true });
+  }
+
+  #renew(): void {
+    const { renew, onLost, leaseMs } = this.#lease;
+    const { clock, commits } = this.#context;
+    const expiresAt = clock.now() + leaseMs;
+    const kept = this.#isEndless ? this.#check() : commits.run(renew);
+    kept.then(
+      () => {
+        this.#expiresAt = expiresAt;
+        this.#scheduleRenewal();
+      },
+      (error: unknown) => {
+        // Storage errors, such as a locked file, may be temporary. Retry until the lease expires.
+        if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#scheduleRenewal();
+        else if (!this.#isStopped) onLost(error);
+      },
+    );
+  }
+
+  async #check(): Promise<void> {
+    await this.#lease.check();
+  }
+}

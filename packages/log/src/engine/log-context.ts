@@ -1,0 +1,82 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { Clock } from '../contract/clock.ts';
+import { unknownSession } from '../contract/log-error.ts';
+import { batchBytes } from '../follow/feed.ts';
+import type { FeedRegistry } from '../follow/feeds.ts';
+import type { LogReader, StoreReader } from '../storage/record-store.ts';
+import type { SessionRow } from '../storage/rows.ts';
+import type { CommitQueue } from './commit-queue.ts';
+
+/** A driver of this log that holds a lease. */
+interface LeaseHolder {
+  readonly session: SessionId;
+  readonly epoch: number;
+  /** Ends the driver and returns its lease because the log is closed. */
+  close(why: Error): Promise<void>;
+  /** Ends the driver because it no longer holds the lease. */
+  loseLease(why: Error): void;
+}
+
+/** The parts that all operations of one log share. */
+export class LogContext {
+  readonly reader: LogReader;
+  readonly commits: CommitQueue;
+  readonly feeds: FeedRegistry;
+  readonly clock: Clock;
+  readonly drivers: Set<LeaseHolder> = new Set();
+  /**
+   * Epochs whose driver failed in this process before its lease was returned. Such a lease can be
+   * taken without waiting for its expiry.
+   */
+  readonly lostEpochs: Set<number> = new Set();
+
+  constructor(reader: LogReader, commits: CommitQueue, feeds: FeedRegistry, clock: Clock) {
+    this.reader = reader;
+    this.commits = commits;
+    this.feeds = feeds;
+    this.clock = clock;
+  }
+
+  /**
+   * Ends this log's drivers of the session, except the one with `epoch`. They learn about a
+   * takeover or a deletion before their next append.
+   */
+  fence(session: SessionId, why: (epoch: number) => Error, epoch?: number): void {
+    for (const driver of this.drivers)
+      if (driver.session === session && driver.epoch !== epoch) driver.loseLease(why(driver.epoch));
+  }
+
+  /** Reads all records between two offsets, page by page. */
+  recordsBetween(
+    tx: StoreReader,
+    session: SessionId,
+    after: number,
+    through: number,
+  ): readonly LogRecord[] {
+    const all: LogRecord[] = [];
+    let cursor = after;
+    while (cursor < through) {
+      const page = tx.records(session, cursor, batchBytes);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      for (const record of page) if (record.offset <= through) all.push(record);
+      cursor = last.offset;
+    }
+    return all;
+  }
+
+  /** Reads all records of a session, page by page. */
+  recordsOf(tx: StoreReader, { session, through }: SessionRow): readonly LogRecord[] {
+    return this.recordsBetween(tx, session, 0, through);
+  }
+}
+
+/**
+ * Returns the session as the transaction sees it. The session may have been deleted since the call
+ * began.
+ */
+export function requireSession(tx: StoreReader, session: SessionId): SessionRow {
+  const row = tx.session(session);
+  if (row === undefined) throw unknownSession(session);
+  return row;
+}

@@ -1,0 +1,61 @@
+import {
+  type DraftRecord,
+  decodeDraft,
+  defaultLimits,
+  encodeDraft,
+  isMillraceError,
+  isPartId,
+  type PartId,
+} from '@millrace/core';
+import { LogError } from '../contract/log-error.ts';
+import { isCount } from './check-options.ts';
+
+/**
+ * Returns copies of the drafts exactly as readers will decode them. Throws `bad_records` for a
+ * draft that no reader could decode: once stored, it would make the rest of the session unreadable.
+ */
+export function readableDrafts(
+  drafts: readonly DraftRecord[],
+  session: string,
+): readonly DraftRecord[] {
+  try {
+    return drafts.map((draft) => plainAppend(draft) ?? decodeDraft(encodeDraft(draft)));
+  } catch (error) {
+    throw unreadableDraft(error, session);
+  }
+}
+
+/**
+ * Fast path for text appends, which are most drafts. Checking the fields costs less than encoding
+ * and decoding.
+ */
+function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord | undefined {
+  if (delta?.type !== 'append_text' || fact !== undefined) return undefined;
+  const { partId: id, at, chunk } = delta;
+  const isPlain =
+    isCount(turn) &&
+    isCount(attempt) &&
+    isCount(at) &&
+    typeof chunk === 'string' &&
+    chunk.length <= defaultLimits.maxTextLength &&
+    isKnownPart(id);
+  if (!isPlain) return undefined;
+  return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
+}
+
+/** The last part id that was valid. Consecutive appends usually belong to one part. */
+let lastKnownPart: PartId | undefined;
+
+function isKnownPart(id: PartId): boolean {
+  if (id === lastKnownPart) return true;
+  if (typeof id !== 'string' || !isPartId(id)) return false;
+  lastKnownPart = id;
+  return true;
+}
+
+function unreadableDraft(cause: unknown, session: string): LogError {
+  const { path } = isMillraceError(cause) ? cause.place : {};
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message = `Cannot append to session ${session}: a draft is not readable (${why}). Nothing was stored`;
+  return new LogError('bad_records', message, { session, path }, { cause });
+}

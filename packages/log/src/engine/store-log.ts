@@ -1,0 +1,290 @@
+import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
+import type { BlobStore } from '../contract/blob-store.ts';
+import type {
+  DeleteOptions,
+  Driver,
+  FollowOptions,
+  ForkOptions,
+  Log,
+  OpenOptions,
+  ReadOptions,
+  RestoreOptions,
+  Submitted,
+} from '../contract/log.ts';
+import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
+import type { Admission, Producer } from '../contract/producer.ts';
+import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import { batchBytes } from '../follow/feed.ts';
+import { FeedIterator } from '../follow/feed-iterator.ts';
+import { fork, restore } from '../rewrite/copy-session.ts';
+import { redact } from '../rewrite/redact.ts';
+import { settle } from '../rewrite/settle.ts';
+import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
+import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
+import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { submit } from './append-records.ts';
+import { StoreBlobs } from './blobs.ts';
+import {
+  assertAdmission,
+  assertCommandKey,
+  assertDeleteOptions,
+  assertFollowOptions,
+  assertForkOptions,
+  assertOffset,
+  assertOpenOptions,
+  assertReadOptions,
+  assertReason,
+  assertRestoreOptions,
+  assertSessionFilter,
+  assertSessionId,
+} from './check-options.ts';
+import { StoreDriver } from './driver.ts';
+import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
+import type { LogContext } from './log-context.ts';
+import { openProducer } from './producer.ts';
+
+/** How leases identify this process and check whether other processes are alive. */
+export interface StoreLogOptions {
+  /**
+   * The identity of this process, stored with each lease. Default: leases are not tied to a
+   * process.
+   */
+  readonly process?: ProcessIdentity | undefined;
+  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
+}
+
+const defaultLeaseMs = 15_000;
+
+/** Implements the log contract on any store. All stores share these operations. */
+export class StoreLog implements Log {
+  readonly blobs: BlobStore;
+  readonly #context: LogContext;
+  readonly #options: StoreLogOptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(context: LogContext, options: StoreLogOptions = {}) {
+    this.#options = options;
+    this.#context = context;
+    this.blobs = new StoreBlobs(context);
+  }
+
+  /** Number of transactions so far, for measurements. */
+  get transactions(): number {
+    return this.#context.commits.transactions;
+  }
+
+  /** Bytes buffered for all followers, for measurements. */
+  get bufferedBytes(): number {
+    return this.#context.feeds.bytes;
+  }
+
+  async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
+    this.#assertOpen();
+    assertOpenOptions(session, options);
+    const { leaseMs = defaultLeaseMs, from = 0 } = options;
+    const isDetached = options.isDetached === true || options.epoch !== undefined;
+    const { commits } = this.#context;
+    let driver: StoreDriver | undefined;
+    const row = await commits.run(
+      (tx) => {
+        const held = this.#takeLease(tx, session, options);
+        tx.putSession(held);
+        return held;
+      },
+      {
+        // The driver is registered synchronously. A log that is closed right after the commit can
+        // then return its lease.
+        onCommitted: (held) => {
+          const { epoch } = held;
+          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
+          this.#context.fence(session, (own) => fencedError(held, own), epoch);
+        },
+      },
+    );
+    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
+    return driver ?? new StoreDriver(this.#context, terms);
+  }
+
+  /** Returns the session row with the requested lease. */
+  #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { isAlive = () => undefined } = this.#options;
+    const { clock, lostEpochs } = this.#context;
+    const now = clock.now();
+    const found = tx.session(session);
+    assertOffset(found ?? { session, through: 0 }, from);
+    if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
+    const known = found ?? newSession(session, tx.nextSession(), now);
+    const nextEpoch = () => tx.nextEpoch();
+    const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
+    const process = options.isDetached ? undefined : this.#options.process;
+    return takeLease(known, { takeOver, leaseMs, holder, process, now, isAlive, nextEpoch });
+  }
+
+  async produce(admission: Admission): Promise<Producer> {
+    this.#assertOpen();
+    assertAdmission(admission);
+    return openProducer(this.#context, { ...admission });
+  }
+
+  async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    return submit(this.#context, session, command, key);
+  }
+
+  async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
+    this.#assertOpen();
+    assertReadOptions(options, session);
+    const { from = 0, maxBytes = batchBytes } = options;
+    const row = await this.#requireSession(session);
+    assertOffset(row, from);
+    const records = await this.#context.reader.records(session, from, maxBytes);
+    // Another process may have deleted the session between the two reads. The records are then not
+    // valid.
+    if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
+    // If the last records were removed, the page is empty and ends at the session's last offset.
+    return { after: from, through: records.at(-1)?.offset ?? row.through, records };
+  }
+
+  follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
+    assertFollowOptions(session, options);
+    const { feeds, clock } = this.#context;
+    const from = options.from ?? 0;
+    return new FeedIterator(options, {
+      join: (wake) => {
+        this.#assertOpen();
+        return andThen(this.#requireSession(session), (row) => {
+          assertOffset(row, from);
+          return feeds.join(row, wake);
+        });
+      },
+      leave: (feed, wake) => feeds.leave(feed, wake),
+      isClosed: () => this.#closing !== undefined,
+      clock,
+    });
+  }
+
+  async info(session: SessionId): Promise<SessionInfo | undefined> {
+    this.#assertOpen();
+    assertSessionId(session);
+    const row = await this.#context.reader.session(session);
+    return row && sessionInfo(row);
+  }
+
+  async list(filter: SessionFilter = {}): Promise<readonly SessionInfo[]> {
+    this.#assertOpen();
+    assertSessionFilter(filter);
+    const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
+    const found: SessionInfo[] = [];
+    // Whether a lease is still valid depends on the clock, so the store cannot apply the limit.
+    const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
+    for (const row of await this.#context.reader.sessions(rows)) {
+      if (found.length >= limit) break;
+      if (isWaiting === undefined || this.#isWaiting(row) === isWaiting)
+        found.push(sessionInfo(row));
+    }
+    return found;
+  }
+
+  async settle(session: SessionId, turn: number): Promise<boolean> {
+    this.#assertOpen();
+    assertSessionId(session);
+    return settle(this.#context, session, turn);
+  }
+
+  async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
+    this.#assertOpen();
+    assertForkOptions(options);
+    assertSessionId(session);
+    return sessionInfo(await fork(this.#context, session, { ...options }));
+  }
+
+  async restore(
+    session: SessionId,
+    records: readonly LogRecord[],
+    options: RestoreOptions = {},
+  ): Promise<SessionInfo> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertRestoreOptions(options, session);
+    return sessionInfo(await restore(this.#context, session, records, options));
+  }
+
+  async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
+    this.#assertOpen();
+    assertReason(reason, session);
+    assertSessionId(session);
+    await redact(this.#context, session, item, reason);
+  }
+
+  async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertDeleteOptions(options, session);
+    const { ifThrough } = options;
+    return this.#context.commits.run(
+      (tx) => {
+        const row = tx.session(session);
+        if (row === undefined || (ifThrough ?? row.through) !== row.through) return false;
+        const blobs = tx.blobsOf(session);
+        tx.deleteSession(session);
+        tx.deleteUnusedBlobs(blobs);
+        return true;
+      },
+      {
+        onCommitted: (isDeleted) => {
+          if (!isDeleted) return;
+          this.#context.feeds.deleted(session);
+          this.#context.fence(session, () => deletedError(session));
+        },
+      },
+    );
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const why = closedLog();
+    const { commits, drivers, feeds, reader } = this.#context;
+    const flushed = commits.flush();
+    // Awaited only if necessary: a log on a synchronous store is closed when `close` returns.
+    if (flushed !== undefined) await flushed;
+    const given = [...drivers].map((driver) => driver.close(why));
+    const committed = commits.close(why);
+    feeds.close();
+    if (committed !== undefined) await committed;
+    const closed = reader.close();
+    // A lease that could not be returned expires.
+    await Promise.allSettled(given);
+    await closed;
+  }
+
+  #isWaiting(row: SessionRow): boolean {
+    const { isAlive = () => undefined } = this.#options;
+    const isDriven =
+      row.lease !== undefined && isHeld(row.lease, { now: this.#context.clock.now(), isAlive });
+    return hasWork(row) && !isDriven;
+  }
+
+  #requireSession(session: SessionId): Awaitable<SessionRow> {
+    assertSessionId(session);
+    return andThen(this.#context.reader.session(session), (row) => {
+      if (row === undefined) throw unknownSession(session);
+      return row;
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw closedLog();
+    this.#context.commits.assertOpen();
+  }
+}
+
+function closedLog(): LogError {
+  return new LogError('closed', 'Cannot use a closed log. Open it again');
+}

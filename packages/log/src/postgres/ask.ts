@@ -1,2 +1,0 @@
-/** Asks the database something and gives the rows. */
-export type Ask = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;

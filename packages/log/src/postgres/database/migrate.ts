@@ -1,0 +1,68 @@
+import type { ClientBase } from 'pg';
+import { LogError } from '../../contract/log-error.ts';
+import { lockKey } from './advisory-locks.ts';
+import type { Target } from './target.ts';
+
+/** Creates the tables or migrates older ones. Refuses tables of a later version. */
+export async function migrate(
+  client: ClientBase,
+  target: Target,
+  steps: readonly string[],
+): Promise<void> {
+  await assertUtf8(client, target);
+  if ((await versionOf(client, target, steps.length)) === steps.length) return;
+  await client.query('BEGIN');
+  try {
+    // If several processes start together, the others wait here and then find the current version.
+    await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);
+    const found = await versionOf(client, target, steps.length);
+    if (found < steps.length) await apply(client, target, steps.slice(found), steps.length);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+async function apply(
+  client: ClientBase,
+  { schema }: Target,
+  steps: readonly string[],
+  version: number,
+): Promise<void> {
+  // Checked first, because a user without the right to create schemas may still use an existing
+  // one.
+  const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
+  await client.query(`SET LOCAL search_path = ${schema}`);
+  await client.query('CREATE TABLE IF NOT EXISTS version (version integer NOT NULL)');
+  for (const step of steps) await client.query(step);
+  await client.query('DELETE FROM version');
+  await client.query('INSERT INTO version VALUES ($1)', [version]);
+}
+
+/** Returns the version of the tables, or 0 if there are none. */
+async function versionOf(client: ClientBase, target: Target, known: number): Promise<number> {
+  const { schema } = target;
+  // `to_regclass` is not used, because it may miss a table that was created a moment ago.
+  const tables = `SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'`;
+  if ((await client.query(tables, [schema])).rows.length === 0) return 0;
+  const { rows } = await client.query(`SELECT version FROM ${schema}.version`);
+  const version = Number(rows[0]?.version ?? 0);
+  if (version > known) throw tooNew(target, version, known);
+  return version;
+}
+
+/** Other encodings cannot store every text. */
+async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<void> {
+  const { rows } = await client.query('SHOW server_encoding');
+  const encoding = String(rows[0]?.server_encoding);
+  if (encoding === 'UTF8') return;
+  const message = `Cannot store ${what} in Postgres at ${name}: its encoding is ${encoding}. Create a database with ENCODING 'UTF8'`;
+  throw new LogError('storage', message, { host: name, encoding });
+}
+
+function tooNew({ name, schema, what }: Target, version: number, known: number): LogError {
+  const message = `Cannot open ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
+  return new LogError('too_new', message, { host: name, schema, version });
+}

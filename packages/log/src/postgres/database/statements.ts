@@ -1,0 +1,172 @@
+import type { SessionColumns } from '../../storage/session-row.ts';
+
+/** The columns in the order in which they are written, with their types. */
+export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
+  ['id', 'text'],
+  ['made', 'bigint'],
+  ['rewrites', 'bigint'],
+  ['through', 'bigint'],
+  ['created_at', 'double precision'],
+  ['changed_at', 'double precision'],
+  ['is_closed', 'boolean'],
+  ['epoch', 'bigint'],
+  ['lease', 'text'],
+  ['open_work', 'text'],
+  ['queued_commands', 'bigint'],
+  ['origin', 'text'],
+];
+
+const columns = sessionColumns.map(([name]) => name).join(', ');
+const pageColumns = sessionColumns
+  .map(([name, type]) =>
+    type === 'text'
+      ? `CASE WHEN coalesce(c.place, 1) = 1 THEN s.${name} END AS ${name}`
+      : `s.${name}`,
+  )
+  .join(', ');
+const updates = sessionColumns
+  .filter(([name]) => name !== 'id')
+  .map(([name]) => `${name} = excluded.${name}`)
+  .join(', ');
+const arrays = (types: readonly string[], from: number): string =>
+  `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
+
+/** How long the row of a killed writer is kept after its last commit or connection. */
+export const writerRetentionHours = 24;
+
+type StatementName =
+  | 'register'
+  | 'stampOf'
+  | 'dropWriter'
+  | 'dropGoneWriters'
+  | 'sessionsById'
+  | 'list'
+  | 'listWithWork'
+  | 'nextEpochs'
+  | 'nextMade'
+  | 'producers'
+  | 'commands'
+  | 'chunksAfter'
+  | 'page'
+  | 'usesOf'
+  | 'blob'
+  | 'blobSlice'
+  | 'write'
+  | 'dropChunks'
+  | 'dropSessions'
+  | 'putBlob'
+  | 'holdBlobs'
+  | 'changeHolds'
+  | 'dropHolds'
+  | 'useBlobs'
+  | 'dropUses'
+  | 'dropBlobs'
+  | 'forgottenBlobs'
+  | 'dropForgottenHolds';
+
+export type Statements = { readonly [Name in StatementName]: string } & {
+  readonly dropOwned: readonly string[];
+};
+
+/** All SQL statements for one schema. Statements for many rows take one array per column. */
+export function statementsIn(schema: string): Statements {
+  const table = (name: string) => `${schema}.${name}`;
+  const afterSessions = sessionColumns.length + 1;
+  return {
+    // The row must exist before the first commit, because a missing row cannot be locked. If
+    // another process deleted an idle writer's row, this waits for the transaction that restores
+    // it.
+    register: `INSERT INTO ${table('writers')} VALUES ($1, 0, now())
+      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+    // Compares with the server's clock only. Locked rows are skipped: their writers are alive.
+    dropGoneWriters: `DELETE FROM ${table('writers')} WHERE id IN (
+      SELECT id FROM ${table('writers')}
+      WHERE seen_at < now() - interval '${writerRetentionHours} hours' FOR UPDATE SKIP LOCKED)`,
+    // The row lock makes this wait for a transaction of that writer that is still running.
+    stampOf: `SELECT commits FROM ${table('writers')} WHERE id = $1 FOR UPDATE`,
+    dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1`,
+    sessionsById: `SELECT ${columns} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
+    list: `SELECT ${columns} FROM ${table('sessions')}
+      WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2) ORDER BY id LIMIT $3`,
+    listWithWork: `SELECT ${columns} FROM ${table('sessions')}
+      WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2)
+        AND NOT is_closed AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT $3`,
+    nextEpochs: `SELECT nextval('${table('drivers')}') AS number FROM generate_series(1, $1)`,
+    nextMade: `SELECT nextval('${table('made')}') AS number FROM generate_series(1, $1)`,
+    producers: `SELECT made, producer, state FROM ${table('producers')}
+      WHERE (made, producer) IN (SELECT * FROM ${arrays(['bigint', 'text'], 1)})`,
+    commands: `SELECT made, key, at_offset, is_consumed FROM ${table('commands')}
+      WHERE (made, key) IN (SELECT * FROM ${arrays(['bigint', 'text'], 1)})`,
+    chunksAfter: `SELECT first, last, body FROM ${table('chunks')}
+      WHERE made = $1 AND last > $2 ORDER BY last`,
+    /**
+     * Reads the session together with its chunks, so that both are from the same moment. Text
+     * columns are only in the first row.
+     */
+    page: `SELECT ${pageColumns}, c.first, c.last, c.body
+      FROM ${table('sessions')} s LEFT JOIN LATERAL (
+        SELECT first, last, body, row_number() OVER (ORDER BY last) AS place
+        FROM ${table('chunks')} WHERE made = s.made AND last > $2 ORDER BY last LIMIT $3
+      ) c ON true WHERE s.id = $1 ORDER BY c.last`,
+    usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
+    blob: `SELECT bytes FROM ${table('blobs')} WHERE hash = $1`,
+    blobSlice: `SELECT substring(bytes FROM $2 FOR $3) AS bytes FROM ${table('blobs')} WHERE hash = $1`,
+    /**
+     * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
+     * the commit.
+     */
+    write: `WITH put_sessions AS (
+        INSERT INTO ${table('sessions')} (${columns})
+        SELECT * FROM ${arrays(
+          sessionColumns.map(([, type]) => type),
+          1,
+        )}
+        ON CONFLICT (id) DO UPDATE SET ${updates}
+      ), put_chunks AS (
+        INSERT INTO ${table('chunks')} (made, first, last, body)
+        SELECT * FROM ${arrays(['bigint', 'bigint', 'bigint', 'text'], afterSessions)}
+      ), put_producers AS (
+        INSERT INTO ${table('producers')} (made, producer, state)
+        SELECT * FROM ${arrays(['bigint', 'text', 'text'], afterSessions + 4)}
+        ON CONFLICT (made, producer) DO UPDATE SET state = excluded.state
+      ), put_commands AS (
+        INSERT INTO ${table('commands')} (made, key, at_offset, is_consumed)
+        SELECT * FROM ${arrays(['bigint', 'text', 'bigint', 'boolean'], afterSessions + 7)}
+        ON CONFLICT (made, key)
+        DO UPDATE SET at_offset = excluded.at_offset, is_consumed = excluded.is_consumed
+      ), stamp AS (
+        INSERT INTO ${table('writers')} VALUES ($${afterSessions + 11}, $${afterSessions + 12}, now())
+        ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at
+      )
+      SELECT pg_notify($${afterSessions + 13}, $${afterSessions + 14})`,
+    dropChunks: `DELETE FROM ${table('chunks')} c USING ${arrays(['bigint', 'bigint', 'bigint'], 1)}
+      AS gone (made, first, last)
+      WHERE c.made = gone.made AND c.last >= gone.first AND c.first <= gone.last`,
+    dropOwned: ['chunks', 'producers', 'commands', 'blob_uses'].map(
+      (name) => `DELETE FROM ${table(name)} WHERE made = ANY ($1::bigint[])`,
+    ),
+    dropSessions: `DELETE FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
+    putBlob: `INSERT INTO ${table('blobs')} VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+    holdBlobs: `INSERT INTO ${table('blob_holds')} (hash, count, put_at)
+      SELECT hash, greatest(added, least_count), put_at
+      FROM ${arrays(['text', 'bigint', 'bigint', 'double precision'], 1)}
+        AS new (hash, added, least_count, put_at)
+      ON CONFLICT (hash) DO NOTHING`,
+    changeHolds: `UPDATE ${table('blob_holds')} h
+      SET count = greatest(h.count + new.added, new.least_count),
+        put_at = greatest(h.put_at, new.put_at)
+      FROM ${arrays(['text', 'bigint', 'bigint', 'double precision'], 1)}
+        AS new (hash, added, least_count, put_at)
+      WHERE h.hash = new.hash`,
+    dropHolds: `DELETE FROM ${table('blob_holds')} WHERE hash = ANY ($1::text[]) AND count <= 0`,
+    useBlobs: `INSERT INTO ${table('blob_uses')} AS u (made, hash, count)
+      SELECT * FROM ${arrays(['bigint', 'text', 'bigint'], 1)}
+      ON CONFLICT (made, hash) DO UPDATE SET count = u.count + excluded.count`,
+    dropUses: `DELETE FROM ${table('blob_uses')} WHERE hash = ANY ($1::text[]) AND count <= 0`,
+    dropBlobs: `DELETE FROM ${table('blobs')} b WHERE hash = ANY ($1::text[])
+      AND NOT EXISTS (SELECT 1 FROM ${table('blob_uses')} u WHERE u.hash = b.hash)
+      AND NOT EXISTS (SELECT 1 FROM ${table('blob_holds')} h WHERE h.hash = b.hash) RETURNING hash`,
+    forgottenBlobs: `SELECT hash FROM ${table('blob_holds')} WHERE put_at < $1 LIMIT $2`,
+    dropForgottenHolds: `DELETE FROM ${table('blob_holds')} WHERE hash = ANY ($1::text[]) AND put_at < $2`,
+  };
+}

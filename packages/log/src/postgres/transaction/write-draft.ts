@@ -1,0 +1,131 @@
+import type { SessionRow } from '../../storage/rows.ts';
+import { toColumns } from '../../storage/session-row.ts';
+import { blobLocks } from '../database/advisory-locks.ts';
+import type { Ask } from '../database/database.ts';
+import { type Statements, sessionColumns } from '../database/statements.ts';
+import type { TransactionDraft } from './draft.ts';
+import type { SessionDraft } from './session-draft.ts';
+
+interface WriteOptions {
+  readonly ask: Ask;
+  readonly statements: Statements;
+  readonly schema: string;
+  /** The writer's id, the number of its commit, and the notification for other processes. */
+  readonly writer: string;
+  readonly commit: number;
+  readonly channel: string;
+  readonly notice: string;
+}
+
+/** Writes the draft to the database. Returns true if it contains records. */
+export async function writeDraft(draft: TransactionDraft, options: WriteOptions): Promise<boolean> {
+  const { ask, statements } = options;
+  const drafts = [...draft.sessionDrafts].filter(({ hasChanged }) => hasChanged);
+  await lockBlobs(draft, drafts, options);
+  await dropGone(draft, drafts, options);
+  const chunks = drafts.flatMap((one) =>
+    one.chunks().map((chunk) => ({ made: one.row?.made, ...chunk })),
+  );
+  const producers = drafts.flatMap(({ row, producers: rows }) =>
+    [...rows.values()].map((producer) => ({ made: row?.made, producer })),
+  );
+  const commands = drafts.flatMap(({ row, commands: rows }) =>
+    [...rows].map(([key, command]) => ({ made: row?.made, key, command })),
+  );
+  const rows = drafts.flatMap(({ row }): SessionRow[] => (row === undefined ? [] : [row]));
+  const fields = rows.map(toColumns);
+  await ask(statements.write, [
+    ...sessionColumns.map(([name]) => fields.map((one) => one[name])),
+    chunks.map(({ made }) => made),
+    chunks.map(({ first }) => first),
+    chunks.map(({ last }) => last),
+    chunks.map(({ body }) => body),
+    producers.map(({ made }) => made),
+    producers.map(({ producer }) => JSON.stringify(producer.producer)),
+    producers.map(({ producer }) => JSON.stringify(producer)),
+    commands.map(({ made }) => made),
+    commands.map(({ key }) => JSON.stringify(key)),
+    commands.map(({ command }) => command.offset),
+    commands.map(({ command }) => command.isConsumed),
+    options.writer,
+    options.commit,
+    options.channel,
+    options.notice,
+  ]);
+  await writeBlobs(draft, drafts, options);
+  return chunks.length > 0;
+}
+
+/** Deletes the rows of deleted sessions and replaced chunks. */
+async function dropGone(
+  draft: TransactionDraft,
+  drafts: readonly SessionDraft[],
+  { ask, statements }: WriteOptions,
+): Promise<void> {
+  const gone = [...draft.deletedSessions];
+  if (gone.length > 0) {
+    for (const sql of statements.dropOwned) await ask(sql, [gone]);
+    const ids = drafts.filter(({ row }) => row === undefined).map(({ session }) => session);
+    await ask(statements.dropSessions, [ids]);
+  }
+  const replaced = drafts.flatMap(({ row, replaced: stretch }) =>
+    row === undefined || stretch === undefined ? [] : [{ made: row.made, ...stretch }],
+  );
+  if (replaced.length === 0) return;
+  await ask(statements.dropChunks, [
+    replaced.map(({ made }) => made),
+    replaced.map(({ first }) => first),
+    replaced.map(({ last }) => last),
+  ]);
+}
+
+async function lockBlobs(
+  draft: TransactionDraft,
+  drafts: readonly SessionDraft[],
+  { ask, schema }: WriteOptions,
+): Promise<void> {
+  const { puts, holds, dropped } = draft.blobChanges;
+  const uses = drafts.flatMap((one) => [...one.uses.keys()]);
+  const hashes = new Set([...puts.keys(), ...holds.keys(), ...dropped, ...uses]);
+  for (const { sql, values } of blobLocks(schema, [...hashes])) await ask(sql, values);
+}
+
+async function writeBlobs(
+  draft: TransactionDraft,
+  drafts: readonly SessionDraft[],
+  { ask, statements }: WriteOptions,
+): Promise<void> {
+  const { puts, holds, dropped } = draft.blobChanges;
+  for (const [hash, bytes] of puts) await ask(statements.putBlob, [hash, asBuffer(bytes)]);
+  const changes = [...holds];
+  if (changes.length > 0) {
+    const hashes = changes.map(([hash]) => hash);
+    const values = [
+      hashes,
+      changes.map(([, { added }]) => added),
+      changes.map(([, { least }]) => least),
+      changes.map(([, { putAt }]) => putAt),
+    ];
+    // Updates come before inserts, so that an inserted row is not updated again.
+    await ask(statements.changeHolds, values);
+    await ask(statements.holdBlobs, values);
+    await ask(statements.dropHolds, [hashes]);
+  }
+  const uses = drafts.flatMap(({ row, uses: counts }) =>
+    row === undefined ? [] : [...counts].map(([hash, count]) => ({ made: row.made, hash, count })),
+  );
+  if (uses.length > 0) {
+    const hashes = uses.map(({ hash }) => hash);
+    await ask(statements.useBlobs, [
+      uses.map(({ made }) => made),
+      hashes,
+      uses.map(({ count }) => count),
+    ]);
+    await ask(statements.dropUses, [hashes]);
+  }
+  if (dropped.size > 0) await ask(statements.dropBlobs, [[...dropped]]);
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import type { SessionId } from '@millrace/core';
+import { systemClock } from '../../contract/clock.ts';
+import type { JobOutcome } from '../../engine/commit-queue.ts';
+import type { OnPoint } from '../../storage/record-store.ts';
+import { channelOf, encodeNotice } from '../change-listener.ts';
+import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
+import { type Ask, type Connection, waitBriefly } from '../database/database.ts';
+import type { LogDatabase } from '../database/log-database.ts';
+import { writerRetentionHours } from '../database/statements.ts';
+import {
+  isConnectionLoss,
+  isSerializationFailure,
+  unknownOutcome,
+} from '../database/storage-error.ts';
+import type { ServerClock } from '../server-clock.ts';
+import type { TransactionDraft } from './draft.ts';
+import { FetchedRows, fetchRequests, fetchSessions, type RowRequest } from './fetched-rows.ts';
+import { writeDraft } from './write-draft.ts';
+
+/**
+ * The result of running the work on the fetched rows: requests for missing rows, or the draft to
+ * write.
+ */
+export interface WorkPass {
+  readonly requests: readonly RowRequest[];
+  readonly draft: TransactionDraft;
+  readonly outcomes: readonly JobOutcome[];
+}
+
+/** The result of a transaction. `lost` is set if the outcome of the commit is unknown. */
+interface TransactionResult {
+  readonly outcomes: readonly JobOutcome[];
+  readonly commit: number;
+  /** When the commit was sent, by the local clock. */
+  readonly sentAt?: number;
+  readonly lost?: unknown;
+}
+
+const maxCollisions = 5;
+/** Each round fetches at least one missing row. No work needs this many. */
+const maxRounds = 10_000;
+/**
+ * If a process slept longer than this during a commit, its row may have been deleted. It then
+ * cannot find out the outcome.
+ */
+const readableMs = (writerRetentionHours / 2) * 3_600_000;
+
+interface WriterOptions {
+  readonly onPoint?: OnPoint | undefined;
+  /** Set to the server's time with each connection. */
+  readonly clock: ServerClock;
+}
+
+/** The one connection of this process that writes. */
+export class PostgresWriter {
+  /** The unique id of this writer. */
+  readonly id: string = randomUUID();
+  readonly #database: LogDatabase;
+  readonly #onPoint: OnPoint | undefined;
+  readonly #clock: ServerClock;
+  #client: Connection | undefined;
+  /** True if the last transaction began, so that its failure may be caused by its own work. */
+  hasBegun = false;
+  /** The number of the last commit. It is stored in the same transaction. */
+  #commits = 0;
+
+  constructor(database: LogDatabase, { onPoint, clock }: WriterOptions) {
+    this.#database = database;
+    this.#onPoint = onPoint;
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs one transaction. It locks the requested sessions, fetches missing rows and runs the work
+   * again until nothing is missing. If the connection is lost, it runs once more, unless the stored
+   * commit number shows that the transaction was committed.
+   */
+  async transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]> {
+    this.hasBegun = false;
+    for (let collisions = 0; ; ) {
+      try {
+        const end = await this.#database.retrying(() => this.#attempt(work));
+        if (end.lost === undefined || (await this.#isStored(end))) return end.outcomes;
+      } catch (error) {
+        if (!isSerializationFailure(error) || ++collisions > maxCollisions) throw error;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    await waitBriefly(client.query(this.#database.statements.dropWriter, [this.id]));
+    await waitBriefly(client.end());
+  }
+
+  async #attempt(work: (fetched: FetchedRows) => WorkPass): Promise<TransactionResult> {
+    const first = work(new FetchedRows());
+    if (first.requests.length === 0 && !first.draft.hasChanged)
+      return { outcomes: first.outcomes, commit: 0 };
+    this.#onPoint?.('before-begin');
+    const client = await this.#connected();
+    this.hasBegun = true;
+    // The connection keeps the process alive only while a transaction runs.
+    client.ref();
+    try {
+      const end = await this.#runOn(client, work, sessionsIn(first.requests));
+      if (end.lost !== undefined) this.#drop(client);
+      return end;
+    } catch (error) {
+      if (isConnectionLoss(error)) this.#drop(client);
+      else await client.query('ROLLBACK').catch(() => this.#drop(client));
+      throw error;
+    } finally {
+      client.unref();
+    }
+  }
+
+  async #runOn(
+    client: Connection,
+    work: (fetched: FetchedRows) => WorkPass,
+    sessions: readonly SessionId[],
+  ): Promise<TransactionResult> {
+    const { statements } = this.#database;
+    // Named queries become prepared statements. These two run in every transaction.
+    const names = new Map([
+      [statements.write, 'millrace write'],
+      [statements.sessionsById, 'millrace sessions'],
+    ]);
+    const ask: Ask = async (text, values) => {
+      const name = names.get(text);
+      const named = name === undefined ? {} : { name };
+      return (await client.query({ text, values: [...values], ...named })).rows;
+    };
+    const fetched = new FetchedRows();
+    await Promise.all([
+      client.query(this.#begin(sessions)),
+      fetchSessions(ask, statements, fetched, sessions),
+    ]);
+    this.#onPoint?.('after-begin');
+    for (let round = 0; round < maxRounds; round++) {
+      const pass = work(fetched);
+      const more = sessionsIn(pass.requests);
+      if (more.length > 0) {
+        // All processes lock in the same order, so start again and lock all sessions together.
+        await client.query('ROLLBACK');
+        return this.#runOn(client, work, [...new Set([...sessions, ...more])]);
+      }
+      if (pass.requests.length === 0) return this.#finish(client, ask, pass);
+      await fetchRequests(ask, statements, fetched, pass.requests);
+    }
+    throw new Error(`a transaction still misses rows after ${maxRounds} rounds`);
+  }
+
+  /** Locks the session's id, because a session that does not exist has no row to lock. */
+  #begin(sessions: readonly SessionId[]): string {
+    const { schema } = this.#database.target;
+    const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
+    if (keys.length === 0) return 'BEGIN';
+    const list = `ARRAY[${keys.join(',')}]::bigint[]`;
+    return `BEGIN; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
+  }
+
+  async #finish(
+    client: Connection,
+    ask: Ask,
+    { draft, outcomes }: WorkPass,
+  ): Promise<TransactionResult> {
+    if (!draft.hasChanged) {
+      await client.query('ROLLBACK');
+      return { outcomes, commit: 0 };
+    }
+    const { statements, target } = this.#database;
+    const { schema } = target;
+    const commit = ++this.#commits;
+    const sessions = [...draft.sessionDrafts].flatMap(({ hasChanged, session }) =>
+      hasChanged ? [session] : [],
+    );
+    const notice = { channel: channelOf(schema), notice: encodeNotice(this.id, sessions) };
+    const options = { ask, statements, schema, writer: this.id, commit, ...notice };
+    if (await writeDraft(draft, options)) this.#onPoint?.('after-insert');
+    const sentAt = systemClock.now();
+    this.#onPoint?.('before-commit');
+    const lost = await this.#commit(client);
+    if (lost === undefined) this.#onPoint?.('after-commit');
+    return { outcomes, commit, sentAt, lost };
+  }
+
+  /** Commits. Returns the error if the connection was lost, so that the outcome is unknown. */
+  async #commit(client: Connection): Promise<unknown> {
+    try {
+      const { command } = await client.query('COMMIT');
+      if (command !== 'COMMIT') throw new Error(`the server answered ${command} to COMMIT`);
+    } catch (error) {
+      if (!isConnectionLoss(error)) throw error;
+      return error;
+    }
+    return undefined;
+  }
+
+  /**
+   * Reads the commit number back. Throws if the outcome stays unknown, because a retry could then
+   * store the records twice.
+   */
+  async #isStored({ commit, sentAt = 0, lost }: TransactionResult): Promise<boolean> {
+    try {
+      const { statements } = this.#database;
+      const isStored = await this.#database.retrying(async () => {
+        const client = await this.#connected();
+        try {
+          const { rows } = await client.query(statements.stampOf, [this.id]);
+          return rows[0]?.commits === commit;
+        } catch (error) {
+          this.#drop(client);
+          throw error;
+        }
+      });
+      if (!isStored && systemClock.now() - sentAt > readableMs)
+        throw new Error('the commit is too long ago');
+      return isStored;
+    } catch (error) {
+      throw unknownOutcome(lost, this.#database.target, error);
+    }
+  }
+
+  async #connected(): Promise<Connection> {
+    if (this.#client !== undefined) return this.#client;
+    const client = await this.#database.connect({ pipeline: true });
+    client.on('error', () => this.#drop(client));
+    client.on('end', () => this.#drop(client));
+    try {
+      await this.#register(client);
+    } catch (error) {
+      this.#drop(client);
+      throw error;
+    }
+    this.#client = client;
+    return client;
+  }
+
+  /** Registers this writer and removes the rows of dead writers. */
+  async #register(client: Connection): Promise<void> {
+    const { register, dropGoneWriters } = this.#database.statements;
+    await client.query(register, [this.id]);
+    // A failure here has no consequences.
+    await client.query(dropGoneWriters).catch(() => {});
+    await setClock(this.#clock, client);
+  }
+
+  #drop(client: Connection): void {
+    if (this.#client === client) this.#client = undefined;
+    client.end().catch(() => {});
+  }
+}
+
+async function setClock(clock: ServerClock, client: Connection): Promise<void> {
+  const askedAt = systemClock.now();
+  const now = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
+  const { rows } = await client.query<{ readonly now: number }>(now);
+  if (rows[0] !== undefined) clock.set(rows[0].now, askedAt, systemClock.now());
+}
+
+function sessionsIn(requests: readonly RowRequest[]): readonly SessionId[] {
+  return [
+    ...new Set(
+      requests.flatMap((request) => (request.what === 'session' ? [request.session] : [])),
+    ),
+  ];
+}

@@ -1,5 +1,0 @@
-/** The name of a blob: SHA-256, in hexadecimal digits. */
-export async function blobHash(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}

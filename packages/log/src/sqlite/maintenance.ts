@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../contract/clock.ts';
+import { LogError } from '../contract/log-error.ts';
+import { singleValue } from './schema.ts';
+
+/** Pages freed per step. Other processes can write between two steps. */
+const pagesPerStep = 256;
+/**
+ * More pages than a file can have. A copy in one step does not restart when another process writes.
+ */
+const allPages = 2 ** 31 - 1;
+
+/**
+ * Copies the WAL into the file and truncates it. Returns false if another connection is reading or
+ * writing.
+ */
+export function checkpoint(database: DatabaseSync): boolean {
+  const waitMs = Number(singleValue(database, 'PRAGMA busy_timeout'));
+  // The checkpoint can be done later, so it does not wait for other connections.
+  database.exec('PRAGMA busy_timeout = 0');
+  try {
+    return singleValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  }
+}
+
+/** Returns the space of deleted data to the disk, and the number of freed bytes. */
+export async function vacuum(database: DatabaseSync): Promise<number> {
+  const pageBytes = Number(singleValue(database, 'PRAGMA page_size'));
+  let freed = 0;
+  for (let free = freePages(database); free > 0 && database.isOpen; ) {
+    database.exec(`PRAGMA incremental_vacuum(${pagesPerStep})`);
+    const left = freePages(database);
+    if (left >= free) break;
+    freed += free - left;
+    free = left;
+    await turn();
+  }
+  if (database.isOpen) checkpoint(database);
+  return freed * pageBytes;
+}
+
+function freePages(database: DatabaseSync): number {
+  return database.isOpen ? Number(singleValue(database, 'PRAGMA freelist_count')) : 0;
+}
+
+/** Copies the file as of one moment. The copy gets its final name only when it is complete. */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  if (existsSync(to)) throw targetExists(to);
+  // Two concurrent backups to the same path get separate temporary files.
+  const unfinished = `${to}.${randomUUID()}.unfinished`;
+  // A separate read-only connection, used in another thread. The log continues meanwhile.
+  const source = new DatabaseSync(from, { readOnly: true });
+  try {
+    await backup(source, unfinished, { rate: allPages });
+    linkIntoPlace(unfinished, to);
+  } finally {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true });
+    source.close();
+  }
+}
+
+/**
+ * A hard link fails if the target exists. `rename` would overwrite a file that was created
+ * meanwhile.
+ */
+function linkIntoPlace(unfinished: string, to: string): void {
+  try {
+    linkSync(unfinished, to);
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === 'EEXIST') throw targetExists(to);
+    // Some file systems have no hard links.
+    renameSync(unfinished, to);
+  }
+}
+
+function targetExists(path: string): LogError {
+  const message = `Cannot back up to ${path}: the file exists. Choose another path, or remove the file`;
+  return new LogError('bad_option', message, { path });
+}
+
+/** How long no write must happen before the WAL is truncated. */
+const idleMs = 2000;
+
+/**
+ * Truncates the WAL after a period without writes. Under load SQLite does this itself. Without this
+ * class the last writes would stay in the WAL, and the next process to open the file would have to
+ * read them.
+ */
+export class IdleCheckpoint {
+  readonly #clock: Clock;
+  readonly #checkpoint: () => boolean;
+  #cancel: (() => void) | undefined;
+  /** True if something was committed since the timer was set. */
+  #isBusy = false;
+  #hasErased = false;
+
+  constructor(clock: Clock, checkpoint: () => boolean) {
+    this.#clock = clock;
+    this.#checkpoint = checkpoint;
+  }
+
+  noteCommit(): void {
+    this.#isBusy = true;
+    if (this.#cancel === undefined) this.#setTimer();
+  }
+
+  /**
+   * Call after redacting or deleting. The old data stays in the WAL or in the file until a
+   * checkpoint. The checkpoint runs now, or as soon as no connection reads.
+   */
+  noteErasure(): void {
+    this.#hasErased = true;
+    if (!this.#isDone() && this.#cancel === undefined) this.#setTimer();
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    if (this.#hasErased) this.#isDone();
+  }
+
+  #setTimer(): void {
+    this.#isBusy = false;
+    this.#cancel = this.#clock.after(idleMs, () => this.#look(), { isIdle: true });
+  }
+
+  #look(): void {
+    this.#cancel = undefined;
+    const canWait = this.#isBusy && !this.#hasErased;
+    if (canWait || !this.#isDone()) this.#setTimer();
+  }
+
+  /**
+   * Runs a checkpoint. Errors are ignored: the next commit reports the same error to its caller.
+   */
+  #isDone(): boolean {
+    try {
+      if (!this.#checkpoint()) return false;
+      this.#hasErased = false;
+      return true;
+    } catch {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,307 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
+import type {
+  OnPoint,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+import { newSession } from '../storage/session-row.ts';
+import { BlobTable } from './blob-table.ts';
+import {
+  checkedCommand,
+  checkedProducer,
+  commandChecksum,
+  fromSqliteColumns,
+  hasOnlyGrown,
+  type SqliteSessionColumns,
+  toProducerColumns,
+  toSqliteColumns,
+} from './checked-rows.ts';
+import { ChunkTable } from './chunk-table.ts';
+import { checkpoint, copyDatabase, vacuum } from './maintenance.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { noWrites, PendingWrites } from './pending-writes.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+import { storageError } from './storage-error.ts';
+import { watchFile } from './watch-file.ts';
+
+interface SqliteStoreOptions extends DatabaseOptions {
+  readonly onPoint?: OnPoint | undefined;
+  /** Called after each committed transaction. */
+  readonly onCommit?: (() => void) | undefined;
+}
+
+/** Stores everything in one file. Several processes may open it. */
+export class SqliteStore implements RecordStore, StoreTransaction {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  readonly #chunks: ChunkTable;
+  readonly #blobs: BlobTable;
+  readonly #onPoint: OnPoint | undefined;
+  readonly #onCommit: (() => void) | undefined;
+  /** The sessions' numbers in the file, as of the last read. */
+  readonly #keys = new Map<SessionId, number>();
+  #pending: PendingWrites | undefined;
+  /** The session rows in the file that the current transaction has read. */
+  readonly #readRows = new Map<SessionId, SessionRow>();
+
+  constructor({ onPoint, onCommit, ...options }: SqliteStoreOptions) {
+    this.#path = options.path;
+    this.#onPoint = onPoint;
+    this.#onCommit = onCommit;
+    [this.#database, this.#statements] = this.#guard(() => {
+      const database = openDatabase(options);
+      try {
+        return [database, prepareStatements(database)] as const;
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+    });
+    this.#chunks = new ChunkTable(this.#statements);
+    this.#blobs = new BlobTable(this.#statements);
+  }
+
+  transact<T>(work: (tx: StoreTransaction) => T): T {
+    return this.#guard(() => {
+      // The transaction locks for writing from the start. A transaction that reads first may fail
+      // to upgrade its lock.
+      this.#onPoint?.('before-begin');
+      this.#statements.begin.run();
+      // Another process may have deleted sessions since, or the last transaction may have been
+      // rolled back.
+      this.#keys.clear();
+      this.#readRows.clear();
+      try {
+        this.#onPoint?.('after-begin');
+        this.#pending = new PendingWrites();
+        const value = work(this);
+        this.#flush();
+        this.#onPoint?.('before-commit');
+        this.#statements.commit.run();
+        this.#onPoint?.('after-commit');
+        this.#onCommit?.();
+        return value;
+      } catch (error) {
+        if (this.#database.isTransaction) this.#statements.rollback.run();
+        throw error;
+      } finally {
+        this.#pending = undefined;
+      }
+    });
+  }
+
+  watch(listener: () => void): () => void {
+    return watchFile(`${this.#path}-wal`, () => this.#dataVersion(), listener);
+  }
+
+  get isOpen(): boolean {
+    return this.#database.isOpen;
+  }
+
+  checkpoint(): boolean {
+    return this.#guard(() => checkpoint(this.#database));
+  }
+
+  vacuum(): Promise<number> {
+    return this.#guardLong(this.#path, () => vacuum(this.#database));
+  }
+
+  backup(path: string): Promise<void> {
+    return this.#guardLong(path, () => copyDatabase(this.#path, path));
+  }
+
+  close(): void {
+    this.#guard(() => this.#database.close());
+  }
+
+  session(session: SessionId): SessionRow | undefined {
+    const pending = this.#pending?.row(session);
+    if (pending !== undefined) return pending;
+    return this.#guard(() => {
+      const row = this.#statements.session.get(session) as SqliteSessionColumns | undefined;
+      if (row === undefined) this.#keys.delete(session);
+      else this.#keys.set(session, row.key);
+      const found = row && fromSqliteColumns(row);
+      if (found !== undefined && this.#pending !== undefined) this.#readRows.set(session, found);
+      return found;
+    });
+  }
+
+  *sessions(filter: SessionRowFilter): Generator<SessionRow> {
+    this.#flush();
+    const { after = '', isClosed, hasWork, limit } = filter;
+    const closed = isClosed === undefined ? null : Number(isClosed);
+    const count = limit === undefined || !Number.isFinite(limit) ? -1 : limit;
+    const { sessions, sessionsWithWork } = this.#statements;
+    const found = hasWork ? sessionsWithWork : sessions;
+    const rows = this.#guard(() => found.all(after, closed, closed, count));
+    for (const row of rows as unknown as readonly SqliteSessionColumns[]) yield toListedRow(row);
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    this.#flush();
+    return this.#guard(() => {
+      const row = this.#statements.producer.get(this.#key(session), producer);
+      return row && checkedProducer(row, session, producer);
+    });
+  }
+
+  command(session: SessionId, key: string): CommandRow | undefined {
+    this.#flush();
+    return this.#guard(() => {
+      const row = this.#statements.command.get(this.#key(session), key);
+      return row && checkedCommand(row, session, key);
+    });
+  }
+
+  records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[] {
+    this.#flush();
+    return this.#guard(() => {
+      const owner = { session, key: this.#key(session) };
+      return this.#chunks.read(owner, after, maxBytes);
+    });
+  }
+
+  blob(hash: string): Uint8Array | undefined {
+    return this.#guard(() => this.#blobs.get(hash));
+  }
+
+  blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
+    return this.#guard(() => this.#blobs.slice(hash, start, end));
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    this.#flush();
+    return this.#guard(() => this.#blobs.referencedBy(this.#key(session)));
+  }
+
+  nextEpoch(): number {
+    return Number(this.#statements.nextEpoch.get()?.['count']);
+  }
+
+  nextSession(): number {
+    return Number(this.#statements.nextSession.get()?.['count']);
+  }
+
+  putSession(row: SessionRow): void {
+    if (this.#pending !== undefined) this.#pending.putRow(row);
+    else this.#putRow(row);
+  }
+
+  /** Most updates only extend the session. A smaller statement then avoids an index update. */
+  #putRow(row: SessionRow): void {
+    const before = this.#readRows.get(row.session);
+    const fields = toSqliteColumns(row);
+    const { through, changed_at, lease, sum } = fields;
+    if (before !== undefined && hasOnlyGrown(before, row))
+      this.#statements.growSession.run(through, changed_at, lease, sum, this.#key(row.session));
+    else this.#statements.putSession.run(fields);
+    this.#readRows.set(row.session, row);
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#flush();
+    const { state, sum } = toProducerColumns(row);
+    this.#statements.putProducer.run(this.#key(row.session), row.producer, state, sum);
+  }
+
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#flush();
+    const fields = [row.offset, Number(row.isConsumed), commandChecksum(key, row)] as const;
+    this.#statements.putCommand.run(this.#key(session), key, ...fields);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    if (this.#pending !== undefined) this.#pending.add(session, records);
+    else this.#insert(session, records);
+  }
+
+  #insert(session: SessionId, records: readonly LogRecord[]): void {
+    const key = this.#key(session);
+    this.#chunks.append(key, records);
+    this.#onPoint?.('after-insert');
+    this.#blobs.use(key, records);
+  }
+
+  /** Executes the pending writes, so that the next statement sees them. */
+  #flush(): void {
+    const { rows, records } = this.#pending?.take() ?? noWrites;
+    for (const row of rows) this.#putRow(row);
+    for (const [session, added] of records) this.#insert(session, added);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    this.#flush();
+    const key = this.#key(session);
+    const replaced = this.#chunks.replace({ session, key }, first, last, records);
+    this.#blobs.replace(key, replaced, records);
+  }
+
+  deleteSession(session: SessionId): void {
+    this.#flush();
+    const key = this.#key(session);
+    for (const drop of this.#statements.dropSession) drop.run(key);
+    this.#keys.delete(session);
+    this.#readRows.delete(session);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array, now: number): void {
+    this.#blobs.put(hash, bytes, now);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    this.#flush();
+    this.#blobs.dropUnused(hashes);
+  }
+
+  /** Deletes blobs that were stored before a time and never referenced. */
+  deleteForgottenBlobs(before: number): void {
+    this.transact(() => this.#blobs.dropForgotten(before));
+  }
+
+  /** Returns the session's number, or 0 if it does not exist. No row has the number 0. */
+  #key(session: SessionId): number {
+    const known = this.#keys.get(session);
+    if (known !== undefined) return known;
+    const row = this.#statements.key.get(session);
+    if (row === undefined) return 0;
+    const key = Number(row['key']);
+    this.#keys.set(session, key);
+    return key;
+  }
+
+  /** A number that changes when another connection commits. */
+  #dataVersion(): number {
+    return this.#guard(() => Number(this.#statements.dataVersion.get()?.['data_version']));
+  }
+
+  async #guardLong<T>(path: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw storageError(error, path);
+    }
+  }
+
+  #guard<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw storageError(error, this.#path);
+    }
+  }
+}
+
+/** Converts a row for a list. A damaged row must not hide the others. */
+function toListedRow(fields: SqliteSessionColumns): SessionRow {
+  try {
+    return fromSqliteColumns(fields);
+  } catch (error) {
+    if (!isMillraceError(error) || error.code !== 'corrupt') throw error;
+    return { ...newSession(String(fields.id) as SessionId, 0, 0), isDamaged: true };
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  type AppendText,
+  type DeltaRecord,
+  defaultLimits,
+  isPartId,
+  type PartId,
+  recordVersion,
+} from '@millrace/core';
+import { isCount } from '../engine/check-options.ts';
+
+/** A record that appends text to a part. Most records are of this kind. */
+export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
+
+type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
+
+/**
+ * Encodes a run: text appends with adjacent offsets and equal headers. A run is one JSON array: the
+ * version, the first offset, the shared fields, then the entries:
+ *
+ * - A string is the next append to the current part, at its end.
+ * - A number selects a part, at its end. Parts are numbered from 0 in the order of their first use.
+ * - `[part, at]` selects a part at a position. A part that is used for the first time has its id
+ *   instead of a number.
+ *
+ * The array contains no objects, so plain JSON.parse is safe. See json/escaped-keys.ts in core for
+ * the reason.
+ */
+export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
+  const { offset, time, turn, attempt, producer } = first;
+  const line: unknown[] = [recordVersion, offset, time, turn, attempt, producer];
+  /** Each part's number and end position. */
+  const parts = new Map<PartId, { readonly number: number; end: number }>();
+  let growing: PartId | undefined;
+  for (const { delta } of run) {
+    const { partId: id, at, chunk } = delta;
+    const known = parts.get(id);
+    if (known === undefined || known.end !== at) line.push([known?.number ?? id, at]);
+    else if (id !== growing) line.push(known.number);
+    line.push(chunk);
+    const end = at + chunk.length;
+    if (known === undefined) parts.set(id, { number: parts.size, end });
+    else known.end = end;
+    growing = id;
+  }
+  return JSON.stringify(line);
+}
+
+/** True if the second record continues the run of the first. */
+export function continuesRun(
+  before: RunHeader,
+  { offset, time, turn, attempt, producer }: RunHeader,
+): boolean {
+  return (
+    offset === before.offset + 1 &&
+    time === before.time &&
+    turn === before.turn &&
+    attempt === before.attempt &&
+    producer === before.producer
+  );
+}
+
+/** Decodes a run. Returns `undefined` for anything that `encodeRun` does not write. */
+export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
+  const [version, offset, time, turn, attempt, producer, ...entries] = line;
+  const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
+  if (!isHead || typeof producer !== 'string') return undefined;
+  const head = { time, turn, attempt, producer } as Omit<RunHeader, 'offset'>;
+  const reader = new RunDecoder(head, offset as number);
+  return entries.every((entry) => reader.take(entry)) ? reader.records : undefined;
+}
+
+class RunDecoder {
+  readonly records: AppendRecord[] = [];
+  readonly #head: Omit<RunHeader, 'offset'>;
+  readonly #first: number;
+  readonly #parts: { readonly id: PartId; end: number }[] = [];
+  #current: { readonly id: PartId; end: number } | undefined;
+
+  constructor(head: Omit<RunHeader, 'offset'>, first: number) {
+    this.#head = head;
+    this.#first = first;
+  }
+
+  /** Adds one entry. Returns false if the entry is invalid. */
+  take(entry: unknown): boolean {
+    if (typeof entry === 'string') return this.#append(entry);
+    if (!Array.isArray(entry)) return this.#selectPart(entry);
+    const [part, at, ...more] = entry as readonly unknown[];
+    if (!isCount(at) || more.length > 0 || !this.#selectPart(part)) return false;
+    if (this.#current !== undefined) this.#current.end = at;
+    return true;
+  }
+
+  #append(chunk: string): boolean {
+    const part = this.#current;
+    if (part === undefined || chunk.length > defaultLimits.maxTextLength) return false;
+    const { time, turn, attempt, producer } = this.#head;
+    const offset = this.#first + this.records.length;
+    const delta = { type: 'append_text', partId: part.id, at: part.end, chunk } as const;
+    this.records.push({ v: recordVersion, offset, time, turn, attempt, producer, delta });
+    part.end += chunk.length;
+    return true;
+  }
+
+  #selectPart(part: unknown): boolean {
+    if (typeof part === 'string' && isPartId(part)) {
+      this.#current = { id: part as PartId, end: 0 };
+      this.#parts.push(this.#current);
+    } else this.#current = typeof part === 'number' ? this.#parts[part] : undefined;
+    return this.#current !== undefined;
+  }
+}

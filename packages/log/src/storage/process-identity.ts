@@ -1,0 +1,68 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ProcessIdentity } from './rows.ts';
+
+/** Identifies this process, so that other processes on the machine can detect its end. */
+export function currentProcess(): ProcessIdentity {
+  const { pid } = process;
+  return {
+    host: hostname(),
+    boot: bootId(),
+    space: pidNamespace(),
+    pid,
+    started: startTimeOf(pid) ?? '',
+  };
+}
+
+/** Whether the process still runs. Returns `undefined` if this process cannot find out. */
+export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
+  const { pid, started } = mark;
+  if (mark.host !== hostname()) return undefined;
+  // Processes that share the file run on one machine. Another boot id means that it was restarted.
+  if (mark.boot !== bootId()) return false;
+  // The process runs in another container, with other process numbers.
+  if (mark.space !== pidNamespace()) return undefined;
+  if (!processExists(pid)) return false;
+  const now = startTimeOf(pid);
+  return now === undefined || started === '' || now === started;
+}
+
+/** The boot id of Linux. It changes with every start of the machine. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** The PID namespace of Linux. Only processes of one namespace see each other. */
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM means that the process exists and belongs to another user.
+    return (error as { readonly code?: string }).code === 'EPERM';
+  }
+}
+
+/** The start time of a process since boot, as Linux counts it. `undefined` on other systems. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The program name in parentheses may contain spaces, so count the fields after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? 'gone' : fields[19];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { SessionInfo } from '../contract/session-info.ts';
+import type { LeaseRow, Origin, SessionRow } from './rows.ts';
+
+/**
+ * Returns the row of a session without records. `made` must be a number that no session had before.
+ */
+export function newSession(session: SessionId, made: number, now: number): SessionRow {
+  return {
+    session,
+    made,
+    rewrites: 0,
+    through: 0,
+    createdAt: now,
+    changedAt: now,
+    isClosed: false,
+    epoch: 0,
+    lease: undefined,
+    openWork: [],
+    queuedCommands: 0,
+    origin: undefined,
+  };
+}
+
+export function sessionInfo(row: SessionRow): SessionInfo {
+  const { session, through, createdAt, changedAt, isClosed, lease, epoch, origin } = row;
+  return {
+    session,
+    through,
+    createdAt,
+    changedAt,
+    isClosed,
+    hasWork: hasWork(row),
+    lease: lease && { holder: lease.holder, epoch, expiresAt: lease.expiresAt },
+    origin,
+    ...(row.isDamaged && { isDamaged: row.isDamaged }),
+  };
+}
+
+/**
+ * Returns the row with the runs and turns that the records start and finish. Reading open work then
+ * needs no fold.
+ */
+export function withOpenWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
+  let { openWork } = row;
+  for (const { fact, turn } of records) {
+    switch (fact?.type) {
+      case 'run_started':
+        openWork = [...withoutWork(openWork, `run ${fact.runId}`), `run ${fact.runId}`];
+        break;
+      case 'run_finished':
+        openWork = withoutWork(openWork, `run ${fact.runId}`);
+        break;
+      case 'turn_started':
+        openWork = [...withoutWork(openWork, `turn ${turn}`), `turn ${turn}`];
+        break;
+      case 'turn_finished':
+        openWork = withoutWork(openWork, `turn ${turn}`);
+        break;
+      default:
+    }
+  }
+  return openWork === row.openWork ? row : { ...row, openWork };
+}
+
+function withoutWork(work: readonly string[], done: string): readonly string[] {
+  return work.filter((one) => one !== done);
+}
+
+export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boolean {
+  return !isClosed && (openWork.length > 0 || queuedCommands > 0);
+}
+
+/** True if no run and no turn is open. */
+export function isIdle({ openWork }: SessionRow): boolean {
+  return openWork.length === 0;
+}
+
+/** A session as database columns. */
+export interface SessionColumns {
+  readonly id: string;
+  readonly made: number;
+  readonly rewrites: number;
+  readonly through: number;
+  readonly created_at: number;
+  readonly changed_at: number;
+  readonly is_closed: boolean;
+  readonly epoch: number;
+  readonly lease: string | null;
+  readonly open_work: string;
+  readonly queued_commands: number;
+  readonly origin: string | null;
+}
+
+export function toColumns(row: SessionRow): SessionColumns {
+  const { lease, origin } = row;
+  return {
+    id: row.session,
+    made: row.made,
+    rewrites: row.rewrites,
+    through: row.through,
+    created_at: row.createdAt,
+    changed_at: row.changedAt,
+    is_closed: row.isClosed,
+    epoch: row.epoch,
+    lease:
+      lease === undefined ? null : JSON.stringify({ ...lease, expiresAt: String(lease.expiresAt) }),
+    open_work: JSON.stringify(row.openWork),
+    queued_commands: row.queuedCommands,
+    origin: origin === undefined ? null : JSON.stringify(origin),
+  };
+}
+
+export function fromColumns(fields: SessionColumns): SessionRow {
+  return {
+    session: fields.id as SessionId,
+    made: fields.made,
+    rewrites: fields.rewrites,
+    through: fields.through,
+    createdAt: fields.created_at,
+    changedAt: fields.changed_at,
+    isClosed: fields.is_closed,
+    epoch: fields.epoch,
+    lease: fields.lease === null ? undefined : parseLease(fields.lease),
+    openWork: JSON.parse(fields.open_work) as readonly string[],
+    queuedCommands: fields.queued_commands,
+    origin: fields.origin === null ? undefined : (JSON.parse(fields.origin) as Origin),
+  };
+}
+
+/** Parses a lease. A lease without expiry has `Infinity`, which JSON stores as a string. */
+function parseLease(text: string): LeaseRow {
+  const { expiresAt, ...lease } = JSON.parse(text) as LeaseRow;
+  return { ...lease, expiresAt: Number(expiresAt) };
+}

@@ -1,0 +1,116 @@
+import { type DraftRecord, type LogRecord, recordVersion, type SessionId } from '@millrace/core';
+import type { Clock } from '../../contract/clock.ts';
+import { LogError, type LogErrorCode } from '../../contract/log-error.ts';
+import type { LeaseInfo, SessionInfo } from '../../contract/session-info.ts';
+import { readableDrafts } from '../../engine/readable-draft.ts';
+import { referencedBlobs } from '../../storage/blob-references.ts';
+
+/** Everything that the reference keeps about a session. */
+export interface ReferenceSession {
+  readonly session: SessionId;
+  readonly createdAt: number;
+  readonly origin: SessionInfo['origin'];
+  changedAt: number;
+  through: number;
+  isClosed: boolean;
+  lease: LeaseInfo | undefined;
+  records: readonly LogRecord[];
+  readonly commands: Map<string, number>;
+  readonly producers: Map<string, ProducerState>;
+}
+
+export interface ProducerState {
+  driverEpoch: number;
+  readonly isRequest: boolean;
+  readonly turn: number;
+  attempt: number;
+  epoch: number;
+  sequence: number;
+  through: number;
+}
+
+/** The storage of reference logs: arrays and maps. */
+export class ReferenceStore {
+  readonly clock: Clock;
+  readonly sessions: Map<SessionId, ReferenceSession> = new Map();
+  readonly blobs: Map<string, Uint8Array> = new Map();
+  /** How many times each blob was stored without a record that references it since. */
+  readonly heldBlobs: Map<string, number> = new Map();
+  /** The last epoch. Epochs are unique, even after deletions. */
+  epochs = 0;
+  #change = Promise.withResolvers<void>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** Resolves at the next change. */
+  get changed(): Promise<void> {
+    return this.#change.promise;
+  }
+
+  notifyChange(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+
+  make(session: SessionId, origin?: SessionInfo['origin']): ReferenceSession {
+    const now = this.clock.now();
+    const none = { isClosed: false, lease: undefined, records: [], through: 0 };
+    const maps = { commands: new Map(), producers: new Map() };
+    const made = { session, origin, createdAt: now, changedAt: now, ...none, ...maps };
+    this.sessions.set(session, made);
+    return made;
+  }
+
+  add(session: ReferenceSession, drafts: readonly DraftRecord[], producer: string): void {
+    const head = { v: recordVersion, time: this.clock.now(), producer } as const;
+    const ready = readableDrafts(drafts, session.session);
+    const own = ready.map((draft) => ({ ...draft, ...head, offset: ++session.through }));
+    session.records = [...session.records, ...own];
+    for (const hash of referencedBlobs(own)) this.hold(hash, -1);
+    session.changedAt = this.clock.now();
+    this.notifyChange();
+  }
+
+  isHeld({ lease }: ReferenceSession): boolean {
+    return lease !== undefined && lease.expiresAt > this.clock.now();
+  }
+
+  hold(hash: string, times: number): void {
+    this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
+  }
+
+  /** Deletes those blobs of the given records that no record references any more. */
+  dropBlobs(before: readonly LogRecord[]): void {
+    const left = new Set(
+      [...this.sessions.values()].flatMap((one) => [...referencedBlobs(one.records)]),
+    );
+    for (const hash of referencedBlobs(before))
+      if (!left.has(hash) && !this.heldBlobs.get(hash)) this.blobs.delete(hash);
+  }
+}
+
+/** Runs, turns and commands that were started and not finished. */
+export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
+  const open = new Set<string>();
+  for (const { fact, turn } of records) {
+    if (fact?.type === 'run_started') open.add(`run ${fact.runId}`);
+    if (fact?.type === 'run_finished') open.delete(`run ${fact.runId}`);
+    if (fact?.type === 'turn_started') open.add(`turn ${turn}`);
+    if (fact?.type === 'turn_finished') open.delete(`turn ${turn}`);
+    if (fact?.type === 'command_queued') open.add(`command ${fact.key}`);
+    if (fact?.type === 'command_consumed') open.delete(`command ${fact.key}`);
+  }
+  return open;
+}
+
+export function infoOf(found: ReferenceSession): SessionInfo {
+  const { session, through, createdAt, changedAt, isClosed, lease, origin, records } = found;
+  const hasWork = !isClosed && openWork(records).size > 0;
+  return { session, through, createdAt, changedAt, isClosed, hasWork, lease, origin };
+}
+
+export function refusal(code: LogErrorCode, place: LogError['place'] = {}): LogError {
+  return new LogError(code, `The reference refuses: ${JSON.stringify({ code, ...place })}`, place);
+}

@@ -1,0 +1,124 @@
+import { fromBase64, type SessionId, toBase64 } from '@millrace/core';
+import { readWholeSession } from '../any-log/read-session.ts';
+import type { BlobRef } from '../contract/blob-store.ts';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { blobHash, referencedBlobs } from '../storage/blob-references.ts';
+import {
+  BadLineError,
+  countIn,
+  type Lines,
+  parseFields,
+  readLines,
+  textIn,
+  toImportError,
+} from './lines.ts';
+
+/** Bytes per line, so that a large blob does not become a long line. */
+const pieceBytes = 3 * 2 ** 18;
+
+/**
+ * Exports the blobs that a session references as JSON lines. A blob takes one or more lines, in
+ * base64.
+ *
+ * @example for await (const line of exportBlobs(log, session)) file.write(`${line}\n`);
+ */
+export async function* exportBlobs(log: Log, session: SessionId): AsyncGenerator<string> {
+  const { records } = await readWholeSession(log, session);
+  for (const hash of new Set(referencedBlobs(records))) {
+    const bytes = await log.blobs.get(hash);
+    if (bytes === undefined) throw missingBlob(session, hash);
+    yield* pieces(hash, bytes);
+  }
+}
+
+function* pieces(hash: string, bytes: Uint8Array): Generator<string> {
+  const { length } = bytes;
+  for (let at = 0; at === 0 || at < length; at += pieceBytes) {
+    const piece = toBase64(bytes.subarray(at, at + pieceBytes));
+    yield JSON.stringify({ hash, length, at, bytes: piece });
+  }
+}
+
+function missingBlob(session: SessionId, hash: string): LogError {
+  const message = `Cannot export blob ${hash} of session ${session}: the store does not contain it. Restore a backup`;
+  return new LogError('corrupt', message, { session, hash });
+}
+
+/**
+ * Stores the blobs that `exportBlobs` wrote and returns their references. Each blob is checked
+ * against its hash before it is stored. After an error, the earlier blobs stay stored without
+ * references.
+ *
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
+ * }));
+ */
+export async function importBlobs(log: Log, lines: Lines): Promise<readonly BlobRef[]> {
+  const stored: BlobRef[] = [];
+  let growing: BlobAssembler | undefined;
+  const last = await readLines(lines, 'blobs', async (line) => {
+    const piece = decodePiece(line);
+    growing ??= new BlobAssembler(piece);
+    growing.add(piece);
+    if (!growing.isWhole) return;
+    stored.push(await log.blobs.put(await growing.bytes()));
+    growing = undefined;
+  });
+  if (growing !== undefined)
+    throw toImportError(new BadLineError('the file ends inside a blob'), last + 1, 'blobs');
+  return stored;
+}
+
+interface Piece {
+  readonly hash: string;
+  readonly length: number;
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+function decodePiece(line: string): Piece {
+  const fields = parseFields(line);
+  const hash = textIn(fields, 'hash');
+  if (!/^[0-9a-f]{64}$/.test(hash))
+    throw new BadLineError('hash is not a SHA-256 in hexadecimal digits');
+  const bytes = fromBase64(textIn(fields, 'bytes'));
+  if (bytes === undefined) throw new BadLineError('bytes is not base64');
+  return { hash, length: countIn(fields, 'length'), at: countIn(fields, 'at'), bytes };
+}
+
+class BlobAssembler {
+  readonly #hash: string;
+  readonly #length: number;
+  readonly #pieces: Uint8Array[] = [];
+  #end = 0;
+
+  constructor({ hash, length }: Piece) {
+    this.#hash = hash;
+    this.#length = length;
+  }
+
+  get isWhole(): boolean {
+    return this.#end === this.#length;
+  }
+
+  add({ hash, length, at, bytes }: Piece): void {
+    const isSame = hash === this.#hash && length === this.#length;
+    const fits = at === this.#end && at + bytes.length <= length;
+    const isSome = bytes.length > 0 || length === 0;
+    if (!isSame || !fits || !isSome) throw new BadLineError('it does not continue its blob');
+    this.#pieces.push(bytes);
+    this.#end += bytes.length;
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    const whole = new Uint8Array(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    const digest = await blobHash(whole);
+    if (digest === this.#hash) return whole;
+    throw new BadLineError(`the blob that ends here does not have the hash ${this.#hash}`);
+  }
+}
