@@ -15,11 +15,11 @@ import {
 } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Run } from './contract/run.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
 import { problemsIn } from './testing/check-log.ts';
+import { call } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { call } from './testing/scripts.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const read = defineTool({

@@ -1,36 +1,30 @@
-import {
-  type Ids,
-  type ItemId,
-  type LogRecord,
-  randomIds,
-  type SessionId,
-  type TraceContext,
-} from '@millrace/core';
+import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { checkLimits } from './check-limits.ts';
-import { type Compaction, summaryPrompt } from './context/compaction.ts';
-import type { ContextFilter } from './context/drop-parts.ts';
-import { AgentError } from './errors/agent-error.ts';
-import { forkBefore } from './fork/fork-before.ts';
-import { readRecords } from './journal/read-records.ts';
-import type { Observer } from './observers/observer.ts';
-import { outputOf } from './output/output.ts';
-import { type Replayed, type ReplayOptions, replay } from './replay/replay.ts';
-import { keepSettings } from './run/agent-settings.ts';
-import { LiveRun } from './run/live-run.ts';
-import type { Run, RunInput } from './run/run.ts';
+import type { Agent, ForkedRunOptions } from './contract/agent.ts';
+import { AgentError } from './contract/agent-error.ts';
+import type { Observer } from './contract/observer.ts';
+import type { Run, RunInput } from './contract/run.ts';
 import type {
   ApprovalDecision,
+  Compaction,
+  ContextFilter,
   Instructions,
   Limits,
   PendingCall,
   RequestOptions,
   RetrySettings,
   Settings,
-} from './run/settings.ts';
-import type { Tool } from './tool/tool.ts';
+} from './contract/settings.ts';
+import type { Tool } from './contract/tool.ts';
+import { forkBefore, readRecords } from './history/fork-before.ts';
+import { replay } from './replay/replay.ts';
+import { keepSettings } from './run/agent-registry.ts';
+import { summaryPrompt } from './run/compaction.ts';
+import { checkLimits } from './run/limits.ts';
+import { LiveRun } from './run/live-run.ts';
+import { outputOf } from './run/output.ts';
 
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
   readonly provider: Provider;
@@ -63,55 +57,6 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly random?: (() => number) | undefined;
   /** Hears what is wrong and changes nothing: an observer that throws, for instance. */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
-}
-
-export interface AgentRunOptions {
-  /** A new one unless told. */
-  readonly session?: SessionId | undefined;
-  /** Aborts the run. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Leaves the run as a process that dies would, but for its lease, which is given back: nothing more is
-   * written, and whoever resumes the session goes on. The result's stop has the cause `left`.
-   */
-  readonly leave?: AbortSignal | undefined;
-  /**
-   * What the run is part of, as `traceContext(headers…)` reads it. It is on the log with the run, and
-   * goes to observers, to tools as `ctx.trace` and to providers; a run that goes on keeps its own.
-   */
-  readonly trace?: TraceContext | undefined;
-  /** Hear of this run and of its sub-agents' for it, besides those of each agent. */
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-export interface ForkedRunOptions {
-  /** The fork; a new one unless told. */
-  readonly into?: SessionId | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly leave?: AbortSignal | undefined;
-  readonly trace?: TraceContext | undefined;
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-export interface Agent<Value = unknown> {
-  readonly name: string;
-  /** Answers. One agent serves many runs at once, of one session one at a time. */
-  run(input: RunInput, options?: AgentRunOptions): Run<Value>;
-  /** Goes on with a session: what was cut short, what waits in its queue, what was approved meanwhile. */
-  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
-  /** Answers again, in a fork: all after the last thing that was said to it, or from one of its items on. */
-  regenerate(
-    session: SessionId,
-    options?: ForkedRunOptions & { readonly item?: ItemId },
-  ): Run<Value>;
-  /** Answers something else than what was said there, in a fork. */
-  edit(session: SessionId, item: ItemId, input: RunInput, options?: ForkedRunOptions): Run<Value>;
-  /**
-   * Runs a recorded session again, by the same loop: what models, tools and people said and decided is
-   * taken from the recording, and so are times and ids. Nothing is executed and nothing is sent. Says
-   * where this agent would do something else.
-   */
-  replay(session: SessionId, options?: ReplayOptions): Promise<Replayed>;
 }
 
 const compaction = { keepSteps: 6, summarize: summaryPrompt };

@@ -5,18 +5,23 @@ import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from './testing/bundled.ts';
 import { problemsIn } from './testing/check-log.ts';
-import { askedCall, type Death, deathsOf, inTurn, moments, session } from './testing/deaths.ts';
-import { folded } from './testing/folded.ts';
 import {
+  askedCall,
   callsThat,
   cutAnswer,
+  type Death,
+  deathsOf,
   factsOf,
   has,
+  inTurn,
   isUnheard,
   itemOf,
   itemsOf,
+  moments,
   resultsIn,
-} from './testing/left-behind.ts';
+  session,
+} from './testing/deaths.ts';
+import { folded } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
 /** Processes at a time. */

@@ -26,12 +26,12 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { called, finished, framed, said, used } from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
-import { textOf } from './run/text-of.ts';
-import { withDelay, withMethods } from './testing/changed-log.ts';
-import { eventsOf, LogReader, toldText } from './testing/events-of.ts';
-import { flood } from './testing/flood.ts';
+import { textOf } from './run/run-views.ts';
+import { flood } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { session, untilSaid, useStage } from './testing/use-stage.ts';
+import { eventsOf, LogReader, toldText } from './testing/read-log.ts';
+import { withDelay, withMethods } from './testing/test-doubles.ts';
+import { session, untilSaid, useStage } from './testing/test-server.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 // What others were found to do wrong, done here: through an agent, over real sockets and on real files.

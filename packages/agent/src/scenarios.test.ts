@@ -3,8 +3,8 @@ import { type AgentEvent, countingIds, encodeEvent, sessionId } from '@millrace/
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
+import type { Run } from './contract/run.ts';
 import { createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
 import { play, VirtualClock } from './testing/play.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
 

@@ -22,10 +22,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import { textOf } from './run/text-of.ts';
-import { eventsOf, toldText } from './testing/events-of.ts';
+import { textOf } from './run/run-views.ts';
+import { call } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { call } from './testing/scripts.ts';
+import { eventsOf, toldText } from './testing/read-log.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');

@@ -20,11 +20,11 @@ import {
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from './create-agent.ts';
-import { openTelemetryObserver } from './observers/otel-observer.ts';
-import { RunSpanIds } from './observers/run-span-ids.ts';
-import { call } from './testing/scripts.ts';
+import { openTelemetryObserver } from './observers/opentelemetry/otel-observer.ts';
+import { RunSpanIds } from './observers/opentelemetry/run-span-ids.ts';
+import { call } from './testing/model-script.ts';
+import { subAgent } from './tool/agent-tools.ts';
 import { defineTool } from './tool/define-tool.ts';
-import { subAgent } from './tool/sub-agent.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const given: TraceContext = {

@@ -1,9 +1,9 @@
 import type { Attempt, DraftRecord, ToolCallId } from '@millrace/core';
-import { textOfError } from '../errors/text-of-error.ts';
-import type { RunContext } from '../run/context.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import { textOfError } from '../contract/agent-error.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 
-export type Ruling = Exclude<ApprovalDecision, string>;
+type Ruling = Exclude<ApprovalDecision, string>;
 
 /** Who may decide on the calls of one attempt: the policy, which is asked once, and people. */
 export class Approvals {

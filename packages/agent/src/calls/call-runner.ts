@@ -7,19 +7,18 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import type { CallState } from '../loop/loop-state.ts';
-import type { RunContext } from '../run/context.ts';
-import type { PendingCall } from '../run/settings.ts';
-import { halted, unlessAborted } from '../run/unless-aborted.ts';
+import { halted, unlessAborted } from '../abortable.ts';
+import type { CallState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { PendingCall } from '../contract/settings.ts';
+import type { HandOff } from '../contract/tool.ts';
 import { Approvals } from './approvals.ts';
 import { execution } from './execution.ts';
-import { failure, refusal } from './failure.ts';
-import { Gate } from './gate.ts';
-import { HandOvers } from './hand-overs.ts';
-import { prepare } from './prepare.ts';
-import { ResultPlaces } from './result-places.ts';
+import { prepare } from './prepare-call.ts';
+import { ResultPlaces } from './result-slots.ts';
+import { failure, refusal } from './tool-result.ts';
 
-export interface CallsOf extends Attempt {
+interface CallsOf extends Attempt {
   /** Where answers are, if there are some already. */
   readonly toolItemId: ItemId | undefined;
 }
@@ -231,5 +230,65 @@ export class CallRunner {
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {
     return drafts.length === 0 ? Promise.resolve() : this.#context.journal.write(drafts);
+  }
+}
+
+/** To whom an attempt's calls hand the session over: of several, the first counts. */
+class HandOvers {
+  readonly #context: RunContext;
+  readonly #at: Attempt;
+  #isDone = false;
+
+  constructor(context: RunContext, at: Attempt) {
+    this.#context = context;
+    this.#at = at;
+  }
+
+  /** What the model is told of one that comes too late. */
+  reviewed({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
+    const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
+    if (tool.handsOff === undefined || part.isError || !isTaken) return part;
+    return failure(call, 'It was handed to somebody else already.');
+  }
+
+  draftsFor({ tool, input }: PendingCall, { isError }: ToolResultPart): readonly DraftRecord[] {
+    const { handsOff } = tool;
+    if (handsOff === undefined || isError) return [];
+    this.#isDone = true;
+    const to = handsOff.to().name;
+    const reason = reasonOf(handsOff, input);
+    const fact = { type: 'handed_off', to, ...(reason !== undefined && { reason }) } as const;
+    return [{ ...this.#at, fact }];
+  }
+}
+
+/** It is done either way. */
+function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
+  try {
+    return handsOff.reason(input);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets so many through at once, in the order in which they came. */
+class Gate {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  async through<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
   }
 }

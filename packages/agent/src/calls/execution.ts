@@ -6,17 +6,15 @@ import {
   type ToolCallId,
   type ToolResultPart,
 } from '@millrace/core';
-import type { RunContext } from '../run/context.ts';
-import type { PendingCall } from '../run/settings.ts';
-import { traceOfExecution } from '../run/trace-of.ts';
-import { halted, unlessAborted } from '../run/unless-aborted.ts';
-import { failure } from './failure.ts';
-import { type Performance, perform, stoppedEarly } from './perform.ts';
-import { Progress } from './progress.ts';
-import { resultPart } from './result-part.ts';
-import type { ResultPlaces } from './result-places.ts';
+import { halted, unlessAborted } from '../abortable.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { PendingCall } from '../contract/settings.ts';
+import { traceOfExecution } from '../state/run-trace.ts';
+import type { ResultPlaces } from './result-slots.ts';
+import { type Performance, perform, stoppedEarly } from './run-tool.ts';
+import { failure, resultPart } from './tool-result.ts';
 
-export interface ExecutionOptions {
+interface ExecutionOptions {
   readonly context: RunContext;
   readonly at: Attempt;
   readonly places: ResultPlaces;
@@ -143,4 +141,46 @@ function finished(
   outcome: 'completed' | 'discarded',
 ): DraftRecord {
   return { ...at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
+}
+
+/** Of what one execution tells; the rest is left out, and said to be. */
+const maxLength = 1_000_000;
+const leftOut = '\n[… and so on …]';
+
+/** What an execution tells while it works: written at once, and together where it comes faster than that. */
+class Progress {
+  readonly #write: (text: string) => Promise<void>;
+  #next = '';
+  #isWriting = false;
+  #left = maxLength;
+  #isOver = false;
+
+  constructor(write: (text: string) => Promise<void>) {
+    this.#write = write;
+  }
+
+  tell(text: string): void {
+    if (this.#isOver || this.#left === 0) return;
+    const room = text.slice(0, this.#left);
+    this.#left -= room.length;
+    this.#next += this.#left === 0 ? room + leftOut : room;
+    if (!this.#isWriting) this.#flush();
+  }
+
+  /** What is told from now on comes too late. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#flush();
+  }
+
+  #flush(): void {
+    const text = this.#next;
+    this.#next = '';
+    this.#isWriting = text !== '';
+    if (text === '') return;
+    const done = () => this.#flush();
+    // Where it cannot be written down, the run's own next word cannot either.
+    this.#write(text).then(done, done);
+  }
 }

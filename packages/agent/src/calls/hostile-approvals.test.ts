@@ -2,7 +2,9 @@ import { type LogRecord, toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -14,10 +16,8 @@ import {
   stageOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { subAgent } from '../tool/sub-agent.ts';
+} from '../testing/test-agent.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 watchRejections();
 

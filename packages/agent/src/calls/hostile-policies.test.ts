@@ -2,7 +2,9 @@ import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -12,9 +14,7 @@ import {
   session,
   stageOf,
   tool,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 

@@ -1,7 +1,8 @@
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run/run.ts';
-import { withDelay, withMethods } from '../testing/changed-log.ts';
+import type { Run } from '../contract/run.ts';
+import { call } from '../testing/model-script.ts';
+import { play, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -11,10 +12,9 @@ import {
   session,
   stageOf,
   tool,
-} from '../testing/hostile-stage.ts';
-import { play, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { subAgent } from '../tool/sub-agent.ts';
+} from '../testing/test-agent.ts';
+import { withDelay, withMethods } from '../testing/test-doubles.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 const one = call('c1', 't', {});
 

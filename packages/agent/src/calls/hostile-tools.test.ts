@@ -2,6 +2,9 @@ import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import type { ToolContext } from '../contract/tool.ts';
+import { call } from '../testing/model-script.ts';
+import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -12,10 +15,7 @@ import {
   stageOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import type { ToolContext } from '../tool/tool.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 

@@ -10,13 +10,13 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { ApproveOptions, Run } from '../contract/run.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import type { ApproveOptions, Run } from '../run/run.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
 import { problemsIn } from '../testing/check-log.ts';
+import { call } from '../testing/model-script.ts';
 import { play, quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { useStage } from '../testing/use-stage.ts';
+import { useStage } from '../testing/test-server.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');

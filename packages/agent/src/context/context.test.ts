@@ -12,11 +12,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
+import { coverable } from '../run/compaction.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { coverable } from './compaction.ts';
-import { dropFailedResults, dropReasoning } from './drop-parts.ts';
+import { dropFailedResults, dropReasoning } from './filters.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },

@@ -2,7 +2,9 @@ import type { Item } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { Scripted, ScriptedResponse } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
-import { withMethods } from '../testing/changed-log.ts';
+import { summaryPrompt } from '../run/compaction.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -13,10 +15,8 @@ import {
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { summaryPrompt } from './compaction.ts';
+} from '../testing/test-agent.ts';
+import { withMethods } from '../testing/test-doubles.ts';
 
 const look = tool('look', async () => 'seen', { effects: 'none' });
 const long = { input: 1000 } as const;

@@ -1,6 +1,4 @@
 import type { AgentEvent } from '@millrace/core';
-import { Fifo } from './fifo.ts';
-import { joinAppends } from './join-appends.ts';
 
 /** Stands where events are missing, because they came faster than they were read. */
 export interface Dropped {
@@ -144,5 +142,92 @@ function rankOf({ type }: AgentEvent): Rank {
       return 1;
     default:
       return 0;
+  }
+}
+
+/** An event that says what was added to a part, and where. */
+export type AppendEvent = Extract<AgentEvent, { readonly at: number }>;
+
+/** A bound on what one event may become. */
+export const maxJoinedLength: number = 2 ** 16;
+
+/** Both in one, where the second goes on where the first ends; it has the place in the log of the second. */
+export function joinAppends(first: AgentEvent, second: AgentEvent): AppendEvent | undefined {
+  if (!isAppend(first) || !isAppend(second) || !follows(first, second)) return undefined;
+  const { at } = first;
+  const added = addedBy(first);
+  switch (second.type) {
+    case 'tool_call_arguments_delta':
+      return { ...second, at, delta: `${added}${second.delta}` };
+    case 'media_delta':
+      return { ...second, at, bytes: joinBytes(added, second.bytes) };
+    default:
+      return { ...second, at, text: `${added}${second.text}` };
+  }
+}
+
+function isAppend(event: AgentEvent): event is AppendEvent {
+  return 'at' in event;
+}
+
+function follows(first: AppendEvent, second: AppendEvent): boolean {
+  const length = addedBy(first).length;
+  return (
+    first.partId === second.partId &&
+    first.session === second.session &&
+    first.type === second.type &&
+    first.at + length === second.at &&
+    length + addedBy(second).length <= maxJoinedLength
+  );
+}
+
+function addedBy(event: AppendEvent): string | Uint8Array {
+  switch (event.type) {
+    case 'tool_call_arguments_delta':
+      return event.delta;
+    case 'media_delta':
+      return event.bytes;
+    default:
+      return event.text;
+  }
+}
+
+function joinBytes(first: string | Uint8Array, second: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(first.length + second.length);
+  if (typeof first !== 'string') bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** How many empty places are kept before they are given back. */
+const maxEmpty = 1024;
+
+/** First in, first out, each in constant time however much is in it. */
+export class Fifo<T> {
+  #entries: (T | undefined)[] = [];
+  #taken = 0;
+
+  get size(): number {
+    return this.#entries.length - this.#taken;
+  }
+
+  get first(): T | undefined {
+    return this.#entries[this.#taken];
+  }
+
+  push(entry: T): void {
+    this.#entries.push(entry);
+  }
+
+  shift(): T | undefined {
+    const { first } = this;
+    if (this.size === 0) return undefined;
+    // What was taken is not held any longer.
+    this.#entries[this.#taken++] = undefined;
+    if (this.size === 0 || (this.#taken > maxEmpty && this.#taken > this.size)) {
+      this.#entries.splice(0, this.#taken);
+      this.#taken = 0;
+    }
+    return first;
   }
 }

@@ -1,7 +1,7 @@
 import { type AgentEvent, type LogRecord, MillraceError } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Observer } from '../contract/observer.ts';
 import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
-import type { Observer } from './observer.ts';
 
 export type ChannelEntry = AgentEvent | Dropped;
 

@@ -1,5 +1,5 @@
 import { encodeEvent, encodeRecord } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
 export interface JsonlOptions {
   /** Records fold to the session again; events are what happened, in the words of the domain. */

@@ -2,12 +2,12 @@ import type { AgentEvent, LogRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import type { Observer } from '../contract/observer.ts';
 import { Story, stop, type Told, tellAll, toldOf } from '../testing/story.ts';
 import { channelObserver } from './channel-observer.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
-import type { Observer } from './observer.ts';
 import { Observers } from './observers.ts';
-import { terminalObserver } from './terminal-observer.ts';
+import { terminalObserver } from './terminal/terminal-observer.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 import { usageObserver } from './usage-observer.ts';
 

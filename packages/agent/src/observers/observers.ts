@@ -1,10 +1,9 @@
 import type { AgentEvent, LogRecord } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
-import { AgentError } from '../errors/agent-error.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import type { ObservedRun, Observer } from './observer.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { ObservedRun, Observer } from '../contract/observer.ts';
 
-export interface ObserversOptions {
+interface ObserversOptions {
   /** Hears of an observer that throws, once for each message, and of one that is slow. */
   readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
   /** One that takes longer than this for a record is reported. */
@@ -120,4 +119,12 @@ export class Observers {
 function badSlowMs(slowMs: number): AgentError {
   const message = `Cannot report observers slower than ${slowMs} ms: slowMs is 0 or more`;
   return new AgentError('bad_option', message, { slowMs });
+}
+
+/** Freezes a value and all that it holds, so that whoever changes a part of it throws. */
+function deepFreeze<T>(value: T): T {
+  // Bytes cannot be frozen.
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
 }

@@ -10,7 +10,7 @@ import {
   type SessionId,
   transcript,
 } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
 export interface TranscriptObserver {
   readonly observe: Observer;

@@ -6,7 +6,7 @@ import {
   type SessionId,
   type Usage,
 } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
 export interface UsageTotals {
   /** Of all attempts together, superseded ones included. */

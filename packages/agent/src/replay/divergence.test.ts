@@ -11,13 +11,16 @@ import {
   looks,
   lookTool,
   output,
+  type Piece,
+  performed,
+  session,
   solo,
+  understudied,
   usage,
   value,
-} from '../testing/pieces.ts';
-import { type Piece, performed, session, understudied } from '../testing/understudies.ts';
+} from '../testing/replay-scenarios.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { handOff } from '../tool/hand-off.ts';
 
 /** Without waiting for what waits in vain: timers fall due when nothing else happens. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {

@@ -1,16 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DraftRecord, LogRecord } from '@millrace/core';
-
-/** Where a replay would have written something else than was recorded. */
-export interface Divergence {
-  /** Of the record that should have come. */
-  readonly offset: number;
-  readonly expected: LogRecord;
-  /** What the loop wanted to write instead; nothing where it waits for something that does not come. */
-  readonly found: readonly DraftRecord[];
-  /** What differs, in a sentence. */
-  readonly message: string;
-}
+import { type DraftRecord, encodeDraft, type LogRecord } from '@millrace/core';
+import type { Divergence } from '../contract/replay.ts';
 
 export function divergenceAt(expected: LogRecord, found: readonly DraftRecord[]): Divergence {
   const { offset } = expected;
@@ -41,4 +31,20 @@ function nameOf({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string
   const type = fact?.type ?? delta?.type ?? 'nothing';
   const of = fact !== undefined && 'name' in fact ? ` of ${fact.name}` : '';
   return turn === 0 ? `${type}${of}` : `${type}${of} (turn ${turn}, attempt ${attempt})`;
+}
+
+/** Would the log have this record of this draft? */
+export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
+  if (draft.turn !== record.turn || draft.attempt !== record.attempt) return false;
+  const [given, known] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
+  if (given === known) return true;
+  if (given.type !== known.type) return false;
+  return isDeepStrictEqual(asStored(draft), asStored(record));
+}
+
+/** As it is on the wire: without what is derived, and whatever the order of its keys. */
+function asStored({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
+  const at = { turn, attempt };
+  const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };
+  return JSON.parse(encodeDraft(draft));
 }

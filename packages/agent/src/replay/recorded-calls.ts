@@ -7,7 +7,7 @@ import type {
   ToolCallId,
   ToolResultPart,
 } from '@millrace/core';
-import type { ApprovalDecision } from '../run/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
 
 /** What a tool did, as far as the log was told. */
 export interface RecordedExecution {

@@ -10,10 +10,10 @@ import {
   randomIds,
 } from '@millrace/core';
 import { callKey, type RecordedExecution } from './recorded-calls.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 
 /** What a drive's ids are taken from. */
-export interface IdSource {
+interface IdSource {
   readonly records: readonly LogRecord[];
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;

@@ -1,14 +1,13 @@
 import type { ExecutionId, ItemId, LogRecord, PartId, SessionId } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
-import { type RecordedAttempt, recordedAttempts } from './recorded-attempt.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import { itemsOfParts, type RecordedAttempt, recordedAttempts } from './recorded-attempts.ts';
 import {
   type RecordedDecision,
   type RecordedExecution,
   recordedDecisions,
   recordedExecutions,
 } from './recorded-calls.ts';
-import { type RecordedDrive, recordedDrives } from './recorded-drive.ts';
-import { itemsOfParts } from './recorded-part-items.ts';
+import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
 /** A session's records, and what they say of the world outside of the loop. */
 export interface Recording {

@@ -5,30 +5,15 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
-import type { Observer } from '../observers/observer.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { Divergence, Replayed, ReplayOptions } from '../contract/replay.ts';
+import type { Settings } from '../contract/settings.ts';
 import { LiveRun } from '../run/live-run.ts';
-import type { Settings } from '../run/settings.ts';
-import type { Divergence } from './divergence.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
+import { Stage } from './playback.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 import { type Recording, recordingOf } from './recording.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
-import { Stage } from './stage.ts';
-
-export interface ReplayOptions {
-  /** Told of every record again. The agent's own are not. */
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-/** What came of running a recorded session again. */
-export interface Replayed {
-  readonly session: SessionId;
-  /** What was written again: all of it, or what comes before the place where the replay diverges. */
-  readonly records: readonly LogRecord[];
-  readonly state: FoldState;
-  /** Where this agent would do something else; absent where it does the same to the last record. */
-  readonly divergence?: Divergence | undefined;
-}
 
 /** Runs a recorded session again, with all that came from outside taken from the recording. */
 export async function replay(

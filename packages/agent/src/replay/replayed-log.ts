@@ -1,11 +1,10 @@
 import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
-import { AgentError } from '../errors/agent-error.ts';
-import { type Divergence, divergenceAt } from './divergence.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
-import { isSameDraft } from './same-draft.ts';
-import type { Stage } from './stage.ts';
-import { waitsAfter } from './waits-after.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Divergence } from '../contract/replay.ts';
+import { divergenceAt, isSameDraft } from './divergence.ts';
+import type { Stage } from './playback.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 
 interface Pending {
   readonly drafts: readonly DraftRecord[];
@@ -179,4 +178,46 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
 
 function onlyPlayed(): AgentError {
   return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+}
+
+/** Whether a driver that wrote this record last waits for others, and so has time to hear a command. */
+function waitsAfter(records: readonly LogRecord[], at: number): boolean {
+  const { delta, fact } = records[at] ?? {};
+  if (fact?.type === 'response_finished')
+    return areAllStarted(records, at) && !areDiscarded(records, at);
+  return delta !== undefined || waits.has(fact?.type ?? '');
+}
+
+const waits: ReadonlySet<string> = new Set([
+  'response_started',
+  'tool_execution_started',
+  'approval_asked',
+  'retry_scheduled',
+]);
+
+/** What ran was thrown away: the command came before it could count. */
+function areDiscarded(records: readonly LogRecord[], end: number): boolean {
+  const { turn, attempt } = records[end] ?? {};
+  for (let at = end + 1; records[at]?.fact?.type !== 'turn_finished'; at++) {
+    const record = records[at];
+    if (record === undefined) return false;
+    const { fact } = record;
+    if (record.turn !== turn || record.attempt !== attempt) continue;
+    if (fact?.type === 'tool_execution_finished' && fact.outcome === 'discarded') return true;
+  }
+  return false;
+}
+
+/** All calls of a response were begun while the model spoke: there is nothing to do but wait for them. */
+function areAllStarted(records: readonly LogRecord[], end: number): boolean {
+  const { turn, attempt } = records[end] ?? {};
+  const [called, started] = [new Set<string>(), new Set<string>()];
+  for (let at = end - 1; at >= 0 && records[at]?.fact?.type !== 'response_started'; at--) {
+    const record = records[at];
+    if (record === undefined || record.turn !== turn || record.attempt !== attempt) continue;
+    const { delta, fact } = record;
+    if (delta?.type === 'begin_part' && delta.kind === 'tool_call') called.add(delta.toolCallId);
+    if (fact?.type === 'tool_execution_started') started.add(fact.toolCallId);
+  }
+  return called.size > 0 && [...called].every((id) => started.has(id));
 }

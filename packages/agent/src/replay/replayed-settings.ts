@@ -1,14 +1,26 @@
+import type { Attempt } from '@millrace/core';
 import type { BlobStore, Log } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import { AgentError } from '../errors/agent-error.ts';
-import type { Observer } from '../observers/observer.ts';
-import { keepSettings, settingsOf } from '../run/agent-settings.ts';
-import type { ApprovalDecision, PendingCall, Settings } from '../run/settings.ts';
+import {
+  createProvider,
+  type Provider,
+  ProviderError,
+  type ProviderErrorKind,
+  type ResponseEnd,
+  type StreamStep,
+} from '@millrace/providers';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { ApprovalDecision, PendingCall, Settings } from '../contract/settings.ts';
+import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import { keepSettings, settingsOf } from '../run/agent-registry.ts';
+import type { Stage } from './playback.ts';
+import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey } from './recorded-calls.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
-import { replayedProviders } from './replayed-provider.ts';
-import { replayedTool } from './replayed-tool.ts';
-import { type Scene, turnOf } from './scene.ts';
+import type { Recording } from './recording.ts';
+import type { ReplayedLog } from './replayed-log.ts';
 
 /** What an agent goes by, with all that is outside of the loop taken from the recording. */
 export function replayedSettings(
@@ -88,4 +100,116 @@ const noBlobs: BlobStore = {
 
 function onlyPlayed(): AgentError {
   return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+}
+
+/** The providers that an agent asked in a drive, in the order in which it came to them. They say what they said. */
+function replayedProviders(scene: Scene, agent: string): readonly Provider[] {
+  const { attempts } = scene.recording;
+  const play = (turn: number, attempt: number) => attempts.get(`${turn}.${attempt}`);
+  const stream = (_request: unknown, { item }: { readonly item: Attempt }) =>
+    played(scene, play(item.turn, item.attempt));
+  return askedBy(scene, agent).map(({ provider, model }) =>
+    createProvider(provider, model, stream),
+  );
+}
+
+interface Asked {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** After a retry that is not put off it is the next one that is asked. */
+function askedBy({ recording, drive, root }: Scene, agent: string): readonly Asked[] {
+  const asked: Asked[] = [];
+  let [by, next, index, isNext] = [root, root, 0, false];
+  for (const { fact, producer } of recording.records) {
+    if (fact?.type === 'handed_off' && next === by) next = fact.to;
+    if (fact?.type === 'turn_finished') by = next;
+    if (producer !== drive.producer || by !== agent) continue;
+    if (fact?.type === 'retry_scheduled') isNext = isFallback(fact);
+    if (fact?.type !== 'response_started') continue;
+    if (isNext) index++;
+    isNext = false;
+    asked[index] ??= { provider: fact.provider, model: fact.model };
+  }
+  // Where the drive ends before the next one is asked, there was one all the same.
+  const nobody = { provider: 'nobody', model: 'none' };
+  return asked.length === 0 || isNext ? [...asked, nobody] : asked;
+}
+
+function isFallback({ delayMs }: { readonly delayMs: number | undefined }): boolean {
+  return delayMs === 0;
+}
+
+async function* played(
+  { stage }: Scene,
+  attempt: RecordedAttempt | undefined,
+): AsyncGenerator<StreamStep> {
+  for (const delta of attempt?.deltas ?? []) yield { deltas: [delta] };
+  // One whose driver died never comes to an end.
+  if (attempt?.end === undefined) return void (await new Promise(() => {}));
+  await stage.reached(attempt.end.after);
+  yield { deltas: [], end: endOf(attempt, attempt.end) };
+}
+
+function endOf(
+  { provider }: RecordedAttempt,
+  { stop, usage, error, delayMs }: RecordedEnd,
+): ResponseEnd {
+  if (error === undefined) return { stop, usage };
+  const retry = delayMs === undefined || isFallback({ delayMs }) ? 'no' : 'yes';
+  const kind = error.code as ProviderErrorKind;
+  const details = { provider, retry, retryAfterMs: delayMs } as const;
+  return { stop, usage, error: new ProviderError(kind, error.message, details) };
+}
+
+/** The same tool to the model, of which nothing runs: it tells, and comes to, what it came to. */
+function replayedTool(tool: Tool, scene: Scene, cast: (agent: Agent) => Agent): Tool {
+  const { handsOff } = tool;
+  const to = handsOff && ({ ...handsOff, to: () => cast(handsOff.to()) } satisfies HandOff);
+  return {
+    ...tool,
+    // Called as a method, it may want its tool.
+    validate: (input) => tool.validate(input),
+    summarize: (input) => tool.summarize(input),
+    handsOff: to,
+    timeoutMs: undefined,
+    retries: Number.POSITIVE_INFINITY,
+    maxOutputLength: Number.POSITIVE_INFINITY,
+    execute: (_input, context) => performed(scene, context),
+  };
+}
+
+async function performed(
+  { recording, stage }: Scene,
+  { executionId, update }: ToolContext,
+): Promise<ToolReturn> {
+  const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
+  for (const told of updates) {
+    await stage.reached(told.after);
+    update(told.text);
+  }
+  await stage.reached(after ?? Number.POSITIVE_INFINITY);
+  if (result === undefined) throw new Error('It failed, and was tried again');
+  const { text, value, isError, attachments, metadata } = result;
+  return { output: { text, value, isError, attachments, metadata } };
+}
+
+/** What one drive is played with. */
+interface Scene {
+  readonly recording: Recording;
+  readonly drive: RecordedDrive;
+  readonly stage: Stage;
+  readonly log: ReplayedLog;
+  /** The name of the agent that is replayed, which may hand over to others. */
+  readonly root: string;
+}
+
+/** The turn that is played. */
+function turnOf({ recording, stage }: Pick<Scene, 'recording' | 'stage'>): number {
+  for (let at = stage.count - 1; at >= 0; at--) {
+    const turn = recording.records[at]?.turn ?? 0;
+    if (turn > 0) return turn;
+  }
+  return 0;
 }

@@ -3,7 +3,9 @@ import { type Item, itemId, type JsonObject, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import { withAppends, withDelay } from '../testing/changed-log.ts';
+import type { Run } from '../contract/run.ts';
+import { call } from '../testing/model-script.ts';
+import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -14,10 +16,8 @@ import {
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import type { Run } from './run.ts';
+} from '../testing/test-agent.ts';
+import { withAppends, withDelay } from '../testing/test-doubles.ts';
 
 watchRejections();
 

@@ -3,7 +3,8 @@ import { exportSession, importSession, type Log, memoryLog } from '@millrace/log
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import { withAppends } from '../testing/changed-log.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   leftIn,
@@ -17,9 +18,8 @@ import {
   tool,
   types,
   untilTrue,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
+import { withAppends } from '../testing/test-doubles.ts';
 
 watchRejections();
 

@@ -10,6 +10,7 @@ import {
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import { call } from '../testing/model-script.ts';
 import {
   answer,
   leftIn,
@@ -19,8 +20,7 @@ import {
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 

@@ -2,6 +2,7 @@ import type {
   AgentEvent,
   DraftRecord,
   FoldState,
+  Ids,
   Item,
   LogRecord,
   RunId,
@@ -11,36 +12,26 @@ import type {
   TraceContext,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { textOfError } from '../errors/text-of-error.ts';
-import { Journal } from '../journal/journal.ts';
-import {
-  type Command,
-  type Decision,
-  type QueuedCommand,
-  standingCommands,
-  toJson,
-} from '../loop/command.ts';
-import type { LoopState } from '../loop/loop-state.ts';
-import type { Observer } from '../observers/observer.ts';
+import { textOfError } from '../contract/agent-error.ts';
+import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../contract/run.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { callsOf } from './calls-of-turn.ts';
-import { abortedBy, consumed } from './command-ear.ts';
-import type { RunContext } from './context.ts';
-import { inputItems } from './input-items.ts';
-import { itemDrafts, usedId } from './item-drafts.ts';
-import { listen } from './listen.ts';
-import { interrupted, recover } from './recover.ts';
-import { inCharge, rosterOf } from './roster.ts';
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run.ts';
-import { RunDriver } from './run-driver.ts';
+import { standingCommands, toJson } from '../state/commands.ts';
+import { itemDrafts, runStarted, usedId } from '../state/drafts.ts';
+import { traceFor } from '../state/run-trace.ts';
+import { callsOf } from '../state/turn-calls.ts';
+import { inCharge, rosterOf } from './agent-registry.ts';
+import { listen, SessionJournal } from './journal.ts';
+import { RunDriver } from './loop.ts';
+import { UniqueCallIds } from './provider-deltas.ts';
+import { interrupted, recover, unheard } from './recovery.ts';
 import { idUsed, leftRun, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
-import { runEvents } from './run-events.ts';
-import { failedResult, resultOf } from './run-result.ts';
-import { runStarted, traceFor } from './run-started.ts';
-import type { Settings } from './settings.ts';
-import { UniqueCalls } from './unique-calls.ts';
+import { failedResult, resultOf, runEvents } from './run-views.ts';
 
-export interface RunOptions {
+interface RunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
@@ -208,7 +199,7 @@ export class LiveRun implements Run {
   }
 
   /** Who leaves says nothing more, like one whose session is another's, but for calls that are nearly done. */
-  #heedLeave(journal: Journal, loop: RunDriver): void {
+  #heedLeave(journal: SessionJournal, loop: RunDriver): void {
     const { leave } = this.#options;
     const why = () => leftRun(this.session, this.id);
     const lose = () => this.#lose(journal, why());
@@ -220,16 +211,16 @@ export class LiveRun implements Run {
     leave?.addEventListener('abort', onLeave, { signal: this.#over.signal });
   }
 
-  #lose(journal: Journal, error: Error): void {
+  #lose(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     this.#stop.abort();
   }
 
-  #contextOf(journal: Journal): RunContext {
+  #contextOf(journal: SessionJournal): RunContext {
     const settings = this.#settings;
     const roster = rosterOf(settings);
     const { state: before } = journal;
-    const calls = new UniqueCalls(settings.ids, before);
+    const calls = new UniqueCallIds(settings.ids, before);
     const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers } = this.#options;
     return {
@@ -241,7 +232,7 @@ export class LiveRun implements Run {
     };
   }
 
-  #journalOf(driver: Driver): Journal {
+  #journalOf(driver: Driver): SessionJournal {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
     const watching = new Observers(observers, { clock, onDiagnostic });
@@ -253,7 +244,7 @@ export class LiveRun implements Run {
       this.#through = record.offset;
       this.#hear(record);
     };
-    return new Journal({ driver, observe, onRecord, agent: this.#settings.name });
+    return new SessionJournal({ driver, observe, onRecord, agent: this.#settings.name });
   }
 
   /**
@@ -295,7 +286,7 @@ export class LiveRun implements Run {
   }
 
   /** To its end; and on, where somebody said something while it ended. */
-  async #driveOn(loop: RunDriver, journal: Journal): Promise<Stop> {
+  async #driveOn(loop: RunDriver, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
       await this.#hearAll(journal);
@@ -312,7 +303,7 @@ export class LiveRun implements Run {
   }
 
   /** All that was said by now is on the log and folded, also what was said while that was done. */
-  async #hearAll(journal: Journal): Promise<void> {
+  async #hearAll(journal: SessionJournal): Promise<void> {
     for (let heard = -1; heard !== this.#submitted; ) {
       heard = this.#submitted;
       await Promise.allSettled(this.#submits);
@@ -331,7 +322,7 @@ export class LiveRun implements Run {
   }
 
   /** Where the log fails, the next write says so. */
-  #listen(journal: Journal): Promise<void> {
+  #listen(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
     return listen({ log, session, journal, clock, over: this.#over.signal }).catch(() => {});
@@ -342,18 +333,7 @@ export class LiveRun implements Run {
 interface Begun {
   /** The session as the run found it. */
   readonly before: FoldState;
-  readonly journal: Journal;
-}
-
-/** Aborts that nobody heard: the run that they meant, where it is still there, ends by the first. */
-function unheard(
-  { run, turn }: LoopState,
-  [first, ...rest]: readonly QueuedCommand[],
-): readonly DraftRecord[] {
-  if (first === undefined) return [];
-  const isOver = run === undefined || run.aborted !== undefined;
-  const aborts = isOver ? [consumed(first.key)] : abortedBy(first, turn?.turn ?? 0);
-  return [...aborts, ...rest.map(({ key }) => consumed(key))];
+  readonly journal: SessionJournal;
 }
 
 const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
@@ -361,4 +341,14 @@ const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 /** After any other, somebody has to look before anything is begun. */
 function isOpenEnd({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+}
+
+function inputItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
+  if (typeof input === 'string')
+    return [{ id: ids.item(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
+  return isList(input) ? input : [input];
+}
+
+function isList(input: Item | readonly Item[]): input is readonly Item[] {
+  return Array.isArray(input);
 }

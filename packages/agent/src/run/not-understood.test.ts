@@ -3,9 +3,9 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
-import { eventsOf } from '../testing/events-of.ts';
 import { VirtualClock } from '../testing/play.ts';
-import { useStage } from '../testing/use-stage.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { useStage } from '../testing/test-server.ts';
 
 const session = sessionId('s');
 const stage = useStage();

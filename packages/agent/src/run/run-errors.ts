@@ -1,5 +1,5 @@
 import type { ItemId, RunId, SessionId, ToolCallId } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
+import { AgentError } from '../contract/agent-error.ts';
 
 export function idUsed(session: SessionId, item: ItemId): AgentError {
   const message = `Cannot say item ${item} in session ${session}: there is one of this id already. Give it another, or leave it out`;

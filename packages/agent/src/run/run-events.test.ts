@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { eventsOf, toldText } from '../testing/events-of.ts';
-import { answer, session, stageOf } from '../testing/hostile-stage.ts';
 import { quiet } from '../testing/play.ts';
+import { eventsOf, toldText } from '../testing/read-log.ts';
+import { answer, session, stageOf } from '../testing/test-agent.ts';
 
 const countOf = (events: readonly AgentEvent[], type: AgentEvent['type']) =>
   events.filter((event) => event.type === type).length;

@@ -7,14 +7,58 @@ import {
   type ResponseEnd,
   type StreamStep,
 } from '@millrace/providers';
-import { DeltaCheck } from './check-deltas.ts';
-import type { RunContext } from './context.ts';
-import { closedParts } from './recover.ts';
-import { responseFinished } from './response-finished.ts';
-import { traceOfAttempt } from './trace-of.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { unlessAborted } from '../abortable.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { responseFinished } from '../state/drafts.ts';
+import { traceOfAttempt } from '../state/run-trace.ts';
+import { DeltaCheck } from './provider-deltas.ts';
+import { closedParts } from './recovery.ts';
 
-export interface Try {
+interface Tried {
+  readonly end: ResponseEnd;
+  readonly itemId: ItemId;
+}
+
+/**
+ * One attempt at a turn's request, streamed into the log. Of an answer that came to its own end, the
+ * last parts are committed together with that end; what becomes of any other the caller decides.
+ */
+export async function tryRequest(context: RunContext, tried: Try): Promise<Tried> {
+  const { settings, journal } = context;
+  const { provider, kind, turn, attempt } = tried;
+  const itemId = settings.ids.item();
+  const at = { turn, attempt };
+  const { id, model } = provider;
+  await journal.write([
+    { ...at, fact: { type: 'item_started', itemId, kind } },
+    { ...at, fact: { type: 'response_started', itemId, provider: id, model } },
+  ]);
+  const left = new AbortController();
+  const streamed = streamResponse(context, tried, itemId, left);
+  const end = await Promise.race([streamed, givenUp(context, left)]);
+  if (end !== undefined) return { end, itemId };
+  await journal.settled();
+  await journal.write(closedParts(journal.state, 'aborted'));
+  return { end: failed(provider, 'aborted', 'it did not stop when it was told to'), itemId };
+}
+
+/** A provider that does not stop when it is told to is not waited for beyond a moment. */
+function givenUp({ settings, signal }: RunContext, left: AbortController): Promise<undefined> {
+  return new Promise((resolve) => {
+    const onAbort = () => {
+      const giveUp = () => {
+        left.abort();
+        resolve(undefined);
+      };
+      const cancel = settings.clock.after(settings.retry.toolGraceMs, giveUp);
+      left.signal.addEventListener('abort', cancel);
+    };
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { signal: left.signal });
+  });
+}
+
+interface Try {
   readonly provider: Provider;
   readonly request: ModelRequest;
   /** What the answer is written to. */
@@ -24,7 +68,7 @@ export interface Try {
 }
 
 /** Writes down what a provider says, until its end or until it is left. */
-export async function streamResponse(
+async function streamResponse(
   context: RunContext,
   tried: Try,
   itemId: ItemId,
@@ -99,7 +143,7 @@ async function cut(journal: RunContext['journal'], end: ResponseEnd): Promise<Re
 }
 
 /** A provider that breaks its contract, which the suite would have found. */
-export function failed({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
+function failed({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';
   return { stop: { reason }, usage: { ...noUsage, estimated: true }, error };

@@ -1,6 +1,6 @@
 import type { JsonObject, LogRecord } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { answer, leftIn, session, stageOf, textsOf } from '../testing/hostile-stage.ts';
+import { answer, leftIn, session, stageOf, textsOf } from '../testing/test-agent.ts';
 
 const slowly = { pieces: 'character', pauseMs: 20 } as const;
 const slow = { ...answer('Hello'), ...slowly };

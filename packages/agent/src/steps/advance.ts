@@ -1,17 +1,21 @@
-import { type RunId, type SessionId, type TraceContext, toArray } from '@millrace/core';
-import type { Agent } from '../create-agent.ts';
-import { settingsOf } from '../run/agent-settings.ts';
-import { consumed } from '../run/command-ear.ts';
-import { RunDriver } from '../run/run-driver.ts';
-import { runStarted, traceFor } from '../run/run-started.ts';
-import { type Claim, claimSession } from './claim.ts';
-import { mendingDrafts } from './mending-drafts.ts';
+import {
+  type Attempt,
+  type DraftRecord,
+  type RunId,
+  type SessionId,
+  type TraceContext,
+  toArray,
+} from '@millrace/core';
+import type { Agent } from '../contract/agent.ts';
+import { settingsOf } from '../run/agent-registry.ts';
+import { RunDriver } from '../run/loop.ts';
+import { isCut, lostExecutions, recover } from '../run/recovery.ts';
+import { consumed, runStarted } from '../state/drafts.ts';
+import { traceFor } from '../state/run-trace.ts';
+import { assertSame, type Claim, claimSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import type { Advanced, Plan } from './plan.ts';
-import { isAsked, isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
-import { assertSame } from './same-session.ts';
-import { settledFrom } from './settled-item.ts';
-import { supersedingDrafts } from './superseding-drafts.ts';
+import { type Advanced, isAsked, isOthers, type Plan, planOf, repairsIn, runEnd } from './plan.ts';
+import { settledFrom } from './settled-items.ts';
 
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
@@ -98,4 +102,48 @@ async function begin(step: OpenStep, options: AdvanceOptions): Promise<void> {
   const begun = isNew ? [started, turned] : [started];
   const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
   await journal.write([...stale.map(({ key }) => consumed(key)), ...superseding, ...begun]);
+}
+
+/**
+ * What is written first, because nobody works on it any more: whoever did was fenced by the one who
+ * comes now. An answer that was cut off is asked for again, which supersedes it, unless it is to be kept.
+ */
+export function mendingDrafts(
+  { journal, settings }: OpenStep,
+  { runId, keepsCut = false }: Pick<AdvanceOptions, 'runId' | 'keepsCut'>,
+): readonly DraftRecord[] {
+  const { state, loop } = journal;
+  const { run, turn } = loop;
+  if (turn === undefined) return [];
+  const isKept = keepsCut || turn.isAside || run?.aborted !== undefined;
+  if (isCut(turn) && isKept) return recover(state, loop, 'keep');
+  // Another one's run: what becomes of it is as the agent has it.
+  if (isCut(turn) && run?.id !== runId) return recover(state, loop, settings.onInterrupted);
+  return lostExecutions(turn);
+}
+
+/**
+ * What is written first where a run that failed is done again: all that it said is taken back. Where
+ * somebody spoke after it that stays, because it may have been answered.
+ */
+export function supersedingDrafts(
+  { journal, marks }: OpenStep,
+  failed: RunId,
+): readonly DraftRecord[] {
+  const ended = marks.ended.at(-1);
+  if (ended?.id !== failed) return [];
+  const items = toArray(journal.state.items);
+  const first = toArray(ended.before.items).length;
+  if (items.length > toArray(ended.after.items).length) return [];
+  const tries = new Map<string, Attempt>();
+  for (const { turn, attempt } of items.slice(first))
+    if (attempt > 0) tries.set(`${turn}.${attempt}`, { turn, attempt });
+  const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
+  const turns = new Set([...tries.values()].map(({ turn }) => turn));
+  // The turns are over again: no other try of them comes.
+  const over = { type: 'turn_finished', stop: ended.stop } as const;
+  return [
+    ...[...tries.values()].map((tried) => ({ ...tried, fact })),
+    ...[...turns].map((turn) => ({ turn, attempt: 0, fact: over })),
+  ];
 }

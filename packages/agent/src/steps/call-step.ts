@@ -1,10 +1,10 @@
 import type { ToolCallId, ToolCallPart } from '@millrace/core';
 import { CallRunner } from '../calls/call-runner.ts';
-import type { Agent } from '../create-agent.ts';
-import type { TurnState } from '../loop/loop-state.ts';
-import { unansweredCalls } from '../run/calls-of-turn.ts';
-import { lostExecutions } from '../run/recover.ts';
-import { type HeldSession, openHeld } from './held-session.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import { lostExecutions } from '../run/recovery.ts';
+import { unansweredCalls } from '../state/turn-calls.ts';
+import { type HeldSession, openHeld } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 
 export interface CallStepOptions extends HeldSession, StepSignals {

@@ -1,5 +1,7 @@
 import type { SessionId } from '@millrace/core';
 import { type Driver, type Log, LogError } from '@millrace/log';
+import type { Agent } from '../contract/agent.ts';
+import { settingsOf } from '../run/agent-registry.ts';
 
 /** Who takes a session for a step: one who lives longer than any process, and counts what he does. */
 export interface Claim {
@@ -51,4 +53,48 @@ function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
 function overtaken(session: SessionId, holder: string, claim: Claim): LogError {
   const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} came after it. Nothing was stored`;
   return new LogError('fenced', message, { session, holder });
+}
+
+export interface HoldStepOptions {
+  readonly session: SessionId;
+  readonly claim: Claim;
+}
+
+/** Takes a session before anything is said in it. Throws `held` where somebody else drives it. */
+export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
+  const driver = await claimSession(settingsOf(agent).log, session, claim, 0);
+  driver.leave();
+}
+
+/** A session, and the lease that `advance` took for its owner. */
+export interface HeldSession {
+  readonly session: SessionId;
+  readonly epoch: number;
+  /** As it was claimed for; without end unless told. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** Goes on with that lease, in whichever process. */
+export function openHeld({
+  session,
+  epoch,
+  leaseMs = Number.POSITIVE_INFINITY,
+}: HeldSession): (log: Log, from: number) => Promise<Driver> {
+  return (log, from) => log.open(session, { epoch, leaseMs, from });
+}
+
+/**
+ * Throws `no_session` where the one that was made then is not there any more: whoever went on would
+ * find an empty one in its place, or another that has its name.
+ */
+export async function assertSame(
+  log: Log,
+  session: SessionId,
+  createdAt: number | undefined,
+): Promise<void> {
+  if (createdAt === undefined) return;
+  const info = await log.info(session);
+  if (info?.createdAt === createdAt) return;
+  const now = info === undefined ? 'it was deleted' : 'it was deleted, and another has its name';
+  throw new LogError('no_session', `Cannot go on with session ${session}: ${now}`, { session });
 }

@@ -1,16 +1,14 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import { Journal } from '../journal/journal.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { settingsOf } from '../run/agent-settings.ts';
-import type { RunContext } from '../run/context.ts';
-import { listen } from '../run/listen.ts';
-import { inCharge, rosterOf } from '../run/roster.ts';
+import { inCharge, rosterOf, settingsOf } from '../run/agent-registry.ts';
+import { listen, SessionJournal } from '../run/journal.ts';
+import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
-import type { Settings } from '../run/settings.ts';
-import { UniqueCalls } from '../run/unique-calls.ts';
-import { type KeptFold, keepFold, keptFold, RunMarks } from './kept-folds.ts';
+import { type KeptFold, keepFold, keptFold, RunMarks } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
 /** How a step is stopped from outside of the log. */
@@ -34,7 +32,7 @@ export interface OpenStepOptions extends StepSignals {
 export class OpenStep {
   readonly settings: Settings;
   readonly driver: Driver;
-  readonly journal: Journal;
+  readonly journal: SessionJournal;
   readonly writer: ProducerWriter;
   readonly marks: RunMarks;
   readonly #stop = new AbortController();
@@ -115,7 +113,7 @@ export class OpenStep {
     this.#listening = listen({ log, session, journal, clock, over: over.signal }).catch(() => {});
   }
 
-  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: KeptFold): Journal {
+  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: KeptFold): SessionJournal {
     const { observers, onDiagnostic, clock } = this.settings;
     const watching = new Observers(observers, { clock, onDiagnostic });
     const onRecord = (record: LogRecord) => {
@@ -131,7 +129,7 @@ export class OpenStep {
           };
     const { onStep } = this.marks;
     const { name: agent } = this.settings;
-    return new Journal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
+    return new SessionJournal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
   }
 
   /** Steps that run side by side hear the same records: each is told of by the one that wrote it. */
@@ -153,7 +151,7 @@ export class OpenStep {
     };
     return {
       ...{ journal, standing, session: journal.state.session, signal: this.#stop.signal },
-      calls: new UniqueCalls(root.ids, journal.state),
+      calls: new UniqueCallIds(root.ids, journal.state),
       get before() {
         return marks.before;
       },

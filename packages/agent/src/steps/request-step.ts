@@ -1,12 +1,12 @@
 import { findItem, type Stop, toItem } from '@millrace/core';
 import { LogError, type Producer } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import type { TurnState } from '../loop/loop-state.ts';
-import { brokenOff } from '../run/break-off.ts';
-import { TurnRequest } from '../run/request-turn.ts';
-import { type HeldSession, openHeld } from './held-session.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import { brokenOff } from '../run/recovery.ts';
+import { TurnRequest } from '../run/request.ts';
+import { type HeldSession, openHeld } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import { type Settled, settled } from './settled-item.ts';
+import { type Settled, settled } from './settled-items.ts';
 
 export interface RequestStepOptions extends HeldSession, StepSignals {
   readonly turn: number;

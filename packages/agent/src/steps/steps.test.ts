@@ -6,11 +6,11 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { readRecords } from '../journal/read-records.ts';
-import { ByHand } from '../testing/by-steps.ts';
+import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { folded } from '../testing/folded.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
+import { folded } from '../testing/read-log.ts';
+import { ByHand } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { advance, callStep, hearStep, requestStep, submitStep } from './index.ts';
 

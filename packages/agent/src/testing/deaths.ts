@@ -2,12 +2,25 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeRecord, type LogRecord, sessionId, toolCallId } from '@millrace/core';
+import {
+  decodeRecord,
+  type Fact,
+  type Item,
+  type ItemId,
+  type LogRecord,
+  liveTranscript,
+  sessionId,
+  type ToolCallId,
+  type ToolResultPart,
+  toolCallId,
+  transcript,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
+import type { Run, RunResult } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import type { Run, RunResult } from '../run/run.ts';
+import { folded } from './read-log.ts';
 import { scenarios, scenarioTools } from './scenarios.ts';
 
 export const session = sessionId('s');
@@ -189,4 +202,65 @@ export async function inTurn<T>(
   };
   await Promise.all(Array.from({ length: width }, work));
   return done;
+}
+
+// What the records say that a process left behind, read from the facts alone.
+
+export function factsOf(records: readonly LogRecord[]): readonly Fact[] {
+  return records.flatMap(({ fact }) => fact ?? []);
+}
+
+export function itemsOf(records: readonly LogRecord[]): readonly Item[] {
+  return transcript(folded(session, records));
+}
+
+export function itemOf(items: readonly Item[], id: ItemId): Item | undefined {
+  return items.find((item) => item.id === id);
+}
+
+export function resultsIn(items: readonly Item[]): readonly ToolResultPart[] {
+  return items.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_result' ? part : [])),
+  );
+}
+
+export function has({ before }: Death, type: Fact['type']): boolean {
+  return factsOf(before).some((fact) => fact.type === type);
+}
+
+/** The answer that was under way, as far as it had come. */
+export function cutAnswer({ before }: Death): (Item & { readonly turn: number }) | undefined {
+  const at = before.findLastIndex(({ fact }) => fact?.type === 'response_started');
+  const { fact, turn = 0 } = before[at] ?? {};
+  if (fact?.type !== 'response_started') return undefined;
+  const isOver = factsOf(before.slice(at + 1)).some(
+    (later) =>
+      later.type === 'attempt_superseded' || ('itemId' in later && later.itemId === fact.itemId),
+  );
+  const item = itemOf(liveTranscript(folded(session, before)), fact.itemId);
+  return isOver || item?.kind !== 'assistant' ? undefined : { ...item, turn };
+}
+
+/** Somebody had said so, and nobody had heard it yet. */
+export function isUnheard({ before }: Death, command: string): boolean {
+  const facts = factsOf(before);
+  const heard = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
+  return facts.some(
+    (fact) =>
+      fact.type === 'command_queued' && !heard.has(fact.key) && fact.command['type'] === command,
+  );
+}
+
+/** The calls of a tool whose executions came to this, in the order in which they did. */
+export function callsThat(
+  records: readonly LogRecord[],
+  came: 'started' | 'completed' | 'lost',
+  tools: readonly string[],
+): readonly ToolCallId[] {
+  return factsOf(records).flatMap((fact) => {
+    if (fact.type !== 'tool_execution_started' && fact.type !== 'tool_execution_finished')
+      return [];
+    const outcome = fact.type === 'tool_execution_started' ? 'started' : fact.outcome;
+    return outcome === came && tools.includes(fact.name) ? fact.toolCallId : [];
+  });
 }

@@ -2,11 +2,11 @@ import { appendFileSync } from 'node:fs';
 import { type LogRecord, toolCallId } from '@millrace/core';
 import type { Scripted } from '@millrace/providers/scripted';
 import { z } from 'zod';
+import type { Run } from '../contract/run.ts';
+import type { Tool } from '../contract/tool.ts';
 import type { AgentOptions } from '../create-agent.ts';
-import type { Run } from '../run/run.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import type { Tool } from '../tool/tool.ts';
-import { call } from './scripts.ts';
+import { call } from './model-script.ts';
 
 /** One thing that can happen in a run, from its input to its end. */
 export interface Scenario {

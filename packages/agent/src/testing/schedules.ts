@@ -12,9 +12,9 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { withAppends } from './changed-log.ts';
+import { call } from './model-script.ts';
 import { play, VirtualClock } from './play.ts';
-import { call } from './scripts.ts';
+import { withAppends } from './test-doubles.ts';
 
 /** What can happen in runs, at random, and runs in which it happens. */
 export const session: SessionId = sessionId('s');
@@ -33,7 +33,7 @@ interface ResponsePlan {
   readonly after: number;
 }
 
-export interface Plan {
+interface Plan {
   readonly responses: readonly ResponsePlan[];
   readonly events: readonly {
     readonly atMs: number;

@@ -15,7 +15,7 @@ import {
   type Usage,
 } from '@millrace/core';
 import { expect } from 'vitest';
-import type { Observer } from '../observers/observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
 /** A record and what it is told as: what observers get. */
 export interface Told {

@@ -4,12 +4,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { eventsOf } from '../testing/events-of.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { handOff, subAgent } from './agent-tools.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
-import { handOff } from './hand-off.ts';
 import { readOutputTool } from './read-output.ts';
-import { subAgent } from './sub-agent.ts';
 
 const read = defineTool({
   name: 'read',

@@ -1,10 +1,8 @@
 import type { AgentEvent, JsonObject } from '@millrace/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { AgentError } from '../errors/agent-error.ts';
-import { checkFields } from './check-fields.ts';
-import { checkInput } from './check-input.ts';
-import { jsonSchemaOf } from './json-schema-of.ts';
-import type { Execution, Tool, ToolContext } from './tool.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Execution, Tool, ToolContext } from '../contract/tool.ts';
+import { checkInput, jsonSchemaOf } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
@@ -121,4 +119,30 @@ function badNumber(name: string, key: string, value: unknown): AgentError {
 function noSchema(name: string): AgentError {
   const message = `Cannot define tool ${name}: its schema library does not give JSON Schema. Say it with inputSchema`;
   return new AgentError('bad_option', message, { tool: name });
+}
+
+/** All of them, which the compiler sees to. */
+type Fields<Options> = Readonly<Record<keyof Options, true>>;
+
+/**
+ * Throws where a tool is given a field that would be ignored. Other kits have approval on the tool: whoever
+ * relied on that would have it run unasked.
+ */
+export function checkFields<Options extends { readonly name?: string | undefined }>(
+  options: Options,
+  fields: Fields<Options>,
+): void {
+  for (const [field, value] of Object.entries(options))
+    if (value !== undefined && !Object.hasOwn(fields, field))
+      throw unknown(options.name ?? '', field, Object.keys(fields));
+}
+
+const isApproval = /approv|confirm|permission/i;
+
+function unknown(name: string, field: string, fields: readonly string[]): AgentError {
+  const way = isApproval.test(field)
+    ? 'Whether a call may run is said for all tools, by createAgent({ approve })'
+    : `It takes ${fields.join(', ')}`;
+  const message = `Cannot define tool ${name}: it has no ${field}. ${way}`;
+  return new AgentError('bad_option', message, { tool: name, field });
 }

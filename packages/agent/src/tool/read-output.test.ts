@@ -13,12 +13,12 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ToolOutput } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
 import { defineTool } from './define-tool.ts';
 import { readOutputTool } from './read-output.ts';
-import type { ToolOutput } from './tool.ts';
 
 const session = sessionId('s');
 const long = `${'a'.repeat(2000)}<the middle>${'z'.repeat(2000)}`;

@@ -1,0 +1,95 @@
+import type { Clock } from '@millrace/providers';
+import { textOfError } from '../contract/agent-error.ts';
+import type { Tool, ToolContext, ToolOutput, ToolReturn } from '../contract/tool.ts';
+import { outputOf } from './tool-result.ts';
+
+export interface Performance {
+  readonly output: ToolOutput['output'];
+  readonly hasThrown: boolean;
+}
+
+interface PerformOptions {
+  readonly clock: Clock;
+  /** How long one that was told to stop is waited for. */
+  readonly graceMs: number;
+  /** Aborts when the run, or the attempt, stops. */
+  readonly stop: AbortSignal;
+}
+
+const early = 'It was stopped before it was done.';
+export const stoppedEarly: Performance = stopped(early);
+
+/** Runs a tool to its end, to its time-out, or until it is told to stop. It never throws. */
+export async function perform(
+  tool: Tool,
+  input: unknown,
+  context: Omit<ToolContext, 'signal'>,
+  { clock, graceMs, stop }: PerformOptions,
+): Promise<Performance> {
+  if (stop.aborted) return stoppedEarly;
+  const own = new AbortController();
+  const ended = Promise.withResolvers<Performance>();
+  const { timeoutMs } = tool;
+  let why: string | undefined;
+  let cancel = () => {};
+  const halt = (reason: string) => {
+    if (own.signal.aborted) return;
+    why = reason;
+    own.abort(new Error(reason));
+    cancel();
+    // Whatever does not stop when it is told to is not waited for.
+    cancel = clock.after(graceMs, () => ended.resolve(stopped(reason)));
+  };
+  const onStop = () => halt(early);
+  const onTimeout = () => halt(`It took longer than ${timeoutMs} ms and was stopped.`);
+  if (timeoutMs !== undefined) cancel = clock.after(timeoutMs, onTimeout);
+  stop.addEventListener('abort', onStop);
+  const run = async () => {
+    const execution: unknown = tool.execute(input, { ...context, signal: own.signal });
+    return outputOf(await (isGenerator(execution) ? drained(execution, context, own) : execution));
+  };
+  run().then(
+    (output) =>
+      ended.resolve({ output: stop.aborted ? output : noting(why, output), hasThrown: false }),
+    (error: unknown) =>
+      ended.resolve(why === undefined ? failed(textOfError(error)) : stopped(why)),
+  );
+  const performance = await ended.promise;
+  cancel();
+  stop.removeEventListener('abort', onStop);
+  return performance;
+}
+
+type Generator = AsyncGenerator<string, ToolReturn>;
+
+function isGenerator(execution: unknown): execution is Generator {
+  return typeof execution === 'object' && execution !== null && Symbol.asyncIterator in execution;
+}
+
+/** What a generator yields is what it tells meanwhile. One that is to stop is told so where it stands. */
+async function drained(
+  execution: Generator,
+  { update }: Pick<ToolContext, 'update'>,
+  { signal }: AbortController,
+): Promise<ToolReturn> {
+  signal.addEventListener('abort', () => void execution.return(undefined).catch(() => {}));
+  for (;;) {
+    const next = await execution.next();
+    if (next.done && signal.aborted && next.value === undefined) throw signal.reason;
+    if (next.done) return next.value;
+    update(next.value);
+  }
+}
+
+/** One that ended tidily when its time was over has not done all of it. */
+function noting(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
+  return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };
+}
+
+function failed(text: string): Performance {
+  return { output: { text, isError: true }, hasThrown: true };
+}
+
+function stopped(text: string): Performance {
+  return { output: { text, isError: true }, hasThrown: false };
+}

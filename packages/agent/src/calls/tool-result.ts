@@ -1,0 +1,90 @@
+import {
+  type FilePart,
+  type MediaPart,
+  type Metadata,
+  parseJson,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import type { Tool, ToolOutput } from '../contract/tool.ts';
+
+type Output = ToolOutput['output'];
+
+/** Whatever a tool returned, as a result in full. What is no JSON is as JSON writes it. */
+export function outputOf(returned: unknown): Output {
+  if (returned === undefined) return { text: 'Done.' };
+  if (typeof returned === 'string') return { text: returned };
+  if (isOutput(returned)) return returned.output;
+  const text: string | undefined = JSON.stringify(returned);
+  if (text === undefined) return { text: 'Done.' };
+  const parsed = parseJson(text);
+  return parsed.ok ? { text, value: parsed.value } : { text };
+}
+
+function isOutput(returned: unknown): returned is ToolOutput {
+  if (typeof returned !== 'object' || returned === null) return false;
+  const { output } = returned as Partial<ToolOutput>;
+  return typeof output === 'object' && output !== null && typeof output.text === 'string';
+}
+
+/** The part that the model gets. What is too long is clipped in the middle, and kept whole as a blob. */
+export async function resultPart(
+  { toolCallId, name }: ToolCallPart,
+  output: Output,
+  { maxOutputLength }: Pick<Tool, 'maxOutputLength'>,
+  blobs: BlobStore,
+): Promise<ToolResultPart> {
+  const { value, isError = false, attachments = [], metadata } = output;
+  const text = String(output.text).toWellFormed();
+  const head = { kind: 'tool_result', toolCallId, name, isError } as const;
+  if (text.length <= maxOutputLength) {
+    return {
+      ...head,
+      text,
+      ...(value !== undefined && { value }),
+      ...(attachments.length > 0 && { attachments }),
+      ...(metadata && { metadata }),
+    };
+  }
+  const kept = attachments.find((one) => isWhole(one, { metadata }));
+  if (kept?.source.type === 'blob') {
+    const short = clipped(text, maxOutputLength, kept.source.hash);
+    return { ...head, text: short, attachments, ...(metadata && { metadata }) };
+  }
+  const ref = await blobs.put(new TextEncoder().encode(text));
+  const whole = { kind: 'file', name: 'output.txt', mimeType: 'text/plain' } as const;
+  const source = { type: 'blob', ...ref } as const;
+  return {
+    ...head,
+    text: clipped(text, maxOutputLength, ref.hash),
+    metadata: { ...metadata, wholeOutput: { hash: ref.hash, length: ref.length } },
+    attachments: [...attachments, { ...whole, source }],
+  };
+}
+
+/** Is it the whole of a text that the part, or the tool itself, has clipped? */
+export function isWhole(
+  { source }: MediaPart | FilePart,
+  { metadata }: { readonly metadata?: Metadata | undefined },
+): boolean {
+  const { hash } = (metadata?.['wholeOutput'] ?? {}) as { readonly hash?: string };
+  return source.type === 'blob' && source.hash === hash;
+}
+
+function clipped(text: string, most: number, hash: string): string {
+  const half = Math.floor(most / 2);
+  const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
+  const left = text.length - start.length - end.length;
+  const note = `\n[… ${left} characters are left out here; the whole is kept as output ${hash} …]\n`;
+  return (start + note + end).toWellFormed();
+}
+
+/** A result that says what went wrong. */
+export function failure({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
+  return { kind: 'tool_result', toolCallId, name, text, isError: true };
+}
+
+export function refusal(reason: string | undefined): string {
+  return reason === undefined ? 'It was not allowed.' : `It was not allowed: ${reason}`;
+}

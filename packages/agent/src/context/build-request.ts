@@ -1,0 +1,86 @@
+import {
+  type FoldState,
+  type Item,
+  type ItemId,
+  itemId,
+  type Part,
+  type Source,
+  transcript,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import type { ModelRequest } from '@millrace/providers';
+import { isWhole } from '../calls/tool-result.ts';
+import type { Compacted } from '../contract/loop-state.ts';
+import type { ContextFilter, Settings } from '../contract/settings.ts';
+
+/** What a model is sent: instructions, what was said as far as it still counts, and the tools. */
+export async function buildRequest(
+  settings: Settings,
+  state: FoldState,
+  compacted: Compacted,
+  more: readonly ContextFilter[] = [],
+): Promise<ModelRequest> {
+  const { instructions, tools, request, output, log, contextFilters } = settings;
+  const context = contextOf(transcript(state), compacted);
+  const said = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
+  const told = typeof instructions === 'function' ? await instructions(said) : instructions;
+  const items = await Promise.all(said.map((item) => withBytes(item, log.blobs)));
+  const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }));
+  return {
+    ...request,
+    items: told === undefined ? items : [systemItem(told), ...items],
+    ...(definitions.length > 0 && { tools: definitions }),
+    ...(output && { output: { name: 'answer', schema: output.schema } }),
+  };
+}
+
+function systemItem(text: string): Item {
+  return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
+}
+
+/** Providers take bytes, not names of blobs. What was clipped stays clipped. */
+export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
+  if (!item.parts.some(hasBlob)) return item;
+  return { ...item, parts: await Promise.all(item.parts.map((part) => loaded(part, blobs))) };
+}
+
+function hasBlob(part: Part): boolean {
+  if (part.kind === 'tool_result') return part.attachments?.some(hasBlob) ?? false;
+  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
+}
+
+async function loaded<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
+  if (part.kind === 'tool_result' && part.attachments !== undefined) {
+    const { attachments: _all, ...rest } = part;
+    const sent = part.attachments.filter((one) => !isWhole(one, part));
+    const attachments = await Promise.all(sent.map((one) => loaded(one, blobs)));
+    return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
+  }
+  if (part.kind !== 'media' && part.kind !== 'file') return part;
+  return { ...part, source: await bytesOf(part.source, blobs) };
+}
+
+async function bytesOf(source: Source, blobs: BlobStore): Promise<Source> {
+  if (source.type !== 'blob') return source;
+  const bytes = await blobs.get(source.hash);
+  return bytes === undefined ? source : { type: 'bytes', bytes };
+}
+
+/** What a model is sent of a transcript: without what the summary stands for, and with the summary. */
+export function contextOf(
+  items: readonly Item[],
+  { covered, summary }: Compacted,
+): readonly Item[] {
+  const left = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  return summary === undefined ? left : [summaryItem(summary), ...left];
+}
+
+export const summaryId: ItemId = itemId('summary');
+
+function summaryItem(text: string): Item {
+  return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
+}

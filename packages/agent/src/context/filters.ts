@@ -1,0 +1,39 @@
+import type { Item, Part } from '@millrace/core';
+import type { ContextFilter } from '../contract/settings.ts';
+
+export interface DropOptions {
+  /** How many of the last answers stay as they are; 1 unless told. */
+  readonly keepAnswers?: number | undefined;
+}
+
+/** Without what the model thought before its last answers. */
+export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+  return (items) =>
+    fromOldest(items, keepAnswers, (parts) => parts.filter(({ kind }) => kind !== 'reasoning'));
+}
+
+/** Without the words of results that were errors, but for the last answers: that there were some stays. */
+export function dropFailedResults({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+  return (items) =>
+    fromOldest(items, keepAnswers, (parts) =>
+      parts.map((part) =>
+        part.kind === 'tool_result' && part.isError ? { ...part, text: 'It failed.' } : part,
+      ),
+    );
+}
+
+function fromOldest(
+  items: readonly Item[],
+  keepAnswers: number,
+  change: (parts: readonly Part[]) => readonly Part[],
+): readonly Item[] {
+  const answers = items.filter(({ kind }) => kind === 'assistant');
+  const kept = new Set(answers.slice(Math.max(0, answers.length - keepAnswers)));
+  const first = items.findIndex((item) => kept.has(item));
+  const end = first === -1 ? items.length : first;
+  return items.flatMap((item, index) => {
+    if (index >= end) return [item];
+    const parts = change(item.parts);
+    return parts.length === 0 && item.parts.length > 0 ? [] : [{ ...item, parts }];
+  });
+}

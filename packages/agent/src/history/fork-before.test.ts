@@ -1,0 +1,363 @@
+import { type Item, type ItemId, itemId, sessionId, transcript } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Run } from '../contract/run.ts';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { problemsIn } from '../testing/check-log.ts';
+import { call } from '../testing/model-script.ts';
+import { handOff } from '../tool/agent-tools.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+const session = sessionId('s');
+const into = sessionId('fork');
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
+  execute: async ({ at }) => `${at} is there`,
+});
+const looks = (id: string): Scripted => ({ content: { parts: [call(id, 'look', { at: id })] } });
+const user = (id: string, text: string): Item => ({
+  ...{ id: itemId(id), kind: 'user' as const, parts: [{ kind: 'text', text }] },
+});
+
+const textOf = ({ parts }: Item) =>
+  parts.map((part) => (part.kind === 'tool_call' ? part.name : 'text' in part && part.text)).join();
+
+/** A transcript as one reads it: who, and what. */
+const asRead = (items: readonly Item[]) => items.map((item) => `${item.kind}: ${textOf(item)}`);
+
+async function textsIn(log: Log, of = into): Promise<readonly string[]> {
+  return asRead(transcript(await snapshot(log, of)));
+}
+
+async function itemsIn(log: Log, kind: Item['kind'], of = session): Promise<readonly ItemId[]> {
+  const items = transcript(await snapshot(log, of));
+  return items.filter((item) => item.kind === kind).map(({ id }) => id);
+}
+
+function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+  const log = options.log ?? memoryLog();
+  const provider = scriptedProvider(script);
+  const agent = createAgent({ tools: [look], ...options, provider, log });
+  return { agent, log, provider };
+}
+
+/** The fork's end, after which the origin is what it was and both are sound. */
+async function forked(log: Log, fork: () => Run) {
+  const [before, info] = [await log.read(session), await log.info(session)];
+  const run = fork();
+  const result = await run.result;
+  expect(await log.read(session)).toEqual(before);
+  expect(await log.info(session)).toEqual(info);
+  const { records } = result.error ? { records: [] } : await log.read(run.session);
+  // The checker knows logs that are whole.
+  const isSettled = records.some(({ fact }) => fact?.type === 'snapshot');
+  if (!isSettled && result.stop.reason !== 'parked')
+    expect(problemsIn(run.session, records)).toEqual([]);
+  return { run, ...result };
+}
+
+describe('regenerate', () => {
+  test('answers again in a fork that has what was before', async () => {
+    const { agent, log, provider } = agentOf(['One.', 'Two.', 'Another two.']);
+    await agent.run('First', { session }).result;
+    await agent.run('Second', { session }).result;
+    const { run, text, stop } = await forked(log, () => agent.regenerate(session, { into }));
+    expect([run.session, text, stop.reason]).toEqual([into, 'Another two.', 'stop']);
+    expect(await textsIn(log)).toEqual([
+      ...['user: First', 'assistant: One.', 'user: Second', 'assistant: Another two.'],
+    ]);
+    expect(await textsIn(log, session)).toContain('assistant: Two.');
+    const [asked, again] = [provider.calls[1], provider.calls[2]].map((one) => one?.request.items);
+    expect(asRead(again ?? [])).toEqual(asRead(asked ?? []));
+    expect((await log.info(into))?.origin?.session).toBe(session);
+  });
+
+  test('makes a session of its own where it is not told into which', async () => {
+    const { agent, log } = agentOf(['One.', 'Another one.']);
+    await agent.run('First', { session }).result;
+    const { run, text } = await forked(log, () => agent.regenerate(session));
+    expect(text).toBe('Another one.');
+    expect(run.session).not.toBe(session);
+    expect(await textsIn(log, run.session)).toEqual(['user: First', 'assistant: Another one.']);
+  });
+
+  test('takes back an answer of several turns as a whole', async () => {
+    const { agent, log } = agentOf([looks('a'), looks('b'), 'Both.', 'Nothing.']);
+    await agent.run('Look around', { session }).result;
+    await forked(log, () => agent.regenerate(session, { into }));
+    expect(await textsIn(log)).toEqual(['user: Look around', 'assistant: Nothing.']);
+  });
+
+  test('goes on from one of its items, and keeps the turns before', async () => {
+    const { agent, log } = agentOf([looks('a'), looks('b'), 'Both.', 'A alone.', 'A, again.']);
+    await agent.run('Look around', { session }).result;
+    const kept = ['user: Look around', 'assistant: look', 'tool: a is there'];
+    const [, second] = await itemsIn(log, 'assistant');
+    await forked(log, () => agent.regenerate(session, { into, item: second as ItemId }));
+    expect(await textsIn(log)).toEqual([...kept, 'assistant: A alone.']);
+    // A result is of its answer's turn.
+    const [, result] = await itemsIn(log, 'tool');
+    const { run } = await forked(log, () => agent.regenerate(session, { item: result as ItemId }));
+    expect(await textsIn(log, run.session)).toEqual([...kept, 'assistant: A, again.']);
+  });
+
+  test('answers what was said to it meanwhile, and keeps what it did before that', async () => {
+    const { agent, log, provider } = agentOf([looks('a'), 'I turn left.', 'I turn, I turn.'], {
+      observers: [
+        ({ fact }) => {
+          if (fact?.type === 'turn_started' && first.session === session) steer();
+        },
+      ],
+    });
+    let isDone = false;
+    const steer = () => {
+      if (!isDone) first.steer('Turn left').catch(() => {});
+      isDone = true;
+    };
+    const first = agent.run('Go', { session });
+    await first.result;
+    const said = ['user: Go', 'assistant: look', 'tool: a is there', 'user: Turn left'];
+    expect(await textsIn(log, session)).toEqual([...said, 'assistant: I turn left.']);
+    await forked(log, () => agent.regenerate(session, { into }));
+    expect(await textsIn(log)).toEqual([...said, 'assistant: I turn, I turn.']);
+    provider.assertUsedUp();
+  });
+
+  test('tries an answer again that failed, or that was stopped', async () => {
+    const fault = { type: 'error', after: 3, error: 'auth' } as const;
+    const { agent, log } = agentOf([
+      { content: { parts: ['Half an ans'] }, fault },
+      'A whole one.',
+    ]);
+    await agent.run('Go', { session }).result;
+    const { stop } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(stop.reason).toBe('stop');
+    expect(await textsIn(log)).toEqual(['user: Go', 'assistant: A whole one.']);
+  });
+
+  test('drops a superseded attempt with its turn', async () => {
+    const fault = { type: 'error', after: 3, error: 'overloaded' } as const;
+    const half = { content: { parts: ['Half an ans'] }, fault };
+    const { agent, log } = agentOf([half, 'One.', 'Another one.'], { retry: { baseDelayMs: 0 } });
+    await agent.run('Go', { session }).result;
+    const { usage } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(await textsIn(log)).toEqual(['user: Go', 'assistant: Another one.']);
+    const { records } = await log.read(into);
+    expect(records.some(({ fact }) => fact?.type === 'attempt_superseded')).toBe(false);
+    expect(usage.output).toBe(Math.ceil('Another one.'.length / 4));
+  });
+
+  test('makes the calls of a parked session again, and leaves those that wait', async () => {
+    const { agent, log } = agentOf([looks('a'), looks('b')], {
+      ...{ approve: () => 'ask', whileAsking: 'park' },
+    });
+    await agent.run('Look around', { session }).result;
+    const { stop } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(stop.reason).toBe('parked');
+    expect((await log.info(session))?.hasWork).toBe(true);
+  });
+
+  test('works on a session that was settled, and on a fork', async () => {
+    const { agent, log } = agentOf([looks('a'), 'One.', 'Two.', 'Three.']);
+    await agent.run('Go', { session }).result;
+    for (const turn of [1, 2]) expect(await log.settle(session, turn)).toBe(true);
+    const [, second] = await itemsIn(log, 'assistant');
+    await forked(log, () => agent.regenerate(session, { into, item: second as ItemId }));
+    const kept = ['user: Go', 'assistant: look', 'tool: a is there'];
+    expect(await textsIn(log)).toEqual([...kept, 'assistant: Two.']);
+    const again = agent.regenerate(into);
+    await again.result;
+    expect(await textsIn(log, again.session)).toEqual(['user: Go', 'assistant: Three.']);
+  });
+
+  test('is answered by the agent who had the session then', async () => {
+    const helper = agentOf(['From the helper.'], { name: 'helper' });
+    const tools = [handOff({ to: helper.agent, description: 'To the helper' })];
+    const hands = { content: { parts: [call('t', 'transfer_to_helper', {})] } };
+    const { agent, log } = agentOf([hands, 'From me.'], { name: 'front', tools });
+    expect((await agent.run('Go', { session }).result).text).toBe('From the helper.');
+    const { text } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(text).toBe('From me.');
+  });
+});
+
+describe('edit', () => {
+  test('answers something else, in a fork that has what was before', async () => {
+    const { agent, log } = agentOf(['One.', 'Two.', 'Three.', 'Another two.']);
+    for (const text of ['First', 'Second', 'Third']) await agent.run(text, { session }).result;
+    const [, second] = await itemsIn(log, 'user');
+    const { text } = await forked(log, () =>
+      agent.edit(session, second as ItemId, 'Not the second', { into }),
+    );
+    expect(text).toBe('Another two.');
+    // The run that the second one began is not in it.
+    const { records } = await log.read(session);
+    const runs = records.filter(({ fact }) => fact?.type === 'run_finished');
+    expect((await log.info(into))?.origin?.through).toBe(runs[0]?.offset);
+    expect(await textsIn(log)).toEqual([
+      ...['user: First', 'assistant: One.', 'user: Not the second', 'assistant: Another two.'],
+    ]);
+  });
+
+  test('of the first thing that was said begins anew', async () => {
+    const { agent, log, provider } = agentOf(['One.', 'Another one.']);
+    await agent.run('First', { session }).result;
+    const [first] = await itemsIn(log, 'user');
+    const { run } = await forked(log, () => agent.edit(session, first as ItemId, 'Not the first'));
+    expect(await textsIn(log, run.session)).toEqual([
+      ...['user: Not the first', 'assistant: Another one.'],
+    ]);
+    expect(asRead(provider.calls[1]?.request.items ?? [])).toEqual(['user: Not the first']);
+    expect((await log.info(run.session))?.origin).toEqual({ session, through: 0 });
+  });
+
+  test('takes items as run does', async () => {
+    const { agent, log } = agentOf(['One.', 'Another one.']);
+    await agent.run(user('u1', 'First'), { session }).result;
+    const said = [user('u2', 'Not the first'), user('u3', 'and more')];
+    await forked(log, () => agent.edit(session, itemId('u1'), said, { into }));
+    expect(await textsIn(log)).toEqual([
+      ...['user: Not the first', 'user: and more', 'assistant: Another one.'],
+    ]);
+  });
+
+  test('may say it under the id that it had', async () => {
+    const { agent, log } = agentOf(['One.', 'Another one.']);
+    await agent.run(user('u1', 'First'), { session }).result;
+    await forked(log, () =>
+      agent.edit(session, itemId('u1'), user('u1', 'Not the first'), { into }),
+    );
+    expect(await textsIn(log)).toEqual(['user: Not the first', 'assistant: Another one.']);
+  });
+
+  test('of what came by the queue does not answer that as well', async () => {
+    const { agent, log } = agentOf(['One.', 'Another one.']);
+    const parts = [{ kind: 'text', text: 'First' }];
+    const message = { type: 'message', items: [{ id: 'u1', kind: 'user', parts }] };
+    await (await log.open(session)).release();
+    await log.submit(session, message, 'k');
+    await agent.resume(session).result;
+    expect(await textsIn(log, session)).toEqual(['user: First', 'assistant: One.']);
+    await forked(log, () => agent.edit(session, itemId('u1'), 'Not the first', { into }));
+    expect(await textsIn(log)).toEqual(['user: Not the first', 'assistant: Another one.']);
+  });
+
+  test('of a follow-up is answered after the answer that it followed', async () => {
+    const { agent, log, provider } = agentOf(['One.', 'Two.', 'Another two.']);
+    const run = agent.run('First', { session });
+    await run.followUp('Second');
+    await run.result;
+    const [, second] = await itemsIn(log, 'user');
+    await forked(log, () => agent.edit(session, second as ItemId, 'Not the second', { into }));
+    expect(await textsIn(log)).toEqual([
+      ...['user: First', 'assistant: One.', 'user: Not the second', 'assistant: Another two.'],
+    ]);
+    provider.assertUsedUp();
+  });
+
+  // The fork has an open run, which is driven to its end before the new words are said: one request too many.
+  test('of what was said meanwhile is said in its place, and nothing is answered before', async () => {
+    const { agent, log } = agentOf([looks('a'), 'I turn left.', 'I turn right.', 'Once more.'], {
+      observers: [
+        ({ fact }) => {
+          if (fact?.type === 'turn_started' && first.session === session) steer();
+        },
+      ],
+    });
+    let isDone = false;
+    const steer = () => {
+      if (!isDone) first.steer(user('left', 'Turn left')).catch(() => {});
+      isDone = true;
+    };
+    const first = agent.run('Go', { session });
+    await first.result;
+    await forked(log, () => agent.edit(session, itemId('left'), 'Turn right', { into }));
+    expect(await textsIn(log)).toEqual([
+      ...['user: Go', 'assistant: look', 'tool: a is there', 'user: Turn right'],
+      'assistant: I turn right.',
+    ]);
+  });
+
+  // The same: what stands before it in one input is answered first, alone.
+  test('of the second of two things that were said at once is answered with the first', async () => {
+    const { agent, log } = agentOf(['Both.', 'Both of these.', 'Once more.']);
+    await agent.run([user('u1', 'First'), user('u2', 'Second')], { session }).result;
+    await forked(log, () => agent.edit(session, itemId('u2'), 'Not the second', { into }));
+    expect(await textsIn(log)).toEqual([
+      ...['user: First', 'user: Not the second', 'assistant: Both of these.'],
+    ]);
+  });
+});
+
+describe('what cannot be forked', () => {
+  test.each(['regenerate', 'edit'] as const)('%s: an item that is not there', async (how) => {
+    const { agent, log, provider } = agentOf(['One.', 'No.']);
+    await agent.run('First', { session }).result;
+    const item = itemId('nobody');
+    const { stop, error } = await forked(log, () =>
+      how === 'edit'
+        ? agent.edit(session, item, 'Else', { into })
+        : agent.regenerate(session, { item, into }),
+    );
+    expect(stop).toEqual({ reason: 'error', cause: 'no_such_item' });
+    expect(error?.message).toContain('item nobody');
+    expect([await log.info(into), provider.calls.length]).toEqual([undefined, 1]);
+  });
+
+  test('a session in which nothing was answered', async () => {
+    const { agent, log } = agentOf(['No.']);
+    await agent.run('First', { session, signal: AbortSignal.abort() }).result;
+    const { stop } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(stop).toEqual({ reason: 'error', cause: 'no_such_item' });
+  });
+
+  test('one that is not there', async () => {
+    const { agent, log } = agentOf(['No.']);
+    const { stop } = await agent.regenerate(session, { into }).result;
+    expect(stop).toEqual({ reason: 'error', cause: 'no_session' });
+    expect(await log.info(into)).toBeUndefined();
+  });
+
+  test('into one that is there already, which stays as it is', async () => {
+    const { agent, log } = agentOf(['One.', 'Other.', 'No.']);
+    await agent.run('First', { session }).result;
+    await agent.run('Else', { session: into }).result;
+    const { stop } = await forked(log, () => agent.regenerate(session, { into }));
+    expect(stop).toEqual({ reason: 'error', cause: 'session_exists' });
+    expect(await textsIn(log)).toEqual(['user: Else', 'assistant: Other.']);
+  });
+});
+
+test('a fork is made, and answers, while the origin is answered', async () => {
+  const waiting = Promise.withResolvers<void>();
+  const wait = defineTool({
+    ...{ name: 'wait', description: 'Waits', input: z.object({}) },
+    execute: () => waiting.promise.then(() => 'done'),
+  });
+  const begun = Promise.withResolvers<void>();
+  const { agent, log } = agentOf(
+    ['One.', { content: { parts: [call('w', 'wait', {})] } }, 'Another two.', 'Two.'],
+    {
+      tools: [wait],
+      observers: [({ fact }) => fact?.type === 'tool_execution_started' && begun.resolve()],
+    },
+  );
+  await agent.run('First', { session }).result;
+  const origin = agent.run('Second', { session });
+  await begun.promise;
+  expect((await agent.regenerate(session, { into }).result).text).toBe('Another two.');
+  waiting.resolve();
+  expect((await origin.result).text).toBe('Two.');
+  expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+});
+
+test('a fork can be aborted before it has asked for anything', async () => {
+  const { agent, log, provider } = agentOf(['One.', 'No.']);
+  await agent.run('First', { session }).result;
+  const signal = AbortSignal.abort();
+  const { stop } = await forked(log, () => agent.regenerate(session, { into, signal }));
+  expect([stop.reason, provider.calls.length]).toEqual(['aborted', 1]);
+});

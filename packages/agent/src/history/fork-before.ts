@@ -1,0 +1,68 @@
+import type { ItemId, LogRecord, SessionId } from '@millrace/core';
+import type { Log, SessionInfo } from '@millrace/log';
+import { AgentError } from '../contract/agent-error.ts';
+
+interface ForkBefore {
+  readonly into: SessionId;
+  /** The first answer to the last thing that was said, unless told. */
+  readonly item?: ItemId | undefined;
+}
+
+/** A copy of a session as it was before an item, or before the turn that the item is part of. */
+export async function forkBefore(
+  log: Log,
+  session: SessionId,
+  { into, item }: ForkBefore,
+): Promise<SessionInfo> {
+  const records = await readRecords(log, session);
+  const at = item === undefined ? lastAnswer(records) : startOf(records, item);
+  if (at === undefined) throw notThere(session, item);
+  const through = records[cutBefore(records, at) - 1]?.offset ?? 0;
+  return log.fork(session, { into, through });
+}
+
+function startOf(records: readonly LogRecord[], item: ItemId): number | undefined {
+  const at = records.findIndex(({ fact }) => fact?.type === 'item_started' && fact.itemId === item);
+  return at === -1 ? undefined : at;
+}
+
+function lastAnswer(records: readonly LogRecord[]): number | undefined {
+  const isKind = ({ fact }: LogRecord, kind: string) =>
+    fact?.type === 'item_started' && fact.kind === kind;
+  const said = records.findLastIndex((record) => isKind(record, 'user'));
+  const at = records.findIndex((record, index) => index > said && isKind(record, 'assistant'));
+  return at === -1 ? undefined : at;
+}
+
+/** The index of the first record that the copy does not have. */
+function cutBefore(records: readonly LogRecord[], start: number): number {
+  const turn = records[start]?.turn ?? 0;
+  if (turn > 0)
+    return records.findIndex(({ fact, turn: of }) => of === turn && fact?.type === 'turn_started');
+  // What brought it goes with it: the command, the run that it began.
+  let at = start;
+  while (isOpening(records[at - 1])) at--;
+  return at;
+}
+
+function isOpening(record: LogRecord | undefined): boolean {
+  const type = record?.fact?.type;
+  return type === 'command_consumed' || type === 'run_started';
+}
+
+function notThere(session: SessionId, item: ItemId | undefined): AgentError {
+  const what = item === undefined ? 'an answer' : `item ${item}`;
+  const message = `Cannot fork session ${session} before ${what}: there is none`;
+  return new AgentError('no_such_item', message, { session, item });
+}
+
+/** All that a session's log has at the moment, in order. */
+export async function readRecords(log: Log, session: SessionId): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = [];
+  for (let from = 0; ; ) {
+    const batch = await log.read(session, { from });
+    for (const record of batch.records) records.push(record);
+    if (batch.through <= from) return records;
+    from = batch.through;
+  }
+}

@@ -1,0 +1,110 @@
+import {
+  type Attempt,
+  Folder,
+  type FoldState,
+  type ItemId,
+  type ItemKind,
+  type LogRecord,
+  type SessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { type DescribedRequest, describePlainly, type Provider } from '@millrace/providers';
+import { buildRequest } from '../context/build-request.ts';
+import type { Agent } from '../contract/agent.ts';
+import { emptyLoop, type LoopState } from '../contract/loop-state.ts';
+import { inCharge, rosterOf, settingsOf } from '../run/agent-registry.ts';
+import { foldLoop } from '../state/fold-loop.ts';
+
+/** A request of an earlier moment, made again. */
+export interface PastRequest extends Attempt {
+  /** Who was asked. */
+  readonly provider: string;
+  readonly model: string;
+  /** Undefined where it is not made again: then the notes say why. */
+  readonly described: DescribedRequest | undefined;
+  /** What may be otherwise than it was, for people. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * The request of an attempt, as the log and the agent's settings have it: nobody keeps requests, because
+ * each has all that was said before. Undefined where there was no such attempt. Nothing is sent, and
+ * nothing is written.
+ */
+export async function requestAt(
+  agent: Agent,
+  session: SessionId,
+  at: Attempt,
+): Promise<PastRequest | undefined> {
+  const root = settingsOf(agent);
+  const moment = await momentOf(root.log, session, at);
+  if (moment === undefined) return undefined;
+  const { state, loop, kind, provider: id, model } = moment;
+  const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };
+  if (kind !== 'assistant') return { ...asked, described: undefined, notes: [summaryNote] };
+  const settings = inCharge(rosterOf(root), root, loop.agent);
+  const same = settings.providers.find((one) => one.id === id && one.model === model);
+  const provider = same ?? settings.providers[0];
+  if (provider === undefined) return { ...asked, described: undefined, notes: [nowNote] };
+  const request = await buildRequest(settings, state, loop.compacted);
+  const notes = same === undefined ? [nowNote, otherNote(asked, provider)] : [nowNote];
+  if (provider.describe === undefined)
+    return { ...asked, described: describePlainly(request), notes: [...notes, plainNote] };
+  try {
+    return { ...asked, described: provider.describe(request), notes };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it does not say why';
+    const failed = `${plainNote} It cannot be said as it is sent: ${why}`;
+    return { ...asked, described: describePlainly(request), notes: [...notes, failed] };
+  }
+}
+
+const nowNote =
+  'Made again from the log with the instructions, tools and settings that the agent has now. What was changed since shows as it is now.';
+const plainNote = 'This is what the provider is handed; what it sends is its own matter.';
+const summaryNote = 'This request made a summary of what was said. It is not made again.';
+
+function otherNote(then: { readonly provider: string; readonly model: string }, now: Provider) {
+  return `Then ${then.model} of ${then.provider} was asked; this is for ${now.model} of ${now.id}, which the agent has now.`;
+}
+
+interface Moment {
+  /** Right before the attempt. */
+  readonly state: FoldState;
+  readonly loop: LoopState;
+  readonly kind: ItemKind;
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** Reads no further than to where the attempt begins. */
+async function momentOf(log: Log, session: SessionId, at: Attempt): Promise<Moment | undefined> {
+  const folder = new Folder(session);
+  const finder = momentFinder(folder, at);
+  for (let from = 0; ; ) {
+    const page = await log.read(session, { from });
+    for (const record of page.records) {
+      const found = finder(record);
+      if (found !== undefined) return found;
+    }
+    if (page.through <= from) return undefined;
+    from = page.through;
+  }
+}
+
+function momentFinder(folder: Folder, { turn, attempt }: Attempt) {
+  let loop: LoopState = emptyLoop;
+  /** What was known before the last item of the attempt was begun. */
+  let before: (Pick<Moment, 'state' | 'loop' | 'kind'> & { readonly id: ItemId }) | undefined;
+  return (record: LogRecord): Moment | undefined => {
+    const { fact, offset } = record;
+    const isIts = record.turn === turn && record.attempt === attempt;
+    if (isIts && fact?.type === 'item_started')
+      before = { state: folder.state, loop, kind: fact.kind, id: fact.itemId };
+    if (isIts && fact?.type === 'response_started' && before?.id === fact.itemId)
+      return { ...before, provider: fact.provider, model: fact.model };
+    folder.addBatch({ after: folder.state.through, through: offset, records: [record] });
+    loop = foldLoop(loop, record);
+    return undefined;
+  };
+}

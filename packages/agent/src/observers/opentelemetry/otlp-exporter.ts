@@ -1,0 +1,181 @@
+import { type Clock, systemClock } from '@millrace/providers';
+import { AgentError } from '../../contract/agent-error.ts';
+import { type FinishedSpan, otlpAttributes, otlpSpan, otlpTracer } from './otlp-span.ts';
+import { RunSpanIds } from './run-span-ids.ts';
+import type { SpanTracer } from './timed-span.ts';
+
+export interface OtlpOptions {
+  /** Of the collector: `http://localhost:4318`. Spans go to `/v1/traces` below it, unless it has a path. */
+  readonly url: string | URL;
+  /** Besides the content's type: a key of whoever collects, for instance. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly serviceName?: string | undefined;
+  /** So many spans wait at most; what comes then is dropped, and said to be. */
+  readonly maxQueued?: number | undefined;
+  /** So many go in one request. */
+  readonly maxBatch?: number | undefined;
+  /** So long the first span of a batch waits for others. */
+  readonly everyMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Where ids that follow from nothing come from; random unless told. */
+  readonly ids?: RunSpanIds | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  readonly clock?: Clock | undefined;
+  /** Hears of what was dropped or refused. Never content. */
+  readonly onDiagnostic?: ((problem: string) => void) | undefined;
+}
+
+/** What takes spans. */
+export interface SpanExporter {
+  /** For `openTelemetryObserver`, together with `ids`. */
+  readonly tracer: SpanTracer;
+  readonly ids: RunSpanIds;
+  /** Sends a span that was made otherwise. */
+  export(span: FinishedSpan): void;
+}
+
+export interface OtlpExporter extends SpanExporter {
+  /** Resolves when what was given so far is sent or dropped. */
+  flush(): Promise<void>;
+  /** The same, and takes no more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Sends spans to a collector by OTLP, as JSON over HTTP, with no package of OpenTelemetry. It never
+ * holds up whoever makes them: what cannot be sent in time is dropped.
+ *
+ * @example
+ * const otlp = otlpExporter({ url: 'http://localhost:4318', serviceName: 'my-app' });
+ * const { observe } = openTelemetryObserver(otlp);
+ */
+export function otlpExporter(options: OtlpOptions): OtlpExporter {
+  const url = tracesUrl(options.url);
+  const { clock = systemClock, timeoutMs = 10_000, serviceName = 'millrace' } = options;
+  const ask = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const resource = { attributes: otlpAttributes({ 'service.name': serviceName }) };
+  const send = async (spans: readonly FinishedSpan[]): Promise<number> => {
+    const scopeSpans = [{ scope: { name: 'millrace' }, spans: spans.map(otlpSpan) }];
+    const late = new AbortController();
+    const cancel = clock.after(timeoutMs, () => late.abort(new Error('no answer came in time')));
+    try {
+      const response = await ask(url, {
+        ...{ method: 'POST', redirect: 'manual', signal: late.signal },
+        headers: { ...options.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ resourceSpans: [{ resource, scopeSpans }] }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    } finally {
+      cancel();
+    }
+  };
+  const { maxQueued = 4096, maxBatch = 512, everyMs = 1000, onDiagnostic = () => {} } = options;
+  const queue = new SpanQueue({ send, clock, maxQueued, maxBatch, everyMs, onDiagnostic });
+  const { ids = new RunSpanIds() } = options;
+  const give = (span: FinishedSpan) => queue.add(span);
+  return {
+    ...{ tracer: otlpTracer(ids, give), ids, export: give },
+    flush: () => queue.flush(),
+    close: () => queue.close(),
+  };
+}
+
+function tracesUrl(given: string | URL): string {
+  const url = URL.parse(String(given));
+  // What is told must not have a password in it.
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new AgentError(
+      'bad_option',
+      'Cannot send spans there: give a URL such as http://localhost:4318',
+    );
+  if (url.pathname === '/' || url.pathname === '') url.pathname = '/v1/traces';
+  return url.href;
+}
+
+export interface SpanQueueOptions {
+  /** The status of the answer. */
+  readonly send: (spans: readonly FinishedSpan[]) => Promise<number>;
+  readonly clock: Clock;
+  readonly maxQueued: number;
+  readonly maxBatch: number;
+  readonly everyMs: number;
+  readonly onDiagnostic: (problem: string) => void;
+}
+
+/** A collector that is away for longer than these tries loses spans, and the run goes on. */
+const maxTries = 3;
+/** What a collector says that has too much to do. */
+const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Spans that wait to be sent: a batch at a time, in order, bounded. */
+export class SpanQueue {
+  readonly #options: SpanQueueOptions;
+  #waiting: FinishedSpan[] = [];
+  #dropped = 0;
+  #cancelTimer: (() => void) | undefined;
+  #sending: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: SpanQueueOptions) {
+    this.#options = options;
+  }
+
+  add(span: FinishedSpan): void {
+    const { maxQueued, maxBatch, everyMs, clock } = this.#options;
+    if (this.#isClosed || this.#waiting.length >= maxQueued) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(span);
+    if (this.#waiting.length >= maxBatch) this.#begin();
+    else this.#cancelTimer ??= clock.after(everyMs, () => this.#begin());
+  }
+
+  async flush(): Promise<void> {
+    this.#begin();
+    await this.#sending;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.flush();
+  }
+
+  #begin(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    const { maxBatch, onDiagnostic } = this.#options;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, maxBatch);
+      const problem = await this.#try(batch);
+      // Only now: while they are sent, they count as waiting.
+      this.#waiting = this.#waiting.slice(batch.length);
+      if (problem !== undefined)
+        onDiagnostic(`The collector did not take ${batch.length} spans: ${problem}`);
+    }
+    if (this.#dropped > 0)
+      onDiagnostic(`${this.#dropped} spans were dropped: more came than could be sent`);
+    this.#dropped = 0;
+  }
+
+  /** What is wrong, where they could not be sent. */
+  async #try(batch: readonly FinishedSpan[]): Promise<string | undefined> {
+    const { send, clock, everyMs } = this.#options;
+    for (let tries = 1; ; tries++) {
+      const status = await send(batch).catch(() => 0);
+      if (status >= 200 && status < 300) return undefined;
+      const why = status === 0 ? 'it cannot be reached' : `it answered ${status}`;
+      const mayPass = status === 0 || passing.has(status);
+      // Whoever waits for the end does not wait for a collector that is away.
+      if (!mayPass || tries === maxTries || this.#isClosed) return why;
+      await new Promise<void>((resolve) => clock.after(everyMs * 2 ** (tries - 1), resolve));
+    }
+  }
+}

@@ -1,0 +1,309 @@
+import {
+  type AgentEvent,
+  type ErrorInfo,
+  type ExecutionId,
+  type Fact,
+  type FactRecord,
+  type LogRecord,
+  parseTraceparent,
+  type RunId,
+  type SessionId,
+  type Stop,
+  spanIdOf,
+  traceIdOf,
+} from '@millrace/core';
+import type { Attributes } from '@opentelemetry/api';
+import type { ObservedRun } from '../../contract/observer.ts';
+import {
+  ofAgent,
+  ofCall,
+  ofExecution,
+  ofRequest,
+  ofResponse,
+  ofSession,
+  ofStop,
+  ofUsage,
+  TracedContent,
+} from './span-attributes.ts';
+import {
+  type AttemptSpan,
+  type ExecutionSpan,
+  type SpanMaker,
+  type SpanStart,
+  TimedSpan,
+} from './timed-span.ts';
+
+interface TraceOptions extends SpanMaker {
+  readonly agentName: string | undefined;
+  readonly recordContent: boolean;
+  /** The execution that the session is the work of, where it is a sub-agent's. */
+  readonly parent: TimedSpan | undefined;
+}
+
+type SpanIdOf = (run: RunId) => string;
+type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
+
+/** The spans of one session that are under way: run > turn > attempts and executions. */
+export class SessionTrace {
+  readonly #session: SessionId;
+  readonly #options: TraceOptions;
+  readonly #content: TracedContent | undefined;
+  readonly #executions = new Map<ExecutionId, ExecutionSpan>();
+  #run: TimedSpan | undefined;
+  /** What the ids of its spans follow from. */
+  #about: ObservedRun | undefined;
+  #lastTurn = 0;
+  #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
+  #attempt: AttemptSpan | undefined;
+  #lastError: ErrorInfo | undefined;
+  #lastMs = 0;
+
+  constructor(session: SessionId, options: TraceOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#content = options.recordContent ? new TracedContent() : undefined;
+  }
+
+  get isIdle(): boolean {
+    return !this.#run && !this.#turn && !this.#attempt && this.#executions.size === 0;
+  }
+
+  /** The execution whose work that session does. */
+  parentOf(session: SessionId): TimedSpan | undefined {
+    return this.#executions.values().find(({ child }) => child === session)?.span;
+  }
+
+  hear(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
+    this.#lastMs = record.time;
+    this.#about = run ?? aboutRun(record) ?? this.#about;
+    if (record.fact === undefined) this.#noteChunk(record);
+    else {
+      if (run?.trace !== undefined) this.#takeUp(record, run);
+      this.#hearFact(record, record.fact);
+    }
+    if (this.#content !== undefined) for (const event of events) this.#content.hear(event);
+  }
+
+  /** What is under way ends here, and is marked. */
+  end(timeMs: number = this.#lastMs, failure?: string): void {
+    const left = [...this.#executions.values(), this.#attempt, this.#turn, { span: this.#run }];
+    for (const span of left.map((one) => one?.span)) {
+      span?.set({ 'millrace.unfinished': true });
+      if (failure !== undefined) span?.fail(failure);
+      span?.end(timeMs);
+    }
+    this.#executions.clear();
+    this.#attempt = undefined;
+    this.#turn = undefined;
+    this.#run = undefined;
+  }
+
+  #hearFact(record: FactRecord, fact: Fact): void {
+    switch (fact.type) {
+      case 'run_started':
+        return this.#startRun(record, fact.runId);
+      case 'run_finished':
+        return this.#finishRun(record, fact.stop);
+      case 'turn_started':
+        return this.#startTurn(record);
+      case 'turn_finished':
+        return this.#finishTurn(record, fact.stop);
+      case 'response_started':
+        return this.#startAttempt(record, fact);
+      case 'response_finished':
+        return this.#finishAttempt(record, fact);
+      case 'usage_reported':
+        return this.#attemptOf(record)?.span.set(ofUsage(fact.usage));
+      case 'attempt_superseded':
+        return this.#supersede(record);
+      case 'retry_scheduled':
+      case 'error_reported':
+        return this.#noteError(record, fact.error);
+      case 'tool_execution_started':
+        return this.#startExecution(record, fact);
+      case 'tool_execution_finished':
+        return this.#finishExecution(record, fact);
+      case 'tool_call_rejected':
+        return this.#note(record, { ...ofCall(fact), 'millrace.code': fact.code });
+      case 'approval_asked':
+        return this.#note(record, ofCall(fact));
+      case 'approval_answered':
+        return this.#note(record, { ...ofCall(fact), 'millrace.decision': fact.decision });
+      case 'aborted':
+      case 'compacted':
+      case 'handed_off':
+        return this.#note(record, {});
+      default:
+    }
+  }
+
+  /** What begun in a process that died is called the same here, and comes to its end here. */
+  #takeUp(record: FactRecord, run: ObservedRun): void {
+    const { fact, turn } = record;
+    if (fact.type === 'run_started') return;
+    if (this.#run === undefined) this.#startRun(record, run.id, { 'millrace.resumed': true });
+    const isOpen = this.#turn === undefined && turn > this.#lastTurn;
+    if (isOpen && fact.type !== 'turn_started') this.#startTurn(record);
+  }
+
+  #start(
+    { name, ...start }: Omit<SpanStart, 'attributes'> & { readonly id: SpanIdOf },
+    attributes: Attributes,
+  ): TimedSpan {
+    const all = { ...ofSession(this.#session), ...attributes };
+    const { id: run } = this.#about ?? {};
+    const called = run && { traceId: traceIdOf(run), spanId: start.id(run) };
+    return new TimedSpan(this.#options, { name, ...start, called, attributes: all });
+  }
+
+  #note({ fact, time }: FactRecord, attributes: Attributes): void {
+    (this.#turn?.span ?? this.#run)?.note(fact.type, attributes, time);
+  }
+
+  #startRun({ time: timeMs }: FactRecord, runId: RunId, more: Attributes = {}): void {
+    // Whoever drove the session before did not come to its end.
+    this.end(timeMs, 'interrupted');
+    const { parent } = this.#options;
+    // The name that was given is that of who was asked, not of who helps.
+    const agentName = parent ? this.#about?.agent : this.#options.agentName;
+    const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
+    const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId, ...more };
+    const { trace } = this.#about ?? {};
+    const remote = trace && parseTraceparent(trace.traceparent);
+    this.#run = this.#start({ name, timeMs, parent, remote, id: spanIdOf.run }, attributes);
+    this.#lastError = undefined;
+  }
+
+  #finishRun({ time }: FactRecord, stop: Stop): void {
+    const run = this.#run;
+    this.#run = undefined;
+    this.end(time);
+    if (run !== undefined) this.#stop(run, stop, time);
+  }
+
+  #startTurn({ time: timeMs, turn }: FactRecord): void {
+    const parent = this.#run ?? this.#options.parent;
+    const id = (run: RunId) => spanIdOf.turn(run, turn);
+    const span = this.#start({ name: 'turn', timeMs, parent, id }, { 'millrace.turn': turn });
+    this.#turn?.span.set({ 'millrace.unfinished': true });
+    this.#turn?.span.end(timeMs);
+    this.#turn = { turn, span };
+    this.#lastTurn = turn;
+  }
+
+  #finishTurn({ time, turn }: FactRecord, stop: Stop): void {
+    if (this.#attempt?.turn === turn) {
+      this.#stop(this.#attempt.span, stop, this.#attempt.failedMs ?? time);
+      this.#attempt = undefined;
+    }
+    for (const [id, execution] of this.#executions) {
+      if (execution.turn !== turn) continue;
+      execution.span.set({ 'millrace.unfinished': true });
+      execution.span.end(time);
+      this.#executions.delete(id);
+    }
+    if (this.#turn?.turn !== turn) return;
+    this.#stop(this.#turn.span, stop, time);
+    this.#turn = undefined;
+  }
+
+  #stop(span: TimedSpan, stop: Stop, timeMs: number): void {
+    span.set(ofStop(stop));
+    if (stop.reason === 'error') {
+      const { code = stop.cause ?? 'error', message } = this.#lastError ?? {};
+      this.#fail(span, code, message);
+    }
+    span.end(timeMs);
+  }
+
+  /** A message may quote what was said. */
+  #fail(span: TimedSpan, code: string, message: string | undefined): void {
+    span.fail(code, this.#options.recordContent ? message : undefined);
+  }
+
+  #parentIn(turn: number): TimedSpan | undefined {
+    return (this.#turn?.turn === turn ? this.#turn.span : this.#run) ?? this.#options.parent;
+  }
+
+  #startAttempt(record: FactRecord, fact: FactOf<'response_started'>): void {
+    const { turn, attempt, time: timeMs } = record;
+    this.#attempt?.span.end(this.#attempt.failedMs ?? timeMs);
+    const attributes = { ...ofRequest(fact), 'millrace.turn': turn, 'millrace.attempt': attempt };
+    const id = (run: RunId) => spanIdOf.attempt(run, { turn, attempt });
+    const start = { name: `chat ${fact.model}`, kind: 'client', timeMs, id } as const;
+    const span = this.#start({ ...start, parent: this.#parentIn(turn) }, attributes);
+    const state = { startMs: timeMs, hasBegun: false, failedMs: undefined };
+    // What went wrong before is being made good.
+    this.#lastError = undefined;
+    this.#attempt = { turn, attempt, span, ...state };
+  }
+
+  #attemptOf({ turn, attempt }: LogRecord): AttemptSpan | undefined {
+    const known = this.#attempt;
+    return known?.turn === turn && known.attempt === attempt ? known : undefined;
+  }
+
+  #noteChunk(record: LogRecord): void {
+    const attempt = this.#attemptOf(record);
+    if (attempt === undefined || attempt.hasBegun) return;
+    attempt.hasBegun = true;
+    const seconds = Math.max(0, record.time - attempt.startMs) / 1000;
+    attempt.span.set({ 'gen_ai.response.time_to_first_chunk': seconds });
+  }
+
+  #finishAttempt(record: FactRecord, { stop, usage }: FactOf<'response_finished'>): void {
+    const { turn, attempt, time } = record;
+    const known = this.#attemptOf(record);
+    if (known === undefined) return;
+    const content = this.#content?.ofResponse(turn, attempt, stop);
+    known.span.set({ ...ofUsage(usage), ...ofResponse(stop), ...content });
+    this.#stop(known.span, stop, time);
+    this.#attempt = undefined;
+  }
+
+  #supersede(record: FactRecord): void {
+    const known = this.#attemptOf(record);
+    if (known === undefined) return;
+    known.span.set({ 'millrace.superseded': true });
+    known.span.end(known.failedMs ?? record.time);
+    this.#attempt = undefined;
+  }
+
+  #noteError(record: FactRecord, error: ErrorInfo): void {
+    this.#lastError = error;
+    const known = this.#attemptOf(record);
+    if (known === undefined) return;
+    known.failedMs ??= record.time;
+    this.#fail(known.span, error.code, error.message);
+  }
+
+  #startExecution(record: FactRecord, fact: FactOf<'tool_execution_started'>): void {
+    const { turn, time: timeMs } = record;
+    const { name, toolCallId, executionId, summary, child } = fact;
+    if (this.#executions.has(executionId)) return;
+    const content = this.#content && {
+      'millrace.tool.summary': summary,
+      ...this.#content.ofInput(toolCallId),
+    };
+    const id = (run: RunId) => spanIdOf.execution(run, executionId);
+    const start = { name: `execute_tool ${name}`, timeMs, parent: this.#parentIn(turn), id };
+    const span = this.#start(start, { ...ofExecution(fact), ...content });
+    this.#executions.set(executionId, { turn, span, child });
+  }
+
+  #finishExecution({ time }: FactRecord, fact: FactOf<'tool_execution_finished'>): void {
+    const { executionId, toolCallId, outcome, isError } = fact;
+    const span = this.#executions.get(executionId)?.span;
+    if (span === undefined) return;
+    span.set({ 'millrace.tool.outcome': outcome, ...this.#content?.ofResult(toolCallId) });
+    if (outcome === 'lost') span.fail('lost');
+    if (outcome === 'completed' && isError) span.fail('tool_error');
+    span.end(time);
+    this.#executions.delete(executionId);
+  }
+}
+
+/** For whoever hears of records without being told which run they are part of. */
+function aboutRun({ fact }: LogRecord): ObservedRun | undefined {
+  return fact?.type === 'run_started' ? { id: fact.runId, trace: fact.trace } : undefined;
+}

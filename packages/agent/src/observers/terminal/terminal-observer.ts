@@ -1,0 +1,238 @@
+import type { AgentEvent, ItemKind, LogRecord, Part } from '@millrace/core';
+import { AgentError } from '../../contract/agent-error.ts';
+import type { Observer } from '../../contract/observer.ts';
+import { type Manner, TerminalStage } from './terminal-screen.ts';
+import {
+  type Line,
+  lineOf,
+  oneLine,
+  printable,
+  seconds,
+  withColor,
+  withoutColor,
+} from './terminal-text.ts';
+
+export interface TerminalOptions {
+  readonly write: (text: string) => void;
+  /** Whether the terminal has colours. */
+  readonly color?: boolean | undefined;
+  /** How wide it is: what is one line stays one. */
+  readonly columns?: number | undefined;
+}
+
+/**
+ * Shows runs as they go on a terminal that only scrolls: what the model says as it comes, a line for
+ * each tool, and what went wrong. Whatever a model or a tool says, none of it controls the terminal.
+ *
+ * @example
+ * terminalObserver({ write: (text) => process.stdout.write(text), color: process.stdout.isTTY });
+ */
+export function terminalObserver(options: TerminalOptions): Observer {
+  const { write, columns = 80 } = options;
+  if (!(columns >= 1)) throw badColumns(columns);
+  const terminal = new Terminal(options.color ?? false, columns);
+  return (_record: LogRecord, events: readonly AgentEvent[]) => {
+    for (const event of events) terminal.show(event);
+    const text = terminal.take();
+    if (text !== '') write(text);
+  };
+}
+
+/** How a retracted text is called to mind. */
+const quoteLength = 40;
+
+type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
+
+class Terminal {
+  readonly #columns: number;
+  readonly #stage: TerminalStage;
+  readonly #reasoning: Manner;
+  /** The items whose parts are shown, until their turn is finished, or they are where they have none. */
+  readonly #items = new Map<string, EventOf<'item_started'>>();
+  /** How the texts begin that were shown whole, until their turn is finished. */
+  readonly #quotes = new Map<string, string>();
+  readonly #executions = new Map<string, EventOf<'tool_execution_started'>>();
+
+  constructor(hasColor: boolean, columns: number) {
+    this.#columns = columns;
+    const paint = hasColor ? withColor : withoutColor;
+    this.#stage = new TerminalStage({ paint, patience: columns });
+    const label = hasColor ? '' : '(thinking) ';
+    this.#reasoning = { tone: 'dim', label, isAnswer: false };
+  }
+
+  take(): string {
+    return this.#stage.take();
+  }
+
+  show(event: AgentEvent): void {
+    switch (event.type) {
+      case 'item_started':
+        if (event.kind === 'assistant' || event.kind === 'notification')
+          this.#items.set(itemKeyOf(event), event);
+        return;
+      case 'item_finished':
+        if (event.turn === 0) this.#items.delete(itemKeyOf(event));
+        return;
+      case 'assistant_text_delta':
+        return this.#stage.say(keyOf(event), printable(event.text), answer);
+      case 'text_delta':
+        if (this.#kindOf(event) === 'notification')
+          this.#stage.say(keyOf(event), printable(event.text), notice);
+        return;
+      case 'reasoning_delta':
+        return this.#stage.say(keyOf(event), printable(event.text), this.#reasoning);
+      case 'part_finished':
+        return this.#finishPart(event);
+      case 'part_retracted':
+        return this.#retract(keyOf(event), event.reason);
+      case 'attempt_superseded':
+        return this.#supersede(event);
+      case 'tool_execution_started':
+        return this.#startExecution(event);
+      case 'tool_execution_finished':
+        return this.#finishExecution(event);
+      case 'turn_finished':
+        return this.#forget(event);
+      case 'run_finished':
+        for (const id of this.#voicesOf(`${event.session} `)) this.#stage.finish(id);
+        return this.#line(lineOf(event));
+      default:
+        return this.#line(lineOf(event));
+    }
+  }
+
+  #line(line: Line | undefined): void {
+    if (line !== undefined) this.#stage.line(line.tone, oneLine(line.text, this.#columns));
+  }
+
+  #kindOf(event: OfItem): ItemKind | undefined {
+    return this.#items.get(itemKeyOf(event))?.kind;
+  }
+
+  #voicesOf(prefix: string): readonly string[] {
+    return this.#stage.voices.filter((id) => id.startsWith(prefix));
+  }
+
+  #finishPart(event: EventOf<'part_finished'>): void {
+    const key = keyOf(event);
+    const kind = this.#kindOf(event);
+    if (kind === undefined) return;
+    if (event.part !== undefined) this.#finishWhole(key, event.part, kind);
+    else if (event.kind !== 'tool_call' && this.#stage.saidBy(key) === undefined)
+      this.#line(asideOf(event.kind));
+    const said = this.#stage.saidBy(key);
+    if (said !== undefined) this.#quotes.set(key, quote(said));
+    this.#stage.finish(key);
+  }
+
+  /** It came whole, or is not what streamed. */
+  #finishWhole(key: string, part: Part, kind: ItemKind): void {
+    const said = this.#stage.saidBy(key);
+    if (part.kind === 'structured' && said !== undefined) return;
+    const text = textOf(part);
+    if (text === undefined) {
+      this.#retract(key, 'replaced');
+      return this.#line(part.kind === 'tool_call' ? undefined : asideOf(part.kind));
+    }
+    const isMore = said === undefined || text.startsWith(said);
+    if (!isMore) this.#retract(key, 'replaced by what follows');
+    const manner = kind === 'notification' ? notice : answer;
+    const how = part.kind === 'reasoning' ? this.#reasoning : manner;
+    this.#stage.say(key, isMore ? text.slice(said?.length ?? 0) : text, how);
+  }
+
+  #retract(key: string, reason: string): void {
+    const shown = this.#stage.remove(key);
+    const quoted = shown === '' ? this.#quotes.get(key) : quote(shown);
+    this.#quotes.delete(key);
+    if (quoted !== undefined)
+      this.#line({ tone: 'mark', text: `⌫ taken back (${reason}) ${quoted}` });
+  }
+
+  #supersede(event: EventOf<'attempt_superseded'>): void {
+    const { session, turn, attempt } = event;
+    const prefix = `${session} ${turn}.${attempt}.`;
+    for (const id of this.#voicesOf(prefix)) this.#stage.remove(id);
+    deleteThose(this.#quotes, prefix);
+    this.#line(lineOf(event));
+  }
+
+  #startExecution(event: EventOf<'tool_execution_started'>): void {
+    const key = `${event.session} ${event.executionId}`;
+    this.#executions.set(key, event);
+    this.#stage.beginLine(key, 'plain', this.#tool(event.summary));
+  }
+
+  #finishExecution(event: EventOf<'tool_execution_finished'>): void {
+    const key = `${event.session} ${event.executionId}`;
+    const started = this.#executions.get(key);
+    this.#executions.delete(key);
+    const outcome = outcomeOf(event, started?.time ?? event.time);
+    if (this.#stage.endLine(key, outcome.tone, outcome.text)) return;
+    const line = `${this.#tool(started?.summary ?? event.name)} ${outcome.text}`;
+    this.#stage.line(outcome.tone, line);
+  }
+
+  /** Leaves room for what became of it. */
+  #tool(summary: string): string {
+    return `▸ ${oneLine(summary, Math.max(1, this.#columns - outcomeColumns))}`;
+  }
+
+  /** What the turn's parts were is not asked for any more. */
+  #forget({ session, turn }: EventOf<'turn_finished'>): void {
+    for (const [key, item] of this.#items)
+      if (item.session === session && item.turn === turn) this.#items.delete(key);
+    for (const its of [0, turn]) deleteThose(this.#quotes, `${session} ${its}.`);
+  }
+}
+
+const answer: Manner = { tone: 'plain', label: '', isAnswer: true };
+const notice: Manner = { tone: 'mark', label: '', isAnswer: true };
+
+/** `▸`, two spaces, the longest outcome and a time. */
+const outcomeColumns = 20;
+
+function keyOf({ session, partId }: { readonly session: string; readonly partId: string }): string {
+  return `${session} ${partId}`;
+}
+
+interface OfItem {
+  readonly session: string;
+  readonly itemId: string;
+}
+
+function itemKeyOf({ session, itemId }: OfItem): string {
+  return `${session} ${itemId}`;
+}
+
+function outcomeOf(event: EventOf<'tool_execution_finished'>, startMs: number): Line {
+  const { outcome, isError, time } = event;
+  const took = time - startMs >= 1000 ? ` ${seconds(time - startMs)}` : '';
+  if (outcome === 'lost') return { tone: 'bad', text: '✗ lost' };
+  if (outcome === 'discarded') return { tone: 'dim', text: '∅ discarded' };
+  return isError ? { tone: 'bad', text: `✗ failed${took}` } : { tone: 'good', text: `✓${took}` };
+}
+
+function asideOf(kind: Part['kind']): Line {
+  return { tone: 'dim', text: `[${kind}]` };
+}
+
+function textOf(part: Part): string | undefined {
+  if (part.kind === 'text' || part.kind === 'reasoning') return printable(part.text);
+  return part.kind === 'structured' ? printable(JSON.stringify(part.value)) : undefined;
+}
+
+function quote(text: string): string {
+  const start = oneLine(text, quoteLength);
+  return start === '' ? '' : `“${start}”`;
+}
+
+function deleteThose(map: Map<string, unknown>, prefix: string): void {
+  for (const key of map.keys()) if (key.startsWith(prefix)) map.delete(key);
+}
+
+function badColumns(columns: number): AgentError {
+  const message = `Cannot show anything in ${columns} columns: columns is 1 or more`;
+  return new AgentError('bad_option', message, { columns });
+}

@@ -1,0 +1,110 @@
+import {
+  Folder,
+  findItem,
+  type Item,
+  type ItemId,
+  type LogRecord,
+  sessionId,
+  type TraceContext,
+  toItem,
+} from '@millrace/core';
+import { byTheLoop } from '../run/output.ts';
+
+/** What one driver wrote: a run, or the part of one until its process died. */
+export interface RecordedDrive {
+  readonly producer: string;
+  /** Where its first record is, what comes after its last, and where the next driver's first is. */
+  readonly first: number;
+  readonly ownEnd: number;
+  readonly end: number;
+  /** What the run was given, as it was. */
+  readonly given: readonly Item[];
+  /** What the first run of it was part of. */
+  readonly trace: TraceContext | undefined;
+  /** How it took over from a driver that died. */
+  readonly onInterrupted: 'keep' | 'retry';
+  readonly whileAsking: 'wait' | 'park';
+}
+
+function isDriver(producer: string): boolean {
+  return producer.startsWith('driver ');
+}
+
+export function recordedDrives(records: readonly LogRecord[]): readonly RecordedDrive[] {
+  let last = '';
+  const starts = records.flatMap(({ producer }, at) => {
+    if (!isDriver(producer) || producer === last) return [];
+    last = producer;
+    return [at];
+  });
+  const items = givenItems(records);
+  const messages = messageKeys(records);
+  return starts.map((first, index) => {
+    const end = starts[index + 1] ?? records.length;
+    const producer = records[first]?.producer ?? '';
+    const own = records.slice(first, end).filter((record) => record.producer === producer);
+    const given = givenIds(own, messages).flatMap((id) => items.get(id) ?? []);
+    const ownEnd = 1 + records.findLastIndex((record) => record.producer === producer);
+    return { producer, first, ownEnd, end, given, trace: traceIn(own), ...manners(own) };
+  });
+}
+
+function traceIn(own: readonly LogRecord[]): TraceContext | undefined {
+  for (const { fact } of own) if (fact?.type === 'run_started') return fact.trace;
+  return undefined;
+}
+
+function manners(own: readonly LogRecord[]): Pick<RecordedDrive, 'onInterrupted' | 'whileAsking'> {
+  const isRetry = own.some(
+    ({ fact }) => fact?.type === 'attempt_superseded' && fact.reason === 'interrupted',
+  );
+  const isParked = own.some(
+    ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'parked',
+  );
+  return {
+    onInterrupted: isRetry ? 'retry' : 'keep',
+    whileAsking: isParked ? 'park' : 'wait',
+  };
+}
+
+/** Items that came whole, as they were then: they may have been redacted since. */
+function givenItems(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
+  const items = new Map<string, Item>();
+  const folder = new Folder(sessionId('recording'));
+  let after = 0;
+  for (const record of records) {
+    folder.addBatch({ after, through: record.offset, records: [record] });
+    after = record.offset;
+    const itemId = record.turn === 0 ? itemOf(record) : undefined;
+    const state = itemId && findItem(folder.state, itemId);
+    if (state) items.set(state.id, toItem(state));
+  }
+  return items;
+}
+
+/** The item that comes with a record. */
+function itemOf({ fact, delta }: LogRecord): ItemId | undefined {
+  if (fact?.type === 'item_started' || fact?.type === 'item_finished') return fact.itemId;
+  return delta !== undefined && 'itemId' in delta ? delta.itemId : undefined;
+}
+
+/** The keys of commands that say something. */
+function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
+  const keys = records.flatMap(({ fact }) =>
+    fact?.type === 'command_queued' && fact.command['type'] === 'message' ? fact.key : [],
+  );
+  return new Set(keys);
+}
+
+/** What was said before the first turn of a drive, and by nobody's command. */
+function givenIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
+  const begun = own.findIndex(({ fact }) => fact?.type === 'run_started');
+  const ids: string[] = [];
+  for (const { fact, turn } of own.slice(Math.max(0, begun))) {
+    if (fact?.type === 'turn_started' || fact?.type === 'run_finished') return ids;
+    if (fact?.type === 'command_consumed' && messages.has(fact.key)) return ids;
+    if (fact?.type !== 'item_started' || turn !== 0) continue;
+    if (fact.metadata?.['by'] !== byTheLoop.by) ids.push(fact.itemId);
+  }
+  return ids;
+}

@@ -1,0 +1,286 @@
+import { type Item, type ItemId, itemId, sessionId, transcript } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import type { AgentOptions } from '../create-agent.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet } from '../testing/play.ts';
+import {
+  byDrivers,
+  callingAChild,
+  child,
+  compaction,
+  fails,
+  falling,
+  go,
+  handingOver,
+  looks,
+  lookTool,
+  output,
+  type Piece,
+  performed,
+  session,
+  solo,
+  understudied,
+  usage,
+  value,
+} from '../testing/replay-scenarios.ts';
+import { perform } from '../testing/schedules.ts';
+import { defineTool } from '../tool/define-tool.ts';
+import { readOutputTool } from '../tool/read-output.ts';
+
+const approving: Partial<AgentOptions> = {
+  approve: () => ({ decision: 'ask', rule: 'looking', reason: 'who knows' }),
+  whileAsking: 'park',
+};
+const answered =
+  (...commands: readonly { readonly type: string; readonly until?: string }[]): Piece['act'] =>
+  async (agent, log) => {
+    await go(agent);
+    for (const [at, command] of commands.entries()) {
+      await log.submit(session, { ...command, toolCallId: 'a' }, `k${at}`);
+      await agent.resume(session).result;
+    }
+  };
+
+/** Fails twice. */
+function flaky() {
+  let failures = 2;
+  return lookTool({
+    retries: 2,
+    execute: async () => {
+      if (failures-- > 0) throw new Error('not yet');
+      return 'at last';
+    },
+  });
+}
+const breaking = lookTool({
+  retries: 1,
+  execute: async () => {
+    throw new Error('it is broken');
+  },
+});
+const wordy = lookTool({ maxOutputLength: 100, execute: async () => 'word '.repeat(1000) });
+async function said(agent: Agent, log: Log, kind: Item['kind']) {
+  await go(agent);
+  const items = transcript(await snapshot(log, session));
+  return items.filter((item) => item.kind === kind).map(({ id }) => id);
+}
+
+const pieces: Readonly<Record<string, Piece>> = {
+  'a hand-off': handingOver(true),
+  'a clipped output': solo([looks('a'), 'Long.'], { tools: [wordy] }),
+  'a clipped output that is read on': solo(
+    [
+      looks('a'),
+      ({ items }) => {
+        const [, id] = /output ([0-9a-f]{64})/.exec(JSON.stringify(items)) ?? [];
+        return { content: { parts: [call('r', 'read_output', { output: id, start: 100 })] } };
+      },
+      'Long.',
+    ],
+    { tools: [wordy, readOutputTool()] },
+  ),
+  'a tool that was tried again': solo([looks('a'), 'At last.'], { tools: [flaky()] }),
+  'a tool that was tried again in vain': solo([looks('a'), 'Oh.'], { tools: [breaking] }),
+  'several calls, one of them tried again': solo(
+    [{ content: { parts: [call('a', 'look', { at: 'a' }), call('b', 'fine', {})] } }, 'Both.'],
+    {
+      tools: [
+        flaky(),
+        defineTool({
+          ...{ name: 'fine', description: 'Fine', input: z.object({}), effects: 'none' as const },
+          execute: async () => 'fine',
+        }),
+      ],
+    },
+  ),
+  fallbacks: falling(
+    {},
+    ['one', 'two', 'three'],
+    [looks('a'), fails('auth')],
+    [looks('b'), fails('quota', 3)],
+    [looks('c'), 'All.'],
+  ),
+  'retries, and then fallbacks': falling(
+    { retry: { baseDelayMs: 0, maxAttempts: 2 } },
+    ['one', 'two'],
+    [fails('overloaded', 2), fails('server')],
+    [fails('network'), looks('a'), 'There.'],
+  ),
+  'a history that was refused': solo([looks('a'), fails('history_rejected'), 'There.']),
+  'an error that stays': solo([looks('a'), fails('auth', 2)]),
+  compaction: solo([{ ...looks('a'), usage }, 'A is there.', 'Done.'], { compaction }),
+  'compaction without a word': solo([{ ...looks('a'), usage }, 'Done.'], {
+    compaction: { ...compaction, summarize: false },
+  }),
+  'compaction that failed': solo([{ ...looks('a'), usage }, fails('auth'), 'Done.'], {
+    compaction,
+  }),
+  'structured output': solo([looks('a'), value(1)], { output }),
+  'structured output that was asked for again': solo([value('one'), 'One.', value(1)], { output }),
+  'structured output that never fitted': solo([value('a'), value('b'), value('c')], { output }),
+  'a parked call that was approved': solo(
+    [looks('a'), 'There.'],
+    approving,
+    answered({ type: 'approve' }),
+  ),
+  'a parked call that was denied': solo(
+    [looks('a'), 'Not there.'],
+    approving,
+    answered({ type: 'deny' }),
+  ),
+  'a parked call, something else said, and an approval': solo(
+    [looks('a'), 'There.', 'And more.'],
+    approving,
+    async (agent, log) => {
+      await go(agent);
+      await agent.run('And more?', { session }).result;
+      await log.submit(session, { type: 'approve', toolCallId: 'a' }, 'k');
+      await agent.resume(session).result;
+    },
+  ),
+  'an approval that lasts': solo(
+    [looks('a'), looks('b'), 'Both.'],
+    approving,
+    answered({ type: 'approve', until: 'session' }),
+  ),
+  'an approval that lasts, for what waits already': solo(
+    [
+      { content: { parts: [call('a', 'look', { at: 'a' }), call('b', 'look', { at: 'b' })] } },
+      'Both.',
+    ],
+    approving,
+    answered({ type: 'approve', until: 'session' }),
+  ),
+  'several runs': solo(['One.', looks('a'), 'Two.', 'Three.'], {}, async (agent) => {
+    for (const text of ['First', 'Second', 'Third']) await agent.run(text, { session }).result;
+  }),
+  'several items at once, and a resume of what is done': solo(['One.'], {}, async (agent) => {
+    const parts = [{ kind: 'text', text: 'Go' }] as const;
+    const items = ['u1', 'u2'].map((id) => ({ id: itemId(id), kind: 'user' as const, parts }));
+    await agent.run(items, { session }).result;
+    await agent.resume(session).result;
+  }),
+  'a run that failed, and was resumed': solo([fails('auth'), 'Well.'], {}, async (agent) => {
+    await go(agent);
+    await agent.resume(session).result;
+  }),
+  'what followed': solo(['One.', 'Two.', 'Three.'], {}, async (agent) => {
+    const run = agent.run('Go', { session });
+    await Promise.all([run.followUp('And?'), run.followUp('And then?')]);
+    await run.result;
+  }),
+  'ids of calls that a model used again': solo([looks('a'), looks('a'), looks('a', 'b'), 'All.']),
+  'a limit': solo([looks('a'), looks('b'), 'No.'], { limits: { maxTurns: 2 } }),
+  'an answer that was made anew': {
+    ...solo(['One.', looks('a'), 'Two.'], {}, async (agent) => {
+      await go(agent);
+      await agent.regenerate(session, { into: sessionId('fork') }).result;
+    }),
+    session: sessionId('fork'),
+  },
+  'something that was said otherwise': {
+    ...solo(['One.', 'Two.', looks('a'), 'Another two.'], {}, async (agent, log) => {
+      await go(agent);
+      const [, second] = await said(agent, log, 'user');
+      await agent.edit(session, second as ItemId, 'Else', { into: sessionId('fork') }).result;
+    }),
+    session: sessionId('fork'),
+  },
+};
+
+async function assertSame(piece: Piece) {
+  const { log, records } = await performed(piece);
+  const replayed = await understudied(piece.cast, log, piece.session);
+  expect(replayed.divergence).toBeUndefined();
+  expect(byDrivers(replayed.told)).toEqual(byDrivers(records));
+  expect(replayed.records).toEqual(records);
+  return records;
+}
+
+describe('a session with', () => {
+  test.each(Object.entries(pieces))(
+    '%s is replayed to the same log, and nothing is executed',
+    async (_name, piece) => {
+      const records = await assertSame(piece);
+      expect(records.length).toBeGreaterThan(5);
+    },
+  );
+
+  test.each([
+    ['that had begun while the model spoke', 'look', 'well'],
+    ['that came to its end all the same', 'do', 'ignores the signal'],
+  ] as const)(
+    'a tool %s, stopped at any moment, is replayed to the same log',
+    async (_which, tool, ends) => {
+      const call = { tool, ms: 120, ends, updates: 0 };
+      const seen = new Set<string>();
+      for (let atMs = 0; atMs < 3500; atMs += 50) {
+        const { agent, records } = await perform({
+          responses: [{ text: '', calls: [call], fault: 'none', after: 0 }],
+          events: [{ atMs, what: 'abort' }],
+        });
+        const types = records.flatMap(({ fact }) => fact?.type ?? []);
+        const order = types.filter((type) => /^(aborted|tool_execution)/.test(type));
+        seen.add(order.join(' '));
+        expect((await agent.replay(session)).divergence, order.join(' ')).toBeUndefined();
+      }
+      expect([...seen]).toContain('tool_execution_started aborted tool_execution_finished');
+    },
+  );
+
+  test('a tool that tells one thing after another is replayed to the same log', async () => {
+    const talks = lookTool({
+      async *execute() {
+        for (const word of ['one ', 'two ', 'three ', 'four ']) {
+          yield word;
+          await quiet();
+        }
+        return 'done';
+      },
+    });
+    await assertSame(solo([looks('a'), 'There.'], { tools: [talks] }));
+  });
+
+  // The same: what a sub-agent says is told as it says it.
+  test('a sub-agent is replayed to the same log', async () => {
+    await assertSame(callingAChild);
+  });
+
+  // All who play in a drive get one list of providers, so that the other agent's first one is the first one's.
+  test('a hand-off to another provider is replayed to the same log', async () => {
+    await assertSame(handingOver(false));
+  });
+
+  // Providers are told apart by id and model alone, so that two of a kind have the tries of one.
+  test('a fallback to the same model elsewhere is replayed to the same log', async () => {
+    const busy = [fails('overloaded'), fails('overloaded')];
+    const retry = { baseDelayMs: 0, maxAttempts: 2 };
+    await assertSame(falling({ retry }, ['one', 'one'], busy, [fails('overloaded'), 'There.']));
+  });
+
+  // What was asked again right after a resume counts as what that run was given.
+  test('an answer that was asked for again by whoever resumed is replayed to the same log', async () => {
+    const piece = solo([value('one'), value(1), value(1)], { output }, async (agent, log) => {
+      await go(agent);
+      const { records } = await log.read(session);
+      const at = records.find(({ fact }) => fact?.type === 'turn_finished')?.offset ?? 0;
+      await log.fork(session, { into: sessionId('cut'), through: at });
+      await agent.resume(sessionId('cut')).result;
+    });
+    await assertSame({ ...piece, session: sessionId('cut') });
+  });
+
+  test('a sub-agent has a session of its own, which its agent replays', async () => {
+    const { log, records } = await performed(callingAChild);
+    const [own] = records.flatMap(({ fact }) =>
+      fact?.type === 'tool_execution_started' ? (fact.child ?? []) : [],
+    );
+    if (own === undefined) return expect.fail('there is none');
+    const replayed = await understudied(child, log, own);
+    expect(replayed.divergence).toBeUndefined();
+    expect(replayed.told).toEqual((await log.read(own)).records);
+  });
+});

@@ -1,0 +1,269 @@
+import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
+import { halted, unlessAborted } from '../abortable.ts';
+import { CallRunner } from '../calls/call-runner.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Validated } from '../contract/tool.ts';
+import { standingCommands } from '../state/commands.ts';
+import { decide, type Situation, type Step } from '../state/decide.ts';
+import { consumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
+import { callsOf, unansweredCalls } from '../state/turn-calls.ts';
+import { CommandEar } from './commands.ts';
+import { Compactor } from './compaction.ts';
+import { overLimit } from './limits.ts';
+import { askedAgain, checkAnswer } from './output.ts';
+import { broken, brokenOff } from './recovery.ts';
+import { TurnRequest } from './request.ts';
+
+const maxRepairs = 2;
+/** Every step leaves something on the log, or makes the next one do so. */
+const maxIdleSteps = 10;
+
+/** Does what is decided, step by step, until the run is finished or parked. */
+export class RunDriver {
+  readonly #context: RunContext;
+  readonly #ear: CommandEar;
+  readonly #request: TurnRequest;
+  readonly #compactor: Compactor;
+  #calls: CallRunner | undefined;
+  #callsOf = '';
+  #isDriving = false;
+  /** What is thrown instead of a next step. */
+  #leaving: Error | undefined;
+  /** How often the answer was asked for again because it did not fit. */
+  #repairs = 0;
+  /** The answer as it was asked for. */
+  #value: unknown;
+  /** What somebody else's code threw, which ended the run. */
+  #cause: unknown;
+
+  constructor(context: RunContext, abort: () => void) {
+    this.#context = context;
+    this.#ear = new CommandEar(context, abort);
+    this.#request = new TurnRequest(context);
+    this.#compactor = new Compactor(context);
+  }
+
+  get cause(): unknown {
+    return this.#cause;
+  }
+
+  get value(): unknown {
+    return this.#value;
+  }
+
+  async drive(): Promise<Stop> {
+    const driven = await this.driveTo(() => false);
+    if ('do' in driven) throw stuck(this.#context.session);
+    return driven;
+  }
+
+  /** To the run's end, or to a step that is somebody else's to do. */
+  async driveTo(isOthers: (step: Step) => boolean, repairs = 0): Promise<Stop | Step> {
+    this.#context.standing.isRunEnding = false;
+    this.#isDriving = true;
+    this.#repairs = repairs;
+    await this.#ear.hear();
+    try {
+      for (let idle = 0; idle < maxIdleSteps; ) {
+        const { journal, standing } = this.#context;
+        // Nothing comes any more of what is decided.
+        const over = journal.failure ?? this.#leaving;
+        if (over !== undefined) throw over;
+        if (standing.isAborting) await journal.settled();
+        const { through } = journal.state;
+        const step = decide(this.#situation());
+        if (isOthers(step)) return step;
+        const stop = await this.#do(step).catch((error: unknown) => this.#breakOff(error));
+        if (stop !== undefined) return stop;
+        idle = journal.state.through === through ? idle + 1 : 0;
+      }
+      throw stuck(this.#context.session);
+    } finally {
+      this.#isDriving = false;
+    }
+  }
+
+  /** Hears of each record when it is committed. What comes while nobody drives is heard when somebody does. */
+  hear({ delta, fact }: LogRecord): void {
+    if (!this.#isDriving) return;
+    // Where it cannot be written down, the run's own next word cannot either.
+    const isForEar = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
+    if (isForEar) this.#ear.hear().catch(() => {});
+    if (fact?.type === 'approval_answered') this.#calls?.wake(fact.toolCallId);
+    if (delta?.type === 'commit_part') this.#considerCall(delta.partId);
+  }
+
+  /** Begins nothing more, and throws that instead. Resolves when the calls that run have their results. */
+  async leave(why: Error): Promise<void> {
+    this.#leaving = why;
+    await this.#calls?.settled();
+  }
+
+  /** What runs is told to stop, and waited for. */
+  async halt(): Promise<void> {
+    await this.#calls?.halt();
+  }
+
+  /** A call that is whole may start before the model has said all. */
+  #considerCall(partId: PartId): void {
+    const { loop, state } = this.#context.journal;
+    const { turn } = loop;
+    if (turn === undefined || turn.stop !== undefined || turn.isAside) return;
+    const calls = callsOf(state, turn);
+    const index = calls.findIndex(({ id }) => id === partId);
+    const call = calls[index];
+    if (call === undefined) return;
+    const before = calls.slice(0, index).map(({ part }) => part);
+    this.#callsFor(turn)
+      .speculate(call.part, before)
+      .catch(() => {});
+  }
+
+  #situation(): Situation {
+    const { loop, state } = this.#context.journal;
+    const unanswered = unansweredCalls(state, loop.turn);
+    const hasCalls = callsOf(state, loop.turn).length > 0;
+    // Only between turns does it matter, and to tell means to read the transcript.
+    const isBetween = loop.turn === undefined;
+    const limit = isBetween ? overLimit(this.#context) : undefined;
+    return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
+  }
+
+  /** The run's stop, where this was its last step. */
+  async #do(step: Step): Promise<Stop | undefined> {
+    switch (step.do) {
+      case 'take_messages':
+        await this.#takeMessages(step.when);
+        return undefined;
+      case 'start_turn':
+        await this.#write([{ turn: step.turn, attempt: 0, fact: { type: 'turn_started' } }]);
+        return undefined;
+      case 'compact':
+        if (step.keys.length > 0) await this.#write(step.keys.map(consumed));
+        await this.#compactor.compact(step.turn, this.#request.provider);
+        return undefined;
+      case 'request':
+        await this.#doRequest(step.turn);
+        return undefined;
+      case 'answer': {
+        const answered = await this.#callsFor(step.turn).answer(step.calls);
+        if (answered !== 'parked' || this.#context.standing.isAborting) return undefined;
+        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+      }
+      case 'reject':
+        await this.#callsFor(step.turn).reject(step.calls, step.code);
+        return undefined;
+      case 'finish_turn':
+        await this.#finishTurn(step.turn, step.stop);
+        return undefined;
+      case 'finish_run':
+        return this.#conclude(step.stop);
+    }
+  }
+
+  /** Somebody else's code threw. The log still works, so the run ends as one should. */
+  async #breakOff(error: unknown): Promise<Stop | undefined> {
+    const { journal } = this.#context;
+    const { turn } = journal.loop;
+    if (journal.failure !== undefined || turn?.stop !== undefined) throw error;
+    this.#cause = error;
+    await journal.settled();
+    await this.#calls?.halt();
+    this.#calls?.abandon();
+    await this.#write(brokenOff(journal));
+    return turn === undefined ? this.#finishRun(broken) : undefined;
+  }
+
+  async #doRequest(turn: TurnState): Promise<void> {
+    const next = { ...turn, attempt: turn.attempt + 1, toolItemId: undefined };
+    const calls = this.#callsFor(next);
+    await this.#request.attempt(turn, calls);
+    const { turn: now } = this.#context.journal.loop;
+    if (now?.stop !== undefined && now.stop.reason !== 'tool_use') await calls.discard();
+  }
+
+  async #finishTurn(ending: TurnState, stop: Stop): Promise<void> {
+    const { turn, itemId } = ending;
+    await this.#callsFor(ending).finish();
+    this.#calls = undefined;
+    this.#callsOf = '';
+    const named = itemId === undefined ? {} : { itemId };
+    this.#context.standing.isTurnEnding = true;
+    await this.#write([{ turn, attempt: 0, fact: { type: 'turn_finished', ...named, stop } }]);
+    this.#context.standing.isTurnEnding = false;
+  }
+
+  /** An answer that is not like it was asked for is asked for again, a few times. */
+  async #conclude(stop: Stop): Promise<Stop | undefined> {
+    const { settings, standing } = this.#context;
+    const checked = stop.reason === 'stop' ? await this.#checked() : undefined;
+    this.#value = checked?.ok ? checked.value : undefined;
+    if (checked === undefined || checked.ok || standing.isAborting) return this.#finishRun(stop);
+    const { ids } = settings;
+    const { problem } = checked;
+    if (this.#repairs++ < maxRepairs) {
+      await this.#write(itemDrafts([askedAgain(ids.item(), problem)], ids));
+      return undefined;
+    }
+    const error = { code: 'invalid_output', message: `The answer does not fit:\n${problem}` };
+    await this.#write([{ turn: 0, attempt: 0, fact: { type: 'error_reported', error } }]);
+    return this.#finishRun({ reason: 'error', cause: error.code });
+  }
+
+  async #checked(): Promise<Validated | undefined> {
+    const checked = await unlessAborted(checkAnswer(this.#context), this.#context.signal);
+    return checked === halted ? undefined : checked;
+  }
+
+  async #finishRun(decided: Stop): Promise<Stop> {
+    const stop: Stop = this.#context.standing.isAborting ? { reason: 'aborted' } : decided;
+    const { run } = this.#context.journal.loop;
+    this.#context.standing.isRunEnding = true;
+    if (run !== undefined)
+      await this.#write([
+        { turn: 0, attempt: 0, fact: { type: 'run_finished', runId: run.id, stop } },
+      ]);
+    return stop;
+  }
+
+  /** Everything that steers at once; of what follows, the first. */
+  async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
+    const { journal, settings } = this.#context;
+    const queued = standingCommands(journal.loop.commands).flatMap(({ key, command }) =>
+      command.type === 'message' && command.when === when ? [{ key, items: command.items }] : [],
+    );
+    const taken = when === 'steer' ? queued : queued.slice(0, 1);
+    const all = taken.flatMap(({ items }) => items);
+    const fresh = [...withFreshIds(all, journal.state, settings.ids)];
+    const drafts = taken.map(({ key, items }) => [
+      consumed(key),
+      ...itemDrafts(fresh.splice(0, items.length), settings.ids),
+    ]);
+    await this.#write(drafts.flat());
+  }
+
+  /** One for each attempt. */
+  #callsFor({
+    turn,
+    attempt,
+    toolItemId,
+  }: Pick<TurnState, 'turn' | 'attempt' | 'toolItemId'>): CallRunner {
+    const name = `${turn}.${attempt}`;
+    if (this.#calls === undefined || this.#callsOf !== name) {
+      this.#calls = new CallRunner(this.#context, { turn, attempt, toolItemId });
+      this.#callsOf = name;
+    }
+    return this.#calls;
+  }
+
+  #write(drafts: readonly DraftRecord[]): Promise<void> {
+    return this.#context.journal.write(drafts);
+  }
+}
+
+function stuck(session: SessionId): AgentError {
+  const message = `Cannot go on with session ${session}: nothing comes of what is decided`;
+  return new AgentError('stuck', message, { session });
+}

@@ -1,0 +1,118 @@
+import {
+  type AgentEvent,
+  agentEvents,
+  type Batch,
+  type ErrorInfo,
+  Folder,
+  type FoldState,
+  type Item,
+  isMillraceError,
+  noUsage,
+  type Part,
+  type SessionId,
+  type Stop,
+  toArray,
+  totalUsage,
+  transcript,
+  type Usage,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { RunResult } from '../contract/run.ts';
+
+interface EventSource {
+  readonly log: Log;
+  /** The session as the run found it. Rejects where there was no run. */
+  readonly begun: Promise<FoldState>;
+  /** Aborts when nothing more comes. */
+  readonly over: AbortSignal;
+  /** The offset of the last record that the run told. */
+  readonly through: () => number;
+}
+
+/** A run's events from its first record on, for one reader, who may be as late and as slow as he likes. */
+export async function* runEvents({
+  log,
+  begun,
+  over,
+  through,
+}: EventSource): AsyncGenerator<AgentEvent> {
+  const before = await begun.catch(() => undefined);
+  if (before === undefined) return;
+  const { session, through: from } = before;
+  const folder = new Folder(before);
+  const own = (batch: Batch) => (over.aborted ? cutAt(batch, through()) : batch);
+  for await (const batch of log.follow(session, { from, signal: over })) {
+    for (const event of eventsOf(folder, own(batch))) yield event;
+    if (over.aborted && folder.state.through >= through()) return;
+  }
+  // The run ended while this reader was behind: the rest is in the log.
+  while (folder.state.through < through()) {
+    const batch = await log.read(session, { from: folder.state.through });
+    if (batch.through <= folder.state.through) return;
+    for (const event of eventsOf(folder, own(batch))) yield event;
+  }
+}
+
+/** Without what later runs have said. */
+function cutAt({ after, through, records }: Batch, last: number): Batch {
+  if (through <= last) return { after, through, records };
+  return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
+}
+
+function eventsOf(folder: Folder, batch: Batch): readonly AgentEvent[] {
+  const events: AgentEvent[] = [];
+  folder.addBatch(batch, (old, record, state) => events.push(...agentEvents(old, record, state)));
+  return events;
+}
+
+/** What else there is to say of a run. */
+interface Aftermath {
+  /** The answer as it was asked for. */
+  readonly value: unknown;
+  readonly error: ErrorInfo | undefined;
+  readonly cause: unknown;
+}
+
+/** What a run came to, from the session as it found it and as it left it. */
+export function resultOf(
+  before: FoldState,
+  after: FoldState,
+  stop: Stop,
+  given: readonly Item[],
+  { value: answered, error, cause }: Aftermath,
+): RunResult {
+  const known = new Set([...toArray(before.items), ...given].map(({ id }) => id));
+  const items = transcript(after).filter(({ id }) => !known.has(id));
+  const last = items.findLast(({ kind }) => kind === 'assistant');
+  const text = textOf(last?.parts ?? []);
+  const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
+  const thrown = cause === undefined ? {} : { cause };
+  const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
+  const usage = usageSince(after, before);
+  return { session: after.session, stop, text, ...value, items, usage, ...why };
+}
+
+/** The log failed, or somebody else has the lease: what was told is there, and nothing more was. */
+export function failedResult(session: SessionId, error: unknown): RunResult {
+  const info = infoOf(error);
+  const stop = { reason: 'error', cause: info.code } as const;
+  return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
+}
+
+/** What is not ours may say what nobody should read: it is the result's `cause`, for this process alone. */
+function infoOf(error: unknown): ErrorInfo {
+  if (isMillraceError(error)) return { code: error.code, message: error.message };
+  return { code: 'unknown', message: 'Cannot go on: something threw that should not have' };
+}
+
+/** The text parts, joined. */
+export function textOf(parts: readonly (Part | undefined)[]): string {
+  return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
+}
+
+/** What the attempts used that came after a state of the same session. */
+export function usageSince(state: FoldState, before: FoldState): Usage {
+  const known = toArray(before.usage).length;
+  const since = toArray(state.usage).slice(known);
+  return totalUsage({ ...state, usage: { before: undefined, chunk: since } });
+}

@@ -1,0 +1,97 @@
+import {
+  decodeTranscript,
+  encodeTranscript,
+  type Item,
+  isId,
+  type JsonObject,
+  type JsonValue,
+  type ToolCallId,
+  type TraceContext,
+  traceContext,
+  transcriptVersion,
+} from '@millrace/core';
+import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+
+/** Those that are to be dealt with: without messages that are taken back. */
+export function standingCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
+  const gone = new Set(
+    commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
+  );
+  if (gone.size === 0) return commands;
+  return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
+}
+
+/** As it is stored. Throws where an item is not one that can be. */
+export function toJson(command: Command): JsonObject {
+  const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
+  return command.type === 'message' ? { ...json, items: itemsToJson(command.items) } : json;
+}
+
+function itemsToJson(items: readonly Item[]): JsonValue {
+  const { items: json } = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
+  itemsOf(json);
+  return json;
+}
+
+/** Undefined where it is none of ours: it stays in the queue for whoever knows it. */
+export function commandOf(json: JsonObject): QueuedCommand['command'] | undefined {
+  switch (json['type']) {
+    case 'message':
+      return messageOf(json);
+    case 'abort':
+      return { type: 'abort', reason: textOf(json['reason']) };
+    case 'compact':
+      return { type: 'compact' };
+    case 'withdraw': {
+      const key = textOf(json['key']);
+      return key === undefined ? { type: 'unreadable' } : { type: 'withdraw', key };
+    }
+    case 'revoke': {
+      const rule = textOf(json['rule']);
+      return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
+    }
+    case 'approve':
+    case 'deny':
+      return decisionOf(json) ?? { type: 'unreadable' };
+    default:
+      return undefined;
+  }
+}
+
+/** A message that says nothing else waits for its turn. */
+function messageOf({ items, when, trace }: JsonObject): QueuedCommand['command'] {
+  try {
+    const steers = when === 'steer';
+    return {
+      ...{ type: 'message', when: steers ? 'steer' : 'follow_up', items: itemsOf(items) },
+      ...traceOf(trace),
+    };
+  } catch {
+    return { type: 'unreadable' };
+  }
+}
+
+/** A bad one is none: what was said is heard all the same. */
+function traceOf(json: JsonValue | undefined): { readonly trace?: TraceContext } {
+  const { traceparent, tracestate } = (json ?? {}) as JsonObject;
+  const trace = traceContext(traceparent, tracestate);
+  return trace === undefined ? {} : { trace };
+}
+
+function itemsOf(items: JsonValue | undefined): readonly Item[] {
+  return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+}
+
+function decisionOf(json: JsonObject): Decision | undefined {
+  const { type, toolCallId, input, until } = json;
+  if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
+  const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };
+  if (type === 'deny') return { type, ...about, reason: textOf(json['reason']) };
+  const isTime = Number.isSafeInteger(until) && Number(until) >= 0;
+  const lasts = until === 'session' ? until : isTime ? Number(until) : undefined;
+  return { type: 'approve', ...about, input, until: lasts };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

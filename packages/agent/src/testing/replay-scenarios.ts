@@ -1,0 +1,188 @@
+import { type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import type { Provider, ProviderErrorKind } from '@millrace/providers';
+import {
+  type Scripted,
+  type ScriptedResponse,
+  scriptedProvider,
+} from '@millrace/providers/scripted';
+import { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import type { Replayed } from '../contract/replay.ts';
+import type { Tool } from '../contract/tool.ts';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { handOff, subAgent } from '../tool/agent-tools.ts';
+import { defineTool, type ToolOptions } from '../tool/define-tool.ts';
+import { call } from './model-script.ts';
+
+/** What a cast is made of: things that work, or things of which none may be used. */
+interface Props {
+  readonly log: Log;
+  provider(script: readonly Scripted[], id?: string): Provider;
+  tool(tool: Tool): Tool;
+  /** What is asked beside: a policy, instructions. */
+  hook<F extends (...given: never[]) => unknown>(hook: F): F;
+}
+
+/** Agents as they are played with, and what is done with them. */
+export interface Piece {
+  readonly cast: (props: Props) => Agent;
+  readonly act: (agent: Agent, log: Log) => Promise<unknown>;
+  /** The session that is replayed; `s` unless told. */
+  readonly session?: SessionId | undefined;
+}
+
+export const session: SessionId = sessionId('s');
+
+/** Plays a piece, and gives what was recorded. */
+export async function performed({ cast, act, session: of = session }: Piece) {
+  const log = memoryLog();
+  const provider: Props['provider'] = (script, id) => scriptedProvider(script, { id });
+  const agent = cast({ log, provider, tool: (tool) => tool, hook: (hook) => hook });
+  await act(agent, log);
+  const { records } = await log.read(of, { maxBytes: Number.POSITIVE_INFINITY });
+  return { log, agent, records };
+}
+
+interface Understudied extends Replayed {
+  /** What observers were told. */
+  readonly told: readonly LogRecord[];
+}
+
+/** Replays with agents of the same kind in which nothing works: whatever were asked would throw. */
+export async function understudied(
+  cast: Piece['cast'],
+  log: Log,
+  of: SessionId = session,
+): Promise<Understudied> {
+  const used: string[] = [];
+  const fail = (what: string) => (): never => {
+    used.push(what);
+    throw new Error(`${what} was used`);
+  };
+  const provider: Props['provider'] = (_script, id = 'scripted') => {
+    const stream = fail(`provider ${id}`);
+    return { id, model: 'none', stream, complete: stream };
+  };
+  const tool = (one: Tool): Tool => ({ ...one, execute: fail(`tool ${one.name}`) });
+  const agent = cast({ log, provider, tool, hook: () => fail('a hook') as never });
+  const told: LogRecord[] = [];
+  const replayed = await agent.replay(of, { observers: [(record) => void told.push(record)] });
+  if (used.length > 0) throw new Error(`A replay used ${used.join(', ')}`);
+  return { ...replayed, told };
+}
+
+/** Without what others wrote: after a driver was dead, nobody was told of it. */
+export function byDrivers(records: readonly LogRecord[]): readonly LogRecord[] {
+  return records.filter(({ producer }) => producer.startsWith('driver'));
+}
+
+const lookInput = z.object({ at: z.string() });
+
+/** A tool that says what it does, unless told otherwise. */
+export function lookTool(options: Partial<ToolOptions<typeof lookInput>> = {}) {
+  return defineTool({
+    ...{ name: 'look', description: 'Looks', input: lookInput },
+    execute: async ({ at }, { update }) => {
+      update(`looking at ${at}`);
+      return `${at} is there`;
+    },
+    ...options,
+  });
+}
+
+export const looks = (...ids: readonly string[]): ScriptedResponse => ({
+  content: { parts: ids.map((id) => call(id, 'look', { at: id })) },
+});
+export const fails = (error: ProviderErrorKind, after = 0): ScriptedResponse => ({
+  ...{ content: { parts: ['never said'] }, fault: { type: 'error', after, error } },
+});
+export const value = (said: number | string): ScriptedResponse => ({
+  content: { parts: [{ kind: 'structured', value: { n: said } }] },
+});
+const transfers = (to: string): ScriptedResponse => ({
+  content: { parts: [call(`to ${to}`, `transfer_to_${to}`, { reason: 'why not' })] },
+});
+export const go = (agent: Agent) => agent.run('Go', { session }).result;
+
+/** A piece of one agent. */
+export function solo(
+  script: readonly Scripted[],
+  options: Partial<AgentOptions> = {},
+  act: Piece['act'] = go,
+): Piece {
+  const cast = ({ log, provider, tool, hook }: Props) => {
+    const { tools = [lookTool()], approve } = options;
+    return createAgent({
+      ...{ retry: { baseDelayMs: 1 }, ...options, log, provider: provider(script) },
+      ...{ tools: tools.map(tool), instructions: hook(() => 'Look.') },
+      ...{ contextFilters: [hook((items) => items)], observers: [hook(() => {})] },
+      random: hook(() => 0.5),
+      ...(approve && { approve: hook(approve) }),
+    });
+  };
+  return { cast, act };
+}
+
+/** One agent hands over to another, whose provider has the same name or one of its own. */
+export function handingOver(isNamedAlike: boolean): Piece {
+  const ids = isNamedAlike ? ['same', 'same'] : ['one', 'two'];
+  const cast = ({ log, provider, tool }: Props) => {
+    const two = createAgent({
+      ...{ name: 'two', provider: provider([looks('a'), 'From two.', 'Still two.'], ids[1]) },
+      tools: [tool(lookTool())],
+    });
+    const hands = tool(handOff({ to: two, description: 'To two' }));
+    return createAgent({
+      ...{ name: 'one', log, provider: provider([transfers('two')], ids[0]), tools: [hands] },
+    });
+  };
+  const act: Piece['act'] = async (agent) => {
+    await go(agent);
+    await agent.run('Who is it?', { session }).result;
+  };
+  return { cast, act };
+}
+
+export const child: Piece['cast'] = ({ log, provider, tool }) =>
+  createAgent({
+    ...{ name: 'child', log, provider: provider([looks('a'), 'From the child.'], 'child') },
+    tools: [tool(lookTool())],
+  });
+
+/** An agent that has another one as a tool. */
+export const callingAChild: Piece = {
+  cast: (props) => {
+    const asks = subAgent({ name: 'ask', description: 'Asks', agent: child(props) });
+    const script = [{ content: { parts: [call('c', 'ask', { task: 'Look' })] } }, 'It says so.'];
+    const { log, provider, tool } = props;
+    return createAgent({ log, provider: provider(script), tools: [tool(asks)] });
+  },
+  act: go,
+};
+
+/** Providers of these ids, each with what it says, that are asked one after another. */
+export const falling = (
+  options: Partial<AgentOptions>,
+  ids: readonly string[],
+  ...scripts: Scripted[][]
+) => {
+  const cast = ({ log, provider, tool }: Props) => {
+    const [first, ...fallbacks] = scripts.map((script, at) => provider(script, ids[at]));
+    if (first === undefined) throw new Error('There is no provider');
+    const tools = [tool(lookTool())];
+    return createAgent({
+      retry: { baseDelayMs: 1 },
+      ...options,
+      log,
+      provider: first,
+      fallbacks,
+      tools,
+    });
+  };
+  return { cast, act: go };
+};
+
+export const usage = { input: 900, output: 100 };
+export const compaction = { whenTokens: 1000, keepSteps: 1 };
+export const output = z.object({ n: z.number() });

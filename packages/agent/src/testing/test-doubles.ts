@@ -1,0 +1,107 @@
+import type { Batch, DraftRecord, Usage } from '@millrace/core';
+import type { Driver, Log } from '@millrace/log';
+import { type Provider, wrapProvider } from '@millrace/providers';
+import type { Tool } from '../contract/tool.ts';
+
+/** What is under way. */
+interface Busy {
+  readonly streams: number;
+  readonly tools: number;
+}
+
+interface Counted {
+  readonly provider: Provider;
+  readonly tools: readonly Tool[];
+  now(): Busy;
+  /** The most there was at a time. */
+  most(): Busy;
+  /** What the streams said in the end that they used. */
+  used(): readonly Usage[];
+}
+
+interface CountOptions {
+  readonly provider: Provider;
+  /** None of them a generator. */
+  readonly tools: readonly Tool[];
+  /** What each of them does before it is over, so that one notices who does not wait for that. */
+  readonly close: (() => Promise<void>) | undefined;
+  readonly onBegin: (what: keyof Busy) => void;
+}
+
+/** The same provider and tools, whose streams and executions are counted from their begin to their end. */
+export function counted({ provider, tools, close, onBegin }: CountOptions): Counted {
+  let now: Busy = { streams: 0, tools: 0 };
+  let most = now;
+  const used: Usage[] = [];
+  const begin = (what: keyof Busy) => {
+    now = { ...now, [what]: now[what] + 1 };
+    most = { ...most, [what]: Math.max(most[what], now[what]) };
+    onBegin(what);
+  };
+  const end = async (what: keyof Busy) => {
+    if (close !== undefined) await close();
+    now = { ...now, [what]: now[what] - 1 };
+  };
+  return {
+    provider: wrapProvider(provider, async function* (request, context, next) {
+      begin('streams');
+      try {
+        for await (const step of next(request, context)) {
+          if (step.end) used.push(step.end.usage);
+          yield step;
+        }
+      } finally {
+        await end('streams');
+      }
+    }),
+    tools: tools.map((tool) => ({
+      ...tool,
+      execute: (input, context) => {
+        begin('tools');
+        const execution = tool.execute(input, context) as Promise<never>;
+        return execution.finally(() => end('tools'));
+      },
+    })),
+    now: () => now,
+    most: () => most,
+    used: () => used,
+  };
+}
+
+/** The same log, with these instead of its own. */
+export function withMethods(log: Log, own: Partial<Log>): Log {
+  return new Proxy(log, {
+    get(target, name) {
+      const value: unknown = Reflect.get(name in own ? own : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** The same log, whose drivers do this before each append. */
+export function withDelay(
+  log: Log,
+  before: (drafts: readonly DraftRecord[]) => Promise<void>,
+): Log {
+  return withAppends(log, async (append, drafts) => {
+    await before(drafts);
+    return append();
+  });
+}
+
+/** The same log, with this around each append of its drivers. */
+export function withAppends(
+  log: Log,
+  around: (append: () => Promise<Batch>, drafts: readonly DraftRecord[]) => Promise<Batch>,
+): Log {
+  const delayed = (driver: Driver): Driver => ({
+    ...{ session: driver.session, epoch: driver.epoch, lost: driver.lost },
+    append: (drafts) => around(() => driver.append(drafts), drafts),
+    admit: (options) => driver.admit(options),
+    closeSession: () => driver.closeSession(),
+    release: () => driver.release(),
+    leave: () => driver.leave(),
+  });
+  const open: Log['open'] = async (...given) => delayed(await log.open(...given));
+  return withMethods(log, { open });
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { openaiChat } from '@millrace/providers';
+import {
+  type AnswerOptions,
+  type ScriptedReply,
+  type ScriptedServer,
+  startScriptedServer,
+  type WireAnswer,
+} from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { z } from 'zod';
+import type { Agent } from '../contract/agent.ts';
+import type { Run } from '../contract/run.ts';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+export const session = sessionId('s');
+
+const read = defineTool({
+  ...{ name: 'read', description: 'Reads a file', input: z.object({ path: z.string() }) },
+  execute: async ({ path }) => `the contents of ${path}`,
+});
+const now = defineTool({
+  ...{ name: 'now', description: 'The time', input: z.object({}) },
+  execute: async () => 'a quarter past nine',
+});
+
+/** A server that says what a test wants, and files. */
+interface Stage {
+  url(): string;
+  reply(reply: ScriptedReply): void;
+  answer(answer: WireAnswer, options?: AnswerOptions): void;
+  requests(): ScriptedServer['requests'];
+  /** One that asks the server by Chat Completions, and has the tools `read` and `now`. */
+  agentOf(options?: Partial<AgentOptions>): Agent;
+  /** A file, as two processes have it. */
+  twoLogs(): [Log, Log];
+}
+
+/** In each test of the file from here on: a stage of its own, which is cleared afterwards. */
+export function useStage(): Stage {
+  let [server, folder] = [undefined as never as ScriptedServer, ''];
+  let open: Log[] = [];
+  beforeEach(async () => {
+    server = await startScriptedServer();
+    folder = mkdtempSync(join(tmpdir(), 'agent-stage-'));
+  });
+  afterEach(async () => {
+    await Promise.all(open.map((log) => log.close()));
+    open = [];
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    url: () => server.url,
+    reply: (reply) => server.reply(reply),
+    answer: (answer, options) => server.answer(answer, options),
+    requests: () => server.requests,
+    agentOf: (options) => {
+      const provider = openaiChat({ model: 'm', baseUrl: server.url, preset: 'compatible' });
+      const retry = { baseDelayMs: 1 };
+      return createAgent({ provider, tools: [read, now], retry, ...options });
+    },
+    twoLogs: () => {
+      const path = join(folder, 'log.db');
+      const logs: [Log, Log] = [sqliteLog({ path }), sqliteLog({ path })];
+      open.push(...logs);
+      return logs;
+    },
+  };
+}
+
+/** Reads a run until so much was said, and leaves. */
+export async function untilSaid({ events }: Run, text: string): Promise<void> {
+  let told = '';
+  for await (const event of events) {
+    if (event.type === 'assistant_text_delta') told += event.text;
+    if (told === text) return;
+  }
+  expect.fail(`it said ${JSON.stringify(told)}`);
+}

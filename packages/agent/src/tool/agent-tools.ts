@@ -1,0 +1,124 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError, textOfError } from '../contract/agent-error.ts';
+import { checkFields, type DefinedTool, defineTool } from './define-tool.ts';
+
+export interface SubAgentOptions<Name extends string> {
+  readonly name: Name;
+  readonly description: string;
+  readonly agent: Agent;
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Task {
+  readonly task: string;
+}
+
+/**
+ * Another agent as a tool. It works in a session of its own, which the execution names; what it says
+ * is told as progress, its last words are the result, and it stops with whoever called it.
+ */
+export function subAgent<const Name extends string>(
+  options: SubAgentOptions<Name>,
+): DefinedTool<Name, Task> {
+  checkFields(options, { name: true, description: true, agent: true, timeoutMs: true });
+  const { name, description, agent, timeoutMs } = options;
+  return defineTool({
+    name,
+    description,
+    input: taskSchema,
+    startsSession: true,
+    timeoutMs,
+    summarize: ({ task }) => `${name}: ${task}`,
+    async *execute({ task }, { child, signal, trace, observers }) {
+      const run = agent.run(task, { session: child, signal, trace, observers });
+      for await (const event of run.events)
+        if (event.type === 'assistant_text_delta') yield event.text;
+      const { text, stop, error } = await run.result;
+      if (stop.reason === 'stop') return text;
+      const told = signal.aborted ? textOfError(signal.reason) : error?.message;
+      const why = told ?? stop.cause ?? stop.reason;
+      return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
+    },
+  });
+}
+
+const taskJsonSchema = {
+  type: 'object',
+  properties: {
+    task: { type: 'string', description: 'What to do, with all that is needed to do it' },
+  },
+  required: ['task'],
+} as const;
+
+/** By hand, because this package asks for no schema library. */
+const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
+  '~standard': {
+    version: 1,
+    vendor: 'millrace',
+    validate(value) {
+      const { task } = (value ?? {}) as Partial<Task>;
+      if (typeof task === 'string' && task.trim() !== '') return { value: { task } };
+      return { issues: [{ message: 'it is a text', path: ['task'] }] };
+    },
+    jsonSchema: { input: () => ({ ...taskJsonSchema }), output: () => ({ ...taskJsonSchema }) },
+  },
+};
+
+export interface HandOffOptions {
+  /** A function where the other one is made later, as when two hand to each other. */
+  readonly to: Agent | (() => Agent);
+  /** When to hand over, for the model. */
+  readonly description: string;
+  /** `transfer_to_` and the agent's name, unless told. */
+  readonly name?: string | undefined;
+}
+
+interface Reason {
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Another agent goes on with the session: its instructions, tools and model from the next turn on. It
+ * keeps the log, the observers and the limits of the run.
+ */
+export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
+  checkFields(options, { to: true, description: true, name: true });
+  const { to, description } = options;
+  const target = typeof to === 'function' ? to : () => to;
+  const name = options.name ?? (typeof to === 'function' ? undefined : `transfer_to_${to.name}`);
+  if (name === undefined) throw nameless();
+  return defineTool({
+    name,
+    description,
+    input: reasonSchema,
+    replay: 'safe',
+    handsOff: { to: target, reason: (input) => (input as Reason).reason },
+    summarize: () => `hand over to ${target().name}`,
+    execute: async () => `${target().name} goes on from here.`,
+  });
+}
+
+const reasonJsonSchema = {
+  type: 'object',
+  properties: { reason: { type: 'string', description: 'Why, in a few words' } },
+} as const;
+
+/** By hand, because this package asks for no schema library. */
+const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
+  '~standard': {
+    version: 1,
+    vendor: 'millrace',
+    validate(value) {
+      const { reason } = (value ?? {}) as Partial<Reason>;
+      if (reason === undefined || typeof reason === 'string') return { value: { reason } };
+      return { issues: [{ message: 'it is a text', path: ['reason'] }] };
+    },
+    jsonSchema: { input: () => ({ ...reasonJsonSchema }), output: () => ({ ...reasonJsonSchema }) },
+  },
+};
+
+function nameless(): AgentError {
+  const message = 'Cannot define a hand-off to an agent that is made later: say its name';
+  return new AgentError('bad_option', message);
+}

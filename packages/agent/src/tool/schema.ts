@@ -1,0 +1,27 @@
+import type { JsonObject } from '@millrace/core';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Validated } from '../contract/tool.ts';
+
+/** What a schema makes of a value, with what is wrong in words that help the model: a line for each. */
+export async function checkInput(schema: StandardSchemaV1, input: unknown): Promise<Validated> {
+  return judged(await schema['~standard'].validate(input));
+}
+
+function judged(result: StandardSchemaV1.Result<unknown>): Validated {
+  if (result.issues !== undefined)
+    return { ok: false, problem: result.issues.map(asLine).join('\n') };
+  return { ok: true, value: result.value };
+}
+
+function asLine({ message, path = [] }: StandardSchemaV1.Issue): string {
+  const keys = path.map((key) => String(typeof key === 'object' ? key.key : key));
+  return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
+}
+
+/** What a schema library says of a schema as JSON Schema; undefined where it cannot. */
+export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
+  if (jsonSchema === undefined) return undefined;
+  const { $schema: _dialect, ...rest } = jsonSchema.input({ target: 'draft-2020-12' });
+  return rest as JsonObject;
+}
