@@ -4,16 +4,16 @@ import type { Clock } from '@millrace/providers';
 export const halted: unique symbol = Symbol('halted');
 
 /** How long what is to stop is waited for all the same. */
-interface Grace {
+interface GracePeriod {
   readonly clock: Clock;
   readonly ms: number;
 }
 
 /** What somebody else's code comes to, unless the signal aborts before: an abort waits for nobody. */
-export function unlessAborted<T>(
+export function raceAbort<T>(
   work: Promise<T>,
   signal: AbortSignal,
-  grace?: Grace,
+  grace?: GracePeriod,
 ): Promise<T | typeof halted> {
   return new Promise((resolve, reject) => {
     let cancel = () => {};

@@ -21,9 +21,9 @@ import { createAgent } from './create-agent.ts';
 import { problemsIn } from './testing/check-log.ts';
 import { call } from './testing/model-script.ts';
 import { play, VirtualClock } from './testing/play.ts';
-import { folded } from './testing/read-log.ts';
+import { foldRecords } from './testing/read-log.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
-import { counted, withDelay } from './testing/test-doubles.ts';
+import { countActivity, withDelay } from './testing/test-doubles.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -56,7 +56,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   const act = actor(scenario, () => run as Run);
   const records: LogRecord[] = [];
   const late: string[] = [];
-  const busy = counted({
+  const busy = countActivity({
     provider: scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 }),
     tools: scenarioTools('/dev/null'),
     close: closingMs === 0 ? undefined : () => after(closingMs),
@@ -113,7 +113,7 @@ const offsetOf = (records: readonly LogRecord[], type: string) =>
 /** What was said and thought by then, part by part, in answers that were not superseded by then. */
 function saidBy(records: readonly LogRecord[], offset: number): readonly string[] {
   const then = records.filter((record) => record.offset <= offset);
-  const items = liveTranscript(folded(session, then));
+  const items = liveTranscript(foldRecords(session, then));
   return items.flatMap(({ kind, parts }) => (kind === 'assistant' ? textsOf(parts) : []));
 }
 

@@ -20,11 +20,11 @@ import type {
 import type { Tool } from './contract/tool.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { replay } from './replay/replay.ts';
-import { keepSettings } from './run/agent-registry.ts';
+import { registerSettings } from './run/agent-registry.ts';
 import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
-import { outputOf } from './run/output.ts';
+import { createOutput } from './run/output.ts';
 
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
   readonly provider: Provider;
@@ -93,7 +93,7 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
   ): Run => {
     const prepare = () => fork(into);
     const own = { signal, leave, trace, observers };
-    return new LiveRun(settings, { ...own, session: into, input, joins: true, prepare });
+    return new LiveRun(settings, { ...own, session: into, input, joinsOpenRun: true, prepare });
   };
   const agent: Agent = {
     name: settings.name,
@@ -111,7 +111,7 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
     replay: async (session, own = {}) =>
       replay(settings, session, await readRecords(log, session), own),
   };
-  keepSettings(agent, settings);
+  registerSettings(agent, settings);
   return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
 }
 
@@ -124,7 +124,7 @@ function settingsFrom(options: AgentOptions): Settings {
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},
-    output: outputOf(options.output),
+    output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
     approve: options.approve ?? (() => 'allow'),

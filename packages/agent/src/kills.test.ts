@@ -7,40 +7,40 @@ import { bundled } from './testing/bundled.ts';
 import { problemsIn } from './testing/check-log.ts';
 import {
   askedCall,
-  callsThat,
+  callsWithOutcome,
   cutAnswer,
-  type Death,
-  deathsOf,
   factsOf,
   has,
   inTurn,
-  isUnheard,
+  isUnhandled,
   itemOf,
   itemsOf,
+  type Kill,
+  killsOf,
   moments,
   resultsIn,
   session,
 } from './testing/deaths.ts';
-import { folded } from './testing/read-log.ts';
+import { foldRecords } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
 /** Processes at a time. */
 const atOnce = 3;
 let folder: string;
-let deaths: readonly Death[];
+let deaths: readonly Kill[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
-  const program = await bundled(new URL('testing/run-and-die.ts', import.meta.url), folder);
+  const program = await bundled(new URL('testing/run-until-killed.ts', import.meta.url), folder);
   const jobs = Object.keys(scenarios).flatMap((name) =>
-    moments.map((moment) => () => deathsOf(program, folder, name, moment)),
+    moments.map((moment) => () => killsOf(program, folder, name, moment)),
   );
   deaths = (await inTurn(jobs, atOnce)).flat();
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Those that a claim is about; there have to be some. */
-function those(which: (death: Death) => boolean): readonly Death[] {
+function those(which: (death: Kill) => boolean): readonly Kill[] {
   const found = deaths.filter(which);
   expect(found.length).toBeGreaterThan(0);
   return found;
@@ -56,7 +56,7 @@ test('there was a death at each kind of fact, in the middle of text, and after w
   expect([...types].filter((type) => !died.has(type))).toEqual([]);
   expect(types.size).toBeGreaterThan(15);
   for (const name of Object.keys(scenarios)) those(({ scenario }) => scenario === name);
-  for (const command of ['abort', 'approve', 'message']) those((one) => isUnheard(one, command));
+  for (const command of ['abort', 'approve', 'message']) those((one) => isUnhandled(one, command));
   those(({ moment }) => moment === 'append');
   those(({ moment }) => moment === 'effect');
 });
@@ -83,9 +83,9 @@ test('a session is among those that wait for somebody, unless its run was finish
 
 describe('an answer that was cut off', () => {
   /** What was to be stopped is kept by either policy. */
-  const areCut = (policy: Death['policy']) =>
+  const areCut = (policy: Kill['policy']) =>
     those((death) => {
-      const isStopped = has(death, 'aborted') || isUnheard(death, 'abort');
+      const isStopped = has(death, 'aborted') || isUnhandled(death, 'abort');
       return (isStopped ? 'keep' : death.policy) === policy && cutAnswer(death) !== undefined;
     });
   const isHalfCall = (part: Part) => part.kind === 'tool_call' && part.partial === true;
@@ -99,7 +99,7 @@ describe('an answer that was cut off', () => {
       expect(kept?.stop, name).toEqual({ reason: 'aborted', cause: 'interrupted' });
       expect(kept?.parts, name).toEqual(said?.parts.filter((part) => !isHalfCall(part)));
       partials += kept?.parts.filter(({ partial }) => partial).length ?? 0;
-      if (!isUnheard(death, 'message')) expect(requests, name).toBe(0);
+      if (!isUnhandled(death, 'message')) expect(requests, name).toBe(0);
     }
     expect(partials).toBeGreaterThan(5);
   });
@@ -115,7 +115,7 @@ describe('an answer that was cut off', () => {
       // What steers joins the next request, and so makes one more.
       expect([result.text, requests], name).toEqual([
         'Go on.',
-        isUnheard(death, 'message') ? 2 : 1,
+        isUnhandled(death, 'message') ? 2 : 1,
       ]);
       expect(items.at(-1)?.parts, name).toEqual([{ kind: 'text', text: 'Go on.' }]);
     }
@@ -123,13 +123,13 @@ describe('an answer that was cut off', () => {
 });
 
 test('a run goes on to its end, or ends as aborted where that was said, or where half an answer is kept', () => {
-  for (const death of those((one) => !isUnheard(one, 'abort'))) {
+  for (const death of those((one) => !isUnhandled(one, 'abort'))) {
     const { name, before, after, result, policy } = death;
     const isKept =
-      policy === 'keep' && cutAnswer(death) !== undefined && !isUnheard(death, 'message');
+      policy === 'keep' && cutAnswer(death) !== undefined && !isUnhandled(death, 'message');
     const wasAborted = has(death, 'aborted') && !has(death, 'run_finished');
     // Whoever took it over aborts what would never end.
-    const hangs = callsThat(after.slice(before.length), 'started', ['hang']).length > 0;
+    const hangs = callsWithOutcome(after.slice(before.length), 'started', ['hang']).length > 0;
     const isAborted = isKept || wasAborted || hangs;
     expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
     expect(result.error, name).toBeUndefined();
@@ -143,7 +143,7 @@ test('a result that was told is still there, and so is every item that was finis
   for (const death of deaths) {
     const { name, told, after } = death;
     const items = itemsOf(after);
-    for (const item of toArray(folded(session, told).items)) {
+    for (const item of toArray(foldRecords(session, told).items)) {
       const { id, turn, finished } = item;
       if (finished) expect(itemOf(items, id), name).toEqual(toItem(item));
       // What was done while a model spoke that was cut off does not count.
@@ -161,14 +161,14 @@ describe('a tool', () => {
   test('that may not run again ran at most once, and once where its result was told', () => {
     let done = 0;
     for (const { name, told, after, written } of deaths) {
-      const started = callsThat(after, 'started', withEffects);
+      const started = callsWithOutcome(after, 'started', withEffects);
       expect(new Set(started).size, name).toBe(started.length);
       for (const item of itemsOf(after))
         for (const part of item.parts) {
           if (part.kind !== 'tool_call' || part.name !== 'write') continue;
           const { line } = part.input as { readonly line: string };
           const times = written.filter((one) => one === line).length;
-          const wasTold = callsThat(told, 'completed', ['write']).includes(part.toolCallId);
+          const wasTold = callsWithOutcome(told, 'completed', ['write']).includes(part.toolCallId);
           if (wasTold) done++;
           if (wasTold) expect(times, name).toBe(1);
           else expect(times, name).toBeLessThanOrEqual(started.includes(part.toolCallId) ? 1 : 0);
@@ -184,13 +184,13 @@ describe('a tool', () => {
       const results = resultsIn(itemsOf(after));
       const isAborted = factsOf(after).some(({ type }) => type === 'aborted');
       const resultOf = (id: string) => results.find(({ toolCallId }) => toolCallId === id);
-      for (const id of callsThat(after, 'lost', withEffects)) {
+      for (const id of callsWithOutcome(after, 'lost', withEffects)) {
         unknown++;
         const why = isAborted ? 'It was stopped' : 'nobody knows whether it was done';
         const text = expect.stringContaining(why);
         expect(resultOf(id), name).toMatchObject({ isError: true, text });
       }
-      for (const id of callsThat(after, 'lost', ['look'])) {
+      for (const id of callsWithOutcome(after, 'lost', ['look'])) {
         again++;
         expect(resultOf(id), name).toMatchObject({ isError: false, text: 'seen' });
       }
@@ -207,10 +207,10 @@ describe('an approval', () => {
     );
 
   test('that was pending still is: it is not asked again, and nothing runs before it is given', () => {
-    const isPending = (death: Death) =>
+    const isPending = (death: Kill) =>
       has(death, 'approval_asked') &&
       !has(death, 'approval_answered') &&
-      !isUnheard(death, 'approve');
+      !isUnhandled(death, 'approve');
     for (const { name, parked, after, written, result } of those(isPending)) {
       expect(parked?.written, name).toEqual([]);
       expect(asked(parked?.records ?? []), name).toHaveLength(1);
@@ -220,7 +220,7 @@ describe('an approval', () => {
   });
 
   test('that was given before anybody heard of it counts', () => {
-    for (const { name, parked, after, written } of those((one) => isUnheard(one, 'approve'))) {
+    for (const { name, parked, after, written } of those((one) => isUnhandled(one, 'approve'))) {
       expect(parked, name).toBeUndefined();
       expect(asked(after), name).toHaveLength(1);
       const answer = { type: 'approval_answered', decision: 'allow', by: 'ada' };
@@ -231,7 +231,7 @@ describe('an approval', () => {
 });
 
 test('an abort that was on the log when its process died still aborts', () => {
-  const unheard = deaths.filter((one) => isUnheard(one, 'abort') && !has(one, 'run_finished'));
+  const unheard = deaths.filter((one) => isUnhandled(one, 'abort') && !has(one, 'run_finished'));
   expect(unheard).not.toEqual([]);
   for (const { name, result } of unheard) expect(result.stop.reason, name).toBe('aborted');
 });

@@ -26,17 +26,17 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { called, finished, framed, said, used } from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
-import { textOf } from './run/run-views.ts';
+import { joinText } from './run/run-views.ts';
 import { flood } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { eventsOf, LogReader, toldText } from './testing/read-log.ts';
+import { eventsOf, LogReader, textOfEvents } from './testing/read-log.ts';
 import { withDelay, withMethods } from './testing/test-doubles.ts';
-import { session, untilSaid, useStage } from './testing/test-server.ts';
+import { readUntilText, session, useTestServer } from './testing/test-server.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 // What others were found to do wrong, done here: through an agent, over real sockets and on real files.
 
-const { url, reply, answer, requests, agentOf, twoLogs } = useStage();
+const { url, reply, answer, requests, createAgent, twoLogs } = useTestServer();
 
 const stalled = { type: 'stall' } as const;
 const types = (events: readonly AgentEvent[]) => events.map(({ type }) => type);
@@ -56,12 +56,12 @@ describe('agentkit', () => {
     answer({ text: 'Ich schaue nach.', toolCalls: [asks] }, { pieces: 3 });
     answer({ text: 'It’s fine 😀.' }, { pieces: 'characters' });
     const log = memoryLog();
-    const run = agentOf({ provider: providerOf(url()), log }).run('Look', { session });
+    const run = createAgent({ provider: providerOf(url()), log }).run('Look', { session });
     const [events, { items }] = [await eventsOf(run), await run.result];
     const answers = items.filter(({ kind }) => kind === 'assistant');
     const said = ['Ich schaue nach.', 'It’s fine 😀.'];
-    expect(answers.map(({ parts }) => textOf(parts))).toEqual(said);
-    expect([1, 2].map((turn) => toldText(events, turn))).toEqual(said);
+    expect(answers.map(({ parts }) => joinText(parts))).toEqual(said);
+    expect([1, 2].map((turn) => textOfEvents(events, turn))).toEqual(said);
     expect((await itemsIn(log)).slice(1)).toEqual(items);
   });
 
@@ -74,7 +74,7 @@ describe('agentkit', () => {
     const [a, b] = [more(0, '"a"}'), more(1, '"b"}')];
     reply(sseReply([begin(0, 'c0'), begin(1, 'c1'), b, a, finished('tool_calls')]));
     reply(sseReply([said('Both.'), finished()]));
-    const { items, text } = await agentOf().run('Look').result;
+    const { items, text } = await createAgent().run('Look').result;
     expect(text).toBe('Both.');
     expect(items[1]?.parts).toMatchObject([
       { toolCallId: 'c0', text: 'the contents of a' },
@@ -86,16 +86,16 @@ describe('agentkit', () => {
   test('a character that is split over network chunks is that character', async () => {
     const text = 'Grüße, 水車 👩‍👩‍👧!';
     reply(streamReply(splitEvery(frameSse([said(text), finished()]), 1)));
-    const run = agentOf().run('Greet');
-    expect([toldText(await eventsOf(run)), (await run.result).text]).toEqual([text, text]);
+    const run = createAgent().run('Greet');
+    expect([textOfEvents(await eventsOf(run)), (await run.result).text]).toEqual([text, text]);
   });
 
   test('cancelling keeps the text that streamed, word for word', async () => {
     reply(streamReply([framed(said('Once upon'), said(' a time')), stalled]));
     reply(sseReply([said('Yes.'), finished()]));
-    const agent = agentOf();
+    const agent = createAgent();
     const run = agent.run('Tell', { session });
-    await untilSaid(run, 'Once upon a time');
+    await readUntilText(run, 'Once upon a time');
     await run.abort();
     expect((await run.result).text).toBe('Once upon a time');
     expect(await requests()[0]?.closed).toBe('client');
@@ -108,7 +108,7 @@ describe('agentkit', () => {
   test('empty arguments are no arguments, and run a tool without parameters', async () => {
     reply(sseReply([called('', 'now'), finished('tool_calls')]));
     reply(sseReply([said('Nine.'), finished()]));
-    const { items } = await agentOf().run('The time?').result;
+    const { items } = await createAgent().run('The time?').result;
     expect(items[1]?.parts).toMatchObject([{ text: 'a quarter past nine', isError: false }]);
   });
 
@@ -119,7 +119,7 @@ describe('agentkit', () => {
     reply(sseReply(call, { done: true }));
     reply(sseReply([withUsage(said('Nine.'), 2), finished(), used], { done: true }));
     const meter = usageObserver();
-    const { usage } = await agentOf({ observers: [meter.observe] }).run('The time?').result;
+    const { usage } = await createAgent({ observers: [meter.observe] }).run('The time?').result;
     expect(usage).toMatchObject({ input: 22, output: 14, estimated: false });
     expect(meter.totals().usage).toEqual(usage);
   });
@@ -129,12 +129,12 @@ describe('agentkit', () => {
 describe('mini-claw-code', () => {
   test('`data:` without a space is data', async () => {
     reply(sseReply([said('It'), said(' turns.'), finished()], { spaceAfterColon: false }));
-    expect((await agentOf().run('The wheel?').result).text).toBe('It turns.');
+    expect((await createAgent().run('The wheel?').result).text).toBe('It turns.');
   });
 
   test('an end of the stream that the model did not say is no success, and keeps what was said', async () => {
     reply(streamReply([framed(said('It tur'), called('{"path":"a"}', 'read'))]));
-    const { stop, text, items } = await agentOf({ retry: { maxAttempts: 1 } }).run('Go').result;
+    const { stop, text, items } = await createAgent({ retry: { maxAttempts: 1 } }).run('Go').result;
     expect(stop).toMatchObject({ reason: 'error', cause: 'truncated_stream' });
     expect(text).toBe('It tur');
     expect(items).toMatchObject([{ kind: 'assistant', parts: [{ kind: 'text' }] }]);
@@ -148,7 +148,7 @@ describe('mini-claw-code', () => {
     });
     reply(sseReply([called('{"path": oops', 'anything'), finished('tool_calls')]));
     reply(sseReply([said('Sorry.'), finished()]));
-    await agentOf({ tools: [anything] }).run('Go').result;
+    await createAgent({ tools: [anything] }).run('Go').result;
     expect(inputs).toEqual([]);
     expect(requests()[1]?.body).toMatchObject({
       messages: [{}, {}, { role: 'tool', content: expect.stringContaining('not JSON') }],
@@ -171,7 +171,7 @@ describe('mini-claw-code', () => {
     const observers = [
       (_: LogRecord, events: readonly AgentEvent[]) => told.push(...types(events)),
     ];
-    await agentOf({ log, tools: [looks], observers }).run('Go', { session }).result;
+    await createAgent({ log, tools: [looks], observers }).run('Go', { session }).result;
     expect(toldBefore.at(-1)).toBe('tool_execution_started');
     expect(storedBefore.at(-1)?.fact?.type).toBe('tool_execution_started');
   });
@@ -183,14 +183,14 @@ describe('mini-claw-code', () => {
     const event = JSON.stringify({ choices: [{ index: 0, delta }] });
     reply(sseReply([event, finished('tool_calls')]));
     reply(sseReply([said('Nine.'), finished()]));
-    const { items } = await agentOf().run('The time?').result;
+    const { items } = await createAgent().run('The time?').result;
     expect(items[1]?.parts).toMatchObject([{ text: 'a quarter past nine' }]);
   });
 
   test('an error in the stream is heard, with what it says', async () => {
     const error = { message: 'The key was withdrawn', type: 'authentication_error', code: 401 };
     reply(sseReply([said('Half'), JSON.stringify({ error })]));
-    const run = agentOf().run('Go');
+    const run = createAgent().run('Go');
     const [events, { stop, text }] = [await eventsOf(run), await run.result];
     expect([stop, text]).toMatchObject([{ reason: 'error', cause: 'auth' }, 'Half']);
     const reported = events.find(({ type }) => type === 'error_reported');
@@ -201,13 +201,13 @@ describe('mini-claw-code', () => {
 describe('pi', () => {
   test('two readers of one run do not take from each other, nor a third that comes late', async () => {
     answer({ text: 'One two three four five six.' }, { pieces: 'characters' });
-    const run = agentOf().run('Count');
+    const run = createAgent().run('Count');
     const [one, other] = await Promise.all([eventsOf(run), eventsOf(run)]);
     const late = await eventsOf(run);
     const facts = (events: readonly AgentEvent[]) =>
       events.filter(({ type }) => type !== 'assistant_text_delta');
     for (const events of [one, other, late]) {
-      expect(toldText(events)).toBe('One two three four five six.');
+      expect(textOfEvents(events)).toBe('One two three four five six.');
       expect(facts(events)).toEqual(facts(one));
     }
     expect(facts(one).length).toBeGreaterThan(8);
@@ -221,7 +221,7 @@ describe('pi', () => {
       events.push(...told);
       then.push(...told.map((event) => encodeEvent(event)));
     };
-    await agentOf({ observers: [keep] }).run('Count').result;
+    await createAgent({ observers: [keep] }).run('Count').result;
     expect(events.length).toBeGreaterThan(30);
     expect(events.map((event) => encodeEvent(event))).toEqual(then);
   });
@@ -231,8 +231,8 @@ describe('pi', () => {
     const rest = framed(said(' is all.'), finished());
     reply(streamReply([framed(said('That')), { type: 'wait', for: gate }, rest]));
     const [log, elsewhere] = twoLogs();
-    const run = agentOf({ log }).run('Go', { session });
-    await untilSaid(run, 'That');
+    const run = createAgent({ log }).run('Go', { session });
+    await readUntilText(run, 'That');
     const { open } = await snapshot(elsewhere, session);
     expect(open.map(({ text }) => text)).toEqual(['That']);
     gate.open();
@@ -243,9 +243,9 @@ describe('pi', () => {
     const gate = newGate();
     reply(streamReply([framed(said('Mine')), { type: 'wait', for: gate }, framed(finished())]));
     const logs = twoLogs();
-    const run = agentOf({ log: logs[0], name: 'somebody' }).run('Go', { session });
-    await untilSaid(run, 'Mine');
-    const { stop, error } = await agentOf({ log: logs[1] }).run('Go too', { session }).result;
+    const run = createAgent({ log: logs[0], name: 'somebody' }).run('Go', { session });
+    await readUntilText(run, 'Mine');
+    const { stop, error } = await createAgent({ log: logs[1] }).run('Go too', { session }).result;
     expect(stop).toEqual({ reason: 'error', cause: 'held' });
     expect(error?.message).toContain('somebody');
     gate.open();
@@ -263,7 +263,7 @@ describe('pi', () => {
   ])('what failed %s, tried again', async (_how, status, error, times) => {
     reply(jsonReply(status, { error }));
     reply(sseReply([said('At last.'), finished()]));
-    const { stop } = await agentOf().run('Go').result;
+    const { stop } = await createAgent().run('Go').result;
     expect(requests()).toHaveLength(times);
     expect(stop.reason).toBe(times === 1 ? 'error' : 'stop');
   });
@@ -272,7 +272,7 @@ describe('pi', () => {
     const endless = createProvider('mute', 'm', async function* () {
       yield { deltas: [] };
     });
-    const run = agentOf({ provider: endless }).run('Go');
+    const run = createAgent({ provider: endless }).run('Go');
     const [events, { stop }] = [await eventsOf(run), await run.result];
     expect(stop).toMatchObject({ reason: 'error', cause: 'protocol_error' });
     expect(types(events).at(-1)).toBe('run_finished');
@@ -284,7 +284,7 @@ describe('pi', () => {
       throw new Error('This should not happen');
     });
     const log = memoryLog();
-    const run = agentOf({ provider: throwing, log }).run('Go', { session });
+    const run = createAgent({ provider: throwing, log }).run('Go', { session });
     const [events, { stop }] = [await eventsOf(run), await run.result];
     expect(stop.reason).toBe('error');
     expect(types(events).at(-1)).toBe('run_finished');
@@ -296,8 +296,8 @@ describe('OpenAI Agents', () => {
   test('an abort by the caller’s signal keeps what was said before the call that was under way', async () => {
     reply(streamReply([framed(said('I look it up.'), called('{"pa', 'read')), stalled]));
     const controller = new AbortController();
-    const run = agentOf().run('Go', { signal: controller.signal });
-    await untilSaid(run, 'I look it up.');
+    const run = createAgent().run('Go', { signal: controller.signal });
+    await readUntilText(run, 'I look it up.');
     controller.abort(new Error('The tab was closed'));
     const { stop, items } = await run.result;
     expect(stop.reason).toBe('aborted');
@@ -312,7 +312,7 @@ describe('OpenAI Agents', () => {
     reply(streamReply([begin, { type: 'wait', for: gate }, rest]));
     reply(sseReply([said('Done.'), finished()]));
     const told: string[] = [];
-    for await (const event of agentOf().run('Look').events) {
+    for await (const event of createAgent().run('Look').events) {
       if (event.type === 'tool_call_started') told.push(event.name);
       if (event.type === 'tool_call_arguments_delta') {
         told.push(event.delta);
@@ -330,7 +330,7 @@ describe('OpenAI Agents', () => {
     const log = withDelay(memoryLog(), async (drafts) => {
       if (drafts.some(({ delta }) => delta?.type === 'append_text')) await gate.pass();
     });
-    const run = agentOf({ provider, log }).run('Go', { session });
+    const run = createAgent({ provider, log }).run('Go', { session });
     await quiet();
     expect(asked()).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(2000);
@@ -343,14 +343,14 @@ describe('Vercel AI SDK', () => {
   test('a run can be stopped, and be resumed by another client, from wherever it was cut off', async () => {
     reply(streamReply([framed(said('One'), said(' two'), said(' three')), stalled]));
     const [log, elsewhere] = twoLogs();
-    const run = agentOf({ log }).run('Count', { session });
-    await untilSaid(run, 'One two three');
+    const run = createAgent({ log }).run('Count', { session });
+    await readUntilText(run, 'One two three');
     const following = new LogReader(session).follow(elsewhere);
     await elsewhere.submit(session, { type: 'abort', reason: 'from elsewhere' }, 'key');
     expect((await run.result).stop.reason).toBe('aborted');
     expect(await requests()[0]?.closed).toBe('client');
     const { events } = await following;
-    expect(toldText(events)).toBe('One two three');
+    expect(textOfEvents(events)).toBe('One two three');
     expect(types(events)).toEqual(expect.arrayContaining(['aborted', 'run_finished']));
   });
 
@@ -358,7 +358,7 @@ describe('Vercel AI SDK', () => {
     answer({ text: 'I look.', toolCalls: [{ name: 'now', arguments: '{}' }] }, { pieces: 2 });
     answer({ text: 'It is nine.' }, { pieces: 'characters' });
     const [log, elsewhere] = twoLogs();
-    await agentOf({ log }).run('The time?', { session }).result;
+    await createAgent({ log }).run('The time?', { session }).result;
     const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
     expect(records.length).toBeGreaterThan(30);
     const whole = await itemsIn(log);
@@ -366,7 +366,7 @@ describe('Vercel AI SDK', () => {
       const reader = new LogReader(session);
       reader.take({ after: 0, through, records: records.slice(0, through) });
       const { events, folder } = await reader.follow(elsewhere);
-      expect(toldText(events), `at ${through}`).toBe('I look.It is nine.');
+      expect(textOfEvents(events), `at ${through}`).toBe('I look.It is nine.');
       expect(transcript(folder.state), `at ${through}`).toEqual(whole);
     }
   });
@@ -375,7 +375,7 @@ describe('Vercel AI SDK', () => {
     const error = { type: 'overloaded_error', message: 'Overloaded', code: 529 };
     reply(sseReply([said('It tu'), JSON.stringify({ error })]));
     reply(sseReply([said('It turns.'), finished(), used], { done: true }));
-    const run = agentOf().run('The wheel?');
+    const run = createAgent().run('The wheel?');
     const [events, { text, items, usage }] = [await eventsOf(run), await run.result];
     expect([text, items.length]).toEqual(['It turns.', 1]);
     const [superseded] = events.filter(({ type }) => type === 'attempt_superseded');
@@ -385,8 +385,8 @@ describe('Vercel AI SDK', () => {
 
   test('after an abort, text and usage are there', async () => {
     reply(streamReply([framed(said('Once upon a time')), stalled]));
-    const run = agentOf().run('Tell');
-    await untilSaid(run, 'Once upon a time');
+    const run = createAgent().run('Tell');
+    await readUntilText(run, 'Once upon a time');
     await run.abort();
     const { text, usage, stop } = await run.result;
     expect([text, stop.reason, usage.estimated]).toEqual(['Once upon a time', 'aborted', true]);
@@ -402,7 +402,7 @@ describe('Vercel AI SDK', () => {
         return inner.follow(...given);
       },
     });
-    const run = agentOf({ ...flood(5000), log, clock: new VirtualClock() }).run('Go');
+    const run = createAgent({ ...flood(5000), log, clock: new VirtualClock() }).run('Go');
     run.events[Symbol.asyncIterator]();
     expect((await run.result).text).toHaveLength(25_000);
     expect(followed).toBe(0);
@@ -411,14 +411,14 @@ describe('Vercel AI SDK', () => {
   // That the log keeps no more than a cap for each of them is in stalled.test.ts of the log.
   test('a reader that stops reading holds nobody up, and finds everything when it goes on', async () => {
     const count = 5000;
-    const run = agentOf(flood(count)).run('Go');
+    const run = createAgent(flood(count)).run('Go');
     const reader = run.events[Symbol.asyncIterator]();
     expect((await reader.next()).value?.type).toBe('run_started');
     expect((await run.result).text).toHaveLength(count * 5);
     const events: AgentEvent[] = [];
     for (let next = await reader.next(); !next.done; next = await reader.next())
       events.push(next.value);
-    expect(toldText(events)).toBe('drop '.repeat(count));
+    expect(textOfEvents(events)).toBe('drop '.repeat(count));
     expect(events.at(-1)?.type).toBe('run_finished');
   });
 });
@@ -427,9 +427,9 @@ describe('TanStack AI', () => {
   test('the first token is told at once, and not when a batch is full', async () => {
     const gate = newGate();
     reply(streamReply([framed(said('A')), { type: 'wait', for: gate }, framed(finished())]));
-    const run = agentOf({ log: twoLogs()[0] }).run('Go');
+    const run = createAgent({ log: twoLogs()[0] }).run('Go');
     // Nothing more comes before it was told.
-    await untilSaid(run, 'A');
+    await readUntilText(run, 'A');
     gate.open();
     expect((await run.result).text).toBe('A');
   });
@@ -444,7 +444,7 @@ describe('Cloudflare Agents', () => {
       ((await elsewhere.info(session))?.through ?? 0) >= offset;
     const stored: Promise<boolean>[] = [];
     const observers = [({ offset }: LogRecord) => void stored.push(isStored(offset))];
-    const run = agentOf({ log, observers }).run('Count', { session });
+    const run = createAgent({ log, observers }).run('Count', { session });
     for await (const { offset } of run.events) stored.push(isStored(offset));
     expect(stored.length).toBeGreaterThan(40);
     expect(await Promise.all(stored)).not.toContain(false);
@@ -458,8 +458,8 @@ describe('what users ask for', () => {
     const clock = new VirtualClock();
     const provider = openaiChat({ model: 'm', baseUrl: url(), preset: 'compatible', clock });
     const log = memoryLog({ clock });
-    const run = agentOf({ provider, clock, log, retry: { maxAttempts: 1 } }).run('Go');
-    await untilSaid(run, 'One moment');
+    const run = createAgent({ provider, clock, log, retry: { maxAttempts: 1 } }).run('Go');
+    await readUntilText(run, 'One moment');
     const { stop, text } = await play(clock, run.result);
     expect([stop, text]).toMatchObject([{ reason: 'error', cause: 'timeout' }, 'One moment']);
     expect(await requests()[0]?.closed).toBe('client');
@@ -477,7 +477,7 @@ describe('what users ask for', () => {
         for (const event of events)
           if (event.type.endsWith('_delta')) told += encodeEvent(event).length;
       };
-      await agentOf({ observers: [measure] }).run('Read').result;
+      await createAgent({ observers: [measure] }).run('Read').result;
       return told;
     };
     const [once, twice] = [await toldOf(8000), await toldOf(16_000)];
@@ -490,11 +490,11 @@ describe('what users ask for', () => {
     const [begin, rest] = [framed(said('One two')), framed(said(' three'), finished())];
     reply(streamReply([begin, { type: 'wait', for: gate }, rest]));
     const [log, elsewhere] = twoLogs();
-    const run = agentOf({ log }).run('Count', { session });
-    await untilSaid(run, 'One two');
+    const run = createAgent({ log }).run('Count', { session });
+    await readUntilText(run, 'One two');
     const following = new LogReader(session).follow(elsewhere);
     gate.open();
     await run.result;
-    expect(toldText((await following).events)).toBe('One two three');
+    expect(textOfEvents((await following).events)).toBe('One two three');
   });
 });

@@ -22,10 +22,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import { textOf } from './run/run-views.ts';
+import { joinText } from './run/run-views.ts';
 import { call } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { eventsOf, toldText } from './testing/read-log.ts';
+import { eventsOf, textOfEvents } from './testing/read-log.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -80,12 +80,12 @@ describe('text deltas and the final message are consistent', () => {
           result,
         } = await perform(script, { limits: { maxRepeats: 99 } });
         const ends = only(events, 'turn_finished');
-        const finals = ends.map(({ message }) => textOf(message?.parts ?? []));
+        const finals = ends.map(({ message }) => joinText(message?.parts ?? []));
         expect(finals).toEqual(
           said.map((both) => both.map((text) => text.toWellFormed()).join('')),
         );
-        expect(ends.map(({ turn }) => toldText(events, turn))).toEqual(finals);
-        expect(ends.map(({ turn }) => toldText(late, turn))).toEqual(finals);
+        expect(ends.map(({ turn }) => textOfEvents(events, turn))).toEqual(finals);
+        expect(ends.map(({ turn }) => textOfEvents(late, turn))).toEqual(finals);
         const messages = result.items.filter(({ kind }) => kind === 'assistant');
         expect(messages).toEqual(ends.map(({ message }) => message));
       }),
@@ -236,7 +236,7 @@ describe('after a user abort', () => {
     const events: AgentEvent[] = [];
     for await (const event of run.events) {
       events.push(event);
-      if (event.type === 'assistant_text_delta' && toldText(events) === 'Hal')
+      if (event.type === 'assistant_text_delta' && textOfEvents(events) === 'Hal')
         await run.abort('enough');
     }
     const { stop } = await run.result;

@@ -7,59 +7,59 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import { halted, unlessAborted } from '../abortable.ts';
+import { halted, raceAbort } from '../abortable.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff } from '../contract/tool.ts';
 import { Approvals } from './approvals.ts';
-import { execution } from './execution.ts';
-import { prepare } from './prepare-call.ts';
-import { ResultPlaces } from './result-slots.ts';
-import { failure, refusal } from './tool-result.ts';
+import { executeOnce } from './execution.ts';
+import { prepareCall } from './prepare-call.ts';
+import { ResultSlots } from './result-slots.ts';
+import { denialText, errorResult } from './tool-result.ts';
 
-interface CallsOf extends Attempt {
+interface CallRunnerOptions extends Attempt {
   /** Where answers are, if there are some already. */
   readonly toolItemId: ItemId | undefined;
 }
 
 /** What became of a call: it has its result, waits for a person, or was left because all is to stop. */
-type Fate = 'answered' | 'parked' | 'left';
+type CallOutcome = 'answered' | 'parked' | 'left';
 
 /** Answers the calls of one attempt: each gets exactly one result, whatever happens. */
 export class CallRunner {
   readonly #context: RunContext;
   readonly #at: Attempt;
-  readonly #gate: Gate;
+  readonly #limiter: ConcurrencyLimiter;
   /** Stops what runs, with the run or with the attempt. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => this.#stop.abort();
   readonly #approvals: Approvals;
-  readonly #places: ResultPlaces;
-  readonly #handOvers: HandOvers;
+  readonly #slots: ResultSlots;
+  readonly #handOffs: HandOffs;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The response came to its end: what runs counts. */
   #isAdopted = false;
 
-  constructor(context: RunContext, { turn, attempt, toolItemId }: CallsOf) {
+  constructor(context: RunContext, { turn, attempt, toolItemId }: CallRunnerOptions) {
     const { settings, journal, signal } = context;
     this.#context = context;
     this.#at = { turn, attempt };
-    this.#gate = new Gate(settings.limits.maxParallelTools);
+    this.#limiter = new ConcurrencyLimiter(settings.limits.maxParallelTools);
     this.#approvals = new Approvals(context, this.#at);
-    this.#places = new ResultPlaces(this.#at, settings.ids, toolItemId, journal.state);
-    this.#handOvers = new HandOvers(context, this.#at);
+    this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
+    this.#handOffs = new HandOffs(context, this.#at);
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
 
   /** A call is whole while the model still speaks: one without effects may start. */
-  async speculate(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
+  async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const { tools } = this.#context.settings;
     if (tools.get(call.name)?.effects !== 'none') return;
-    const ready = await prepare(call, tools);
+    const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
-    const { decision } = await this.#approvals.ruling(ready);
+    const { decision } = await this.#approvals.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
     // Where it cannot be written down, the run stops, and says so.
     this.#start(ready, before).catch(() => {});
@@ -70,13 +70,13 @@ export class CallRunner {
   }
 
   /** The response is on the log with its calls: what was begun while it streamed counts. */
-  get #hasEnded(): boolean {
+  get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
     return turn?.attempt === this.#at.attempt && turn.stop?.reason === 'tool_use';
   }
 
   get #isOver(): boolean {
-    return this.#stop.signal.aborted || this.#context.standing.isAborting;
+    return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
   /** Somebody decided on a call. */
@@ -87,11 +87,11 @@ export class CallRunner {
   /** Resolves when each of them has its result, waits for nothing but a person, or all is to stop. */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
-    await this.#write(this.#places.place(calls));
+    await this.#write(this.#slots.reserve(calls));
     const fates = await Promise.all(calls.map((call) => this.#answer(call)));
     const parked = calls.filter((_call, at) => fates[at] === 'parked');
     // While others ran, somebody may have answered: then there is something to do.
-    const isWaiting = parked.every((call) => this.#known(call)?.answer === undefined);
+    const isWaiting = parked.every((call) => this.#callState(call)?.answer === undefined);
     return parked.length > 0 && isWaiting && !fates.includes('left') ? 'parked' : 'answered';
   }
 
@@ -102,9 +102,9 @@ export class CallRunner {
         ? 'It was stopped before it was done.'
         : 'It was not run: the answer was cut off. Make the call again if it is still wanted.';
     if (code === 'aborted') await this.halt();
-    await this.#write(this.#places.place(calls));
+    await this.#write(this.#slots.reserve(calls));
     for (const call of calls)
-      if (this.#places.isOpen(call.toolCallId)) await this.#reject(call, code, message);
+      if (this.#slots.isOpen(call.toolCallId)) await this.#reject(call, code, message);
   }
 
   /** What runs is stopped, and is waited for. */
@@ -122,80 +122,81 @@ export class CallRunner {
   /** The response did not come to its end with calls: nor does what is done already count. */
   async discard(): Promise<void> {
     await this.halt();
-    await this.#write(this.#places.retract(this.#context.journal.state));
+    await this.#write(this.#slots.retract(this.#context.journal.state));
   }
 
   /** The attempt is superseded, and all that is told of it from now on comes too late. */
   abandon(): void {
-    this.#places.close();
+    this.#slots.close();
   }
 
   /** Everything has its result. */
   async finish(): Promise<void> {
     await Promise.all(this.#running.values());
     this.#context.signal.removeEventListener('abort', this.#onAbort);
-    await this.#write(this.#places.finish(this.#context.journal.state));
+    await this.#write(this.#slots.finish(this.#context.journal.state));
   }
 
-  async #answer(call: ToolCallPart): Promise<Fate> {
+  async #answer(call: ToolCallPart): Promise<CallOutcome> {
     await this.#running.get(call.toolCallId);
-    if (!this.#places.isOpen(call.toolCallId)) return 'answered';
+    if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
     await this.#start(decided, []);
-    return this.#places.isOpen(call.toolCallId) ? 'left' : 'answered';
+    return this.#slots.isOpen(call.toolCallId) ? 'left' : 'answered';
   }
 
   /** May it run, and with what? */
-  async #decide(call: ToolCallPart): Promise<PendingCall | Fate> {
+  async #decide(call: ToolCallPart): Promise<PendingCall | CallOutcome> {
     const { tools, whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
-    const work = prepare(call, tools, this.#known(call)?.answer?.input);
-    const ready = await unlessAborted(work, stop);
+    const work = prepareCall(call, tools, this.#callState(call)?.answer?.input);
+    const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    if (this.#known(call)?.execution?.isLost)
-      return ready.tool.replay === 'safe' ? ready : this.#unknown(call);
-    if (!this.#known(call)?.isAsked) {
-      const ruling = await unlessAborted(this.#approvals.ruling(ready), stop);
+    if (this.#callState(call)?.execution?.isLost)
+      return ready.tool.replay === 'safe' ? ready : this.#reportUnknownOutcome(call);
+    if (!this.#callState(call)?.isAsked) {
+      const ruling = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (ruling === halted) return 'left';
-      if (ruling.decision === 'deny') return this.#reject(call, 'denied', refusal(ruling.reason));
+      if (ruling.decision === 'deny')
+        return this.#reject(call, 'denied', denialText(ruling.reason));
       if (ruling.decision === 'allow') return ready;
-      if (this.#known(call)?.answer === undefined)
-        await this.#write([this.#approvals.asked(ready, ruling)]);
+      if (this.#callState(call)?.answer === undefined)
+        await this.#write([this.#approvals.askedDraft(ready, ruling)]);
     }
-    if (this.#known(call)?.answer === undefined && whileAsking === 'park') return 'parked';
-    await this.#approvals.answered(call.toolCallId, stop);
-    return this.#answeredBy(ready);
+    if (this.#callState(call)?.answer === undefined && whileAsking === 'park') return 'parked';
+    await this.#approvals.waitForAnswer(call.toolCallId, stop);
+    return this.#applyAnswer(ready);
   }
 
-  async #answeredBy(ready: PendingCall): Promise<PendingCall | Fate> {
+  async #applyAnswer(ready: PendingCall): Promise<PendingCall | CallOutcome> {
     const { call } = ready;
-    const answer = this.#known(call)?.answer;
+    const answer = this.#callState(call)?.answer;
     if (answer === undefined) return 'left';
-    if (answer.decision === 'deny') return this.#reject(call, 'denied', refusal(answer.reason));
+    if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
     if (answer.input === undefined) return ready;
-    const work = prepare(call, this.#context.settings.tools, answer.input);
-    const changed = await unlessAborted(work, this.#stop.signal);
+    const work = prepareCall(call, this.#context.settings.tools, answer.input);
+    const changed = await raceAbort(work, this.#stop.signal);
     if (changed === halted) return 'left';
     return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
   }
 
   /** What is on the log about a call. */
-  #known({ toolCallId }: ToolCallPart): CallState | undefined {
+  #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
   /** It ran in a process that died: perhaps to its end. */
-  async #unknown(call: ToolCallPart): Promise<'answered'> {
+  async #reportUnknownOutcome(call: ToolCallPart): Promise<'answered'> {
     const text =
       'It was interrupted, and nobody knows whether it was done. Look before you do it again.';
-    await this.#write(this.#places.fill(failure(call, text)));
+    await this.#write(this.#slots.fill(errorResult(call, text)));
     return 'answered';
   }
 
   #start(ready: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
-    const running = this.#gate.through(() => this.#execute(ready, before));
+    const running = this.#limiter.run(() => this.#execute(ready, before));
     this.#running.set(ready.call.toolCallId, running);
     return running;
   }
@@ -205,26 +206,26 @@ export class CallRunner {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
     if (this.#isOver) return;
-    const ready = this.#known(call)?.answer ? await this.#answeredBy(waiting) : waiting;
+    const ready = this.#callState(call)?.answer ? await this.#applyAnswer(waiting) : waiting;
     if (typeof ready === 'string') return;
     const options = {
-      ...{ context: this.#context, at: this.#at, places: this.#places, stop },
+      ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
       isOver: () => this.#isOver,
-      isAdopted: () => this.#isAdopted || this.#hasEnded,
-      reviewed: (part: ToolResultPart) => this.#handOvers.reviewed(ready, part),
-      beside: (part: ToolResultPart) => this.#handOvers.draftsFor(ready, part),
+      isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
+      checkResult: (part: ToolResultPart) => this.#handOffs.checkResult(ready, part),
+      handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
     };
     // After an abort nothing is begun, not even where the log has not told of it yet.
     for (let tried = 0; !this.#isOver; tried++) {
-      const places = this.#places.place([...before, call]);
-      if (await execution(ready, places, tried < tool.retries, options)) return;
+      const slots = this.#slots.reserve([...before, call]);
+      if (await executeOnce(ready, slots, tried < tool.retries, options)) return;
     }
   }
 
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
     const { toolCallId, name } = call;
     const fact = { type: 'tool_call_rejected', toolCallId, name, code, message } as const;
-    await this.#write([{ ...this.#at, fact }, ...this.#places.fill(failure(call, message))]);
+    await this.#write([{ ...this.#at, fact }, ...this.#slots.fill(errorResult(call, message))]);
     return 'answered';
   }
 
@@ -234,7 +235,7 @@ export class CallRunner {
 }
 
 /** To whom an attempt's calls hand the session over: of several, the first counts. */
-class HandOvers {
+class HandOffs {
   readonly #context: RunContext;
   readonly #at: Attempt;
   #isDone = false;
@@ -245,10 +246,10 @@ class HandOvers {
   }
 
   /** What the model is told of one that comes too late. */
-  reviewed({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
+  checkResult({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
     const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
     if (tool.handsOff === undefined || part.isError || !isTaken) return part;
-    return failure(call, 'It was handed to somebody else already.');
+    return errorResult(call, 'It was handed to somebody else already.');
   }
 
   draftsFor({ tool, input }: PendingCall, { isError }: ToolResultPart): readonly DraftRecord[] {
@@ -272,7 +273,7 @@ function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
 }
 
 /** Lets so many through at once, in the order in which they came. */
-class Gate {
+class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -280,7 +281,7 @@ class Gate {
     this.#free = width;
   }
 
-  async through<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {

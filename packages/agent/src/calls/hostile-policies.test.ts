@@ -7,12 +7,12 @@ import { call } from '../testing/model-script.ts';
 import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
   session,
-  stageOf,
   tool,
 } from '../testing/test-agent.ts';
 
@@ -35,14 +35,14 @@ describe('a policy', () => {
     const { ran, tools } = dangerous();
     const ruling = Promise.withResolvers<ApprovalDecision>();
     const approve = () => ruling.promise;
-    const stage = stageOf([answer(rm('c1'))], { tools, approve });
+    const stage = createTestAgent([answer(rm('c1'))], { tools, approve });
     const run = stage.agent.run('Go', { session });
     await stage.until('response_finished');
     await run.abort();
     ruling.resolve('allow');
     expect((await stage.end(run)).stop.reason).toBe('aborted');
     expect(ran).toEqual([]);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
   test('that throws refuses that call alone, and what it throws is told to nobody else', async () => {
@@ -58,13 +58,13 @@ describe('a policy', () => {
         return 'allow' as const;
       };
       const calls = answer(call('c1', 'slow', {}), rm('c2'));
-      const stage = stageOf([calls, 'Done.'], { clock, tools: [slow, ...tools], approve });
+      const stage = createTestAgent([calls, 'Done.'], { clock, tools: [slow, ...tools], approve });
       const result = await stage.end(stage.agent.run('Go', { session }));
       expect(resultTexts(result.items)[0]).toBe('slowly');
       expect(resultTexts(result.items)[1]).toMatch(/^It was not allowed/);
       expect(JSON.stringify([result, stage.records])).not.toContain('sk-secret');
       expect(stage.diagnostics).toHaveLength(1);
-      expect(await leftIn(stage.log)).toEqual([]);
+      expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
     expect(ran).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe('a policy', () => {
   const said = async (said: unknown) => {
     const { ran, tools } = dangerous();
     const approve = () => said as never;
-    const { agent, end } = stageOf([answer(rm('c1')), 'Done.'], {
+    const { agent, end } = createTestAgent([answer(rm('c1')), 'Done.'], {
       whileAsking: 'park',
       tools,
       approve,
@@ -99,7 +99,7 @@ describe('a policy', () => {
     const { ran, tools } = dangerous();
     const fail = () => expect.fail('no');
     const options = { tools, approve: fail, onDiagnostic: fail };
-    const { agent, end } = stageOf([answer(rm('c1')), 'Done.'], options);
+    const { agent, end } = createTestAgent([answer(rm('c1')), 'Done.'], options);
     expect((await end(agent.run('Go'))).text).toBe('Done.');
     expect(ran).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe('a policy', () => {
         asked++;
         return said;
       };
-      const stage = stageOf([answer(rm('c1')), 'Done.'], { tools: [look], approve });
+      const stage = createTestAgent([answer(rm('c1')), 'Done.'], { tools: [look], approve });
       const run = stage.agent.run('Go');
       if (said === 'ask')
         await stage.until('approval_asked').then(() => run.approve(toolCallId('c1')));
@@ -125,13 +125,13 @@ describe('a policy', () => {
     const hanging = z.unknown().refine(never);
     const unchecked = tool('rm', never, { input: hanging as never });
     for (const options of [{ tools: dangerous().tools, approve: never }, { tools: [unchecked] }]) {
-      const stage = stageOf([answer(rm('c1'), rm('c2'))], options);
+      const stage = createTestAgent([answer(rm('c1'), rm('c2'))], options);
       const run = stage.agent.run('Go', { session });
       await stage.until('response_finished');
       await quiet();
       await run.abort();
       expect((await stage.end(run)).stop.reason).toBe('aborted');
-      expect(await leftIn(stage.log)).toEqual([]);
+      expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
   });
 });

@@ -7,12 +7,12 @@ import { call } from '../testing/model-script.ts';
 import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
   session,
-  stageOf,
   tool,
   types,
 } from '../testing/test-agent.ts';
@@ -24,12 +24,12 @@ const retryAtOnce = { retry: { baseDelayMs: 0, toolGraceMs: 100 } };
 
 /** Runs a tool once, and gives the result that the model reads. */
 async function resultOf(execute: () => unknown, more: Parameters<typeof tool>[2] = {}) {
-  const { agent, end, log } = stageOf([answer(one), 'Done.'], {
+  const { agent, end, log } = createTestAgent([answer(one), 'Done.'], {
     tools: [tool('t', execute, more)],
   });
   const { stop, items } = await end(agent.run('Go', { session }));
   expect(stop).toEqual({ reason: 'stop' });
-  expect(await leftIn(log)).toEqual([]);
+  expect(await problemsLeftIn(log)).toEqual([]);
   const [result] = items[1]?.parts ?? [];
   return result?.kind === 'tool_result' ? result : expect.fail('there is no result');
 }
@@ -81,7 +81,7 @@ describe('what a tool returns', () => {
 
   test('is not sent whole where it is clipped', async () => {
     const long = tool('t', async () => 'x'.repeat(100_000), { maxOutputLength: 1000 });
-    const { agent, end, provider } = stageOf([answer(one), 'Done.'], { tools: [long] });
+    const { agent, end, provider } = createTestAgent([answer(one), 'Done.'], { tools: [long] });
     await end(agent.run('Go'));
     const sent = JSON.stringify(provider.calls[1]?.request.items);
     expect(sent).toContain('characters are left out here');
@@ -128,7 +128,7 @@ describe('what a tool throws', () => {
   });
 
   test('is a result also where the reason to hand over throws it', async () => {
-    const other = stageOf(['Hello.'], { name: 'other' });
+    const other = createTestAgent(['Hello.'], { name: 'other' });
     const handsOff = { to: () => other.agent, reason: () => expect.fail('no') };
     await resultOf(async () => 'handed over', { handsOff });
   });
@@ -161,7 +161,7 @@ describe('what a tool tells', () => {
       { effects: 'none' },
     );
     const script = [superseded, { ...answer('A long answer.'), pieces: 'character', pauseMs: 50 }];
-    const stage = stageOf([...script, 'And yes.'] as never, {
+    const stage = createTestAgent([...script, 'And yes.'] as never, {
       ...retryAtOnce,
       ...{ clock, tools: [chatty] },
     });
@@ -169,7 +169,7 @@ describe('what a tool tells', () => {
     expect((await end(agent.run('Go', { session }))).text).toBe('A long answer.');
     expect(types(records)).toContain('attempt_superseded');
     expect((await end(agent.run('And now?', { session }))).text).toBe('And yes.');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('comes too late after its result', async () => {
@@ -177,13 +177,15 @@ describe('what a tool tells', () => {
     const talker = tool('t', async (_input, { update }) => {
       say = update;
     });
-    const stage = stageOf([answer(one), { ...answer('Done.'), pauseMs: 100 }], { tools: [talker] });
+    const stage = createTestAgent([answer(one), { ...answer('Done.'), pauseMs: 100 }], {
+      tools: [talker],
+    });
     const run = stage.agent.run('Go', { session });
     await stage.until('tool_execution_finished');
     say('too late');
     await stage.end(run);
     expect(JSON.stringify(stage.records)).not.toContain('too late');
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
   test('at once is written together, and not more than a bound of it', async () => {
@@ -192,7 +194,7 @@ describe('what a tool tells', () => {
       update(5 as never);
       return 'ok';
     });
-    const { agent, end, records } = stageOf([answer(one), 'Done.'], { tools: [flood] });
+    const { agent, end, records } = createTestAgent([answer(one), 'Done.'], { tools: [flood] });
     expect(resultTexts((await end(agent.run('Go'))).items)).toEqual(['ok']);
     const told = records.flatMap(({ delta }) =>
       delta?.type === 'append_text' && delta.chunk.startsWith('tick') ? delta.chunk : [],
@@ -215,7 +217,7 @@ describe('many calls', () => {
     const calls = Array.from({ length: 20 }, (_, n) => call(`c${n}`, 't', n));
     const tools = [tool('t', look, { effects: 'none' })];
     const limits = { maxParallelTools: 2 };
-    const { agent, end } = stageOf([answer(...calls), 'Done.'], { clock, tools, limits });
+    const { agent, end } = createTestAgent([answer(...calls), 'Done.'], { clock, tools, limits });
     expect(resultTexts((await end(agent.run('Go'))).items)).toHaveLength(20);
     expect(most).toBe(2);
   });
@@ -224,7 +226,7 @@ describe('many calls', () => {
     'of one id are told apart (effects %s)',
     async (effects) => {
       const echo = tool('t', async (input) => `ran ${input}`, { effects });
-      const { agent, end, log } = stageOf(
+      const { agent, end, log } = createTestAgent(
         [answer(call('c1', 't', 1), call('c1', 't', 2)), 'Done.'],
         {
           tools: [echo],
@@ -233,7 +235,7 @@ describe('many calls', () => {
       const { items, stop } = await end(agent.run('Go', { session }));
       expect([stop.reason, resultTexts(items)]).toEqual(['stop', ['ran 1', 'ran 2']]);
       expect(items[0]?.parts[0]).toMatchObject({ toolCallId: toolCallId('c1') });
-      expect(await leftIn(log)).toEqual([]);
+      expect(await problemsLeftIn(log)).toEqual([]);
     },
   );
 });

@@ -3,18 +3,19 @@ import { textOfError } from '../contract/agent-error.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 
-type Prepared =
+type PreparedCall =
   | ({ readonly ok: true } & PendingCall)
   | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
 
 /** A call that can run, or what is wrong with it in words for the model. Nothing runs on half an input. */
-export async function prepare(
+export async function prepareCall(
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   changed?: JsonValue,
-): Promise<Prepared> {
+): Promise<PreparedCall> {
   const tool = tools.get(call.name);
-  if (tool === undefined) return { ok: false, code: 'unknown', message: unknown(call.name, tools) };
+  if (tool === undefined)
+    return { ok: false, code: 'unknown', message: unknownToolMessage(call.name, tools) };
   const given = changed === undefined ? call.input : changed;
   if (given === undefined || call.partial)
     return {
@@ -54,7 +55,7 @@ function summaryOf(tool: Tool, input: unknown): string {
   }
 }
 
-function unknown(name: string, tools: ReadonlyMap<string, Tool>): string {
+function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): string {
   const names = [...tools.keys()];
   const near = nearestNames(name, names);
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';

@@ -13,7 +13,7 @@ import {
 } from '@millrace/core';
 
 /** Where the results of an attempt's calls go: one item, its parts in the order of the calls. */
-export class ResultPlaces {
+export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
   readonly #open = new Map<ToolCallId, TextWriter>();
@@ -33,12 +33,12 @@ export class ResultPlaces {
   }
 
   /** Gives each a place in this order, whatever is done first. */
-  place(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
-    const { drafts, writer } = this.#begun();
+  reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
+    const { drafts, writer } = this.#start();
     for (const { toolCallId, name } of calls)
       if (!this.#open.has(toolCallId))
         this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
-    return [...drafts, ...this.#taken()];
+    return [...drafts, ...this.#takeDrafts()];
   }
 
   /** It has a place, and no result yet. */
@@ -50,13 +50,13 @@ export class ResultPlaces {
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
     if (place?.isOpen) place.append(text);
-    return this.#taken();
+    return this.#takeDrafts();
   }
 
   /** The result, instead of what was told meanwhile. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
-    return this.#taken();
+    return this.#takeDrafts();
   }
 
   /** What is told from now on comes too late. */
@@ -70,7 +70,7 @@ export class ResultPlaces {
     if (!item) return [];
     for (const { id } of item.parts) this.#writer?.retract(id, 'discarded');
     this.#open.clear();
-    return this.#taken();
+    return this.#takeDrafts();
   }
 
   /** Nothing more comes. */
@@ -80,7 +80,7 @@ export class ResultPlaces {
     return [{ ...this.#at, fact: { type: 'item_finished', itemId: item.id } }];
   }
 
-  #begun(): { readonly drafts: readonly DraftRecord[]; readonly writer: DeltaWriter } {
+  #start(): { readonly drafts: readonly DraftRecord[]; readonly writer: DeltaWriter } {
     const isNew = this.#itemId === undefined;
     this.#itemId ??= this.#ids.item();
     const itemId = this.#itemId;
@@ -89,7 +89,7 @@ export class ResultPlaces {
     return { drafts: isNew ? [{ ...this.#at, fact: started }] : [], writer: this.#writer };
   }
 
-  #taken(): readonly DraftRecord[] {
+  #takeDrafts(): readonly DraftRecord[] {
     return (this.#writer?.take() ?? []).map((delta) => ({ ...this.#at, delta }));
   }
 }

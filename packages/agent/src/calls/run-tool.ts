@@ -1,14 +1,14 @@
 import type { Clock } from '@millrace/providers';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Tool, ToolContext, ToolOutput, ToolReturn } from '../contract/tool.ts';
-import { outputOf } from './tool-result.ts';
+import { toOutput } from './tool-result.ts';
 
-export interface Performance {
+export interface ToolRunResult {
   readonly output: ToolOutput['output'];
   readonly hasThrown: boolean;
 }
 
-interface PerformOptions {
+interface RunToolOptions {
   readonly clock: Clock;
   /** How long one that was told to stop is waited for. */
   readonly graceMs: number;
@@ -16,19 +16,19 @@ interface PerformOptions {
   readonly stop: AbortSignal;
 }
 
-const early = 'It was stopped before it was done.';
-export const stoppedEarly: Performance = stopped(early);
+const stoppedText = 'It was stopped before it was done.';
+export const stoppedEarly: ToolRunResult = stopped(stoppedText);
 
 /** Runs a tool to its end, to its time-out, or until it is told to stop. It never throws. */
-export async function perform(
+export async function runTool(
   tool: Tool,
   input: unknown,
   context: Omit<ToolContext, 'signal'>,
-  { clock, graceMs, stop }: PerformOptions,
-): Promise<Performance> {
+  { clock, graceMs, stop }: RunToolOptions,
+): Promise<ToolRunResult> {
   if (stop.aborted) return stoppedEarly;
   const own = new AbortController();
-  const ended = Promise.withResolvers<Performance>();
+  const ended = Promise.withResolvers<ToolRunResult>();
   const { timeoutMs } = tool;
   let why: string | undefined;
   let cancel = () => {};
@@ -40,17 +40,22 @@ export async function perform(
     // Whatever does not stop when it is told to is not waited for.
     cancel = clock.after(graceMs, () => ended.resolve(stopped(reason)));
   };
-  const onStop = () => halt(early);
+  const onStop = () => halt(stoppedText);
   const onTimeout = () => halt(`It took longer than ${timeoutMs} ms and was stopped.`);
   if (timeoutMs !== undefined) cancel = clock.after(timeoutMs, onTimeout);
   stop.addEventListener('abort', onStop);
   const run = async () => {
     const execution: unknown = tool.execute(input, { ...context, signal: own.signal });
-    return outputOf(await (isGenerator(execution) ? drained(execution, context, own) : execution));
+    return toOutput(
+      await (isGenerator(execution) ? drainGenerator(execution, context, own) : execution),
+    );
   };
   run().then(
     (output) =>
-      ended.resolve({ output: stop.aborted ? output : noting(why, output), hasThrown: false }),
+      ended.resolve({
+        output: stop.aborted ? output : withStopNote(why, output),
+        hasThrown: false,
+      }),
     (error: unknown) =>
       ended.resolve(why === undefined ? failed(textOfError(error)) : stopped(why)),
   );
@@ -67,7 +72,7 @@ function isGenerator(execution: unknown): execution is Generator {
 }
 
 /** What a generator yields is what it tells meanwhile. One that is to stop is told so where it stands. */
-async function drained(
+async function drainGenerator(
   execution: Generator,
   { update }: Pick<ToolContext, 'update'>,
   { signal }: AbortController,
@@ -82,14 +87,14 @@ async function drained(
 }
 
 /** One that ended tidily when its time was over has not done all of it. */
-function noting(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
+function withStopNote(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
   return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };
 }
 
-function failed(text: string): Performance {
+function failed(text: string): ToolRunResult {
   return { output: { text, isError: true }, hasThrown: true };
 }
 
-function stopped(text: string): Performance {
+function stopped(text: string): ToolRunResult {
   return { output: { text, isError: true }, hasThrown: false };
 }

@@ -16,7 +16,7 @@ import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { play, quiet, VirtualClock } from '../testing/play.ts';
-import { useStage } from '../testing/test-server.ts';
+import { useTestServer } from '../testing/test-server.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -340,7 +340,7 @@ describe('an approval until a time', () => {
 });
 
 describe('in another process', () => {
-  const stage = useStage();
+  const stage = useTestServer();
 
   /** A session that was parked in one process, and approved so. */
   async function parked(log: Log, until: number | 'session', now: VirtualClock) {

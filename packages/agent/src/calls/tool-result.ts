@@ -12,7 +12,7 @@ import type { Tool, ToolOutput } from '../contract/tool.ts';
 type Output = ToolOutput['output'];
 
 /** Whatever a tool returned, as a result in full. What is no JSON is as JSON writes it. */
-export function outputOf(returned: unknown): Output {
+export function toOutput(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
   if (isOutput(returned)) return returned.output;
@@ -29,7 +29,7 @@ function isOutput(returned: unknown): returned is ToolOutput {
 }
 
 /** The part that the model gets. What is too long is clipped in the middle, and kept whole as a blob. */
-export async function resultPart(
+export async function createResultPart(
   { toolCallId, name }: ToolCallPart,
   output: Output,
   { maxOutputLength }: Pick<Tool, 'maxOutputLength'>,
@@ -47,9 +47,9 @@ export async function resultPart(
       ...(metadata && { metadata }),
     };
   }
-  const kept = attachments.find((one) => isWhole(one, { metadata }));
+  const kept = attachments.find((one) => isFullOutput(one, { metadata }));
   if (kept?.source.type === 'blob') {
-    const short = clipped(text, maxOutputLength, kept.source.hash);
+    const short = clipMiddle(text, maxOutputLength, kept.source.hash);
     return { ...head, text: short, attachments, ...(metadata && { metadata }) };
   }
   const ref = await blobs.put(new TextEncoder().encode(text));
@@ -57,14 +57,14 @@ export async function resultPart(
   const source = { type: 'blob', ...ref } as const;
   return {
     ...head,
-    text: clipped(text, maxOutputLength, ref.hash),
+    text: clipMiddle(text, maxOutputLength, ref.hash),
     metadata: { ...metadata, wholeOutput: { hash: ref.hash, length: ref.length } },
     attachments: [...attachments, { ...whole, source }],
   };
 }
 
 /** Is it the whole of a text that the part, or the tool itself, has clipped? */
-export function isWhole(
+export function isFullOutput(
   { source }: MediaPart | FilePart,
   { metadata }: { readonly metadata?: Metadata | undefined },
 ): boolean {
@@ -72,7 +72,7 @@ export function isWhole(
   return source.type === 'blob' && source.hash === hash;
 }
 
-function clipped(text: string, most: number, hash: string): string {
+function clipMiddle(text: string, most: number, hash: string): string {
   const half = Math.floor(most / 2);
   const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
   const left = text.length - start.length - end.length;
@@ -81,10 +81,10 @@ function clipped(text: string, most: number, hash: string): string {
 }
 
 /** A result that says what went wrong. */
-export function failure({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
+export function errorResult({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
 }
 
-export function refusal(reason: string | undefined): string {
+export function denialText(reason: string | undefined): string {
   return reason === undefined ? 'It was not allowed.' : `It was not allowed: ${reason}`;
 }

@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { ModelRequest } from '@millrace/providers';
-import { isWhole } from '../calls/tool-result.ts';
+import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted } from '../contract/loop-state.ts';
 import type { ContextFilter, Settings } from '../contract/settings.ts';
 
@@ -21,7 +21,7 @@ export async function buildRequest(
   more: readonly ContextFilter[] = [],
 ): Promise<ModelRequest> {
   const { instructions, tools, request, output, log, contextFilters } = settings;
-  const context = contextOf(transcript(state), compacted);
+  const context = applyCompaction(transcript(state), compacted);
   const said = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
   const told = typeof instructions === 'function' ? await instructions(said) : instructions;
   const items = await Promise.all(said.map((item) => withBytes(item, log.blobs)));
@@ -45,7 +45,7 @@ function systemItem(text: string): Item {
 /** Providers take bytes, not names of blobs. What was clipped stays clipped. */
 export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
   if (!item.parts.some(hasBlob)) return item;
-  return { ...item, parts: await Promise.all(item.parts.map((part) => loaded(part, blobs))) };
+  return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, blobs))) };
 }
 
 function hasBlob(part: Part): boolean {
@@ -53,25 +53,25 @@ function hasBlob(part: Part): boolean {
   return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
 }
 
-async function loaded<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
+async function loadPart<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
   if (part.kind === 'tool_result' && part.attachments !== undefined) {
     const { attachments: _all, ...rest } = part;
-    const sent = part.attachments.filter((one) => !isWhole(one, part));
-    const attachments = await Promise.all(sent.map((one) => loaded(one, blobs)));
+    const sent = part.attachments.filter((one) => !isFullOutput(one, part));
+    const attachments = await Promise.all(sent.map((one) => loadPart(one, blobs)));
     return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
   }
   if (part.kind !== 'media' && part.kind !== 'file') return part;
-  return { ...part, source: await bytesOf(part.source, blobs) };
+  return { ...part, source: await loadSource(part.source, blobs) };
 }
 
-async function bytesOf(source: Source, blobs: BlobStore): Promise<Source> {
+async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
   if (source.type !== 'blob') return source;
   const bytes = await blobs.get(source.hash);
   return bytes === undefined ? source : { type: 'bytes', bytes };
 }
 
 /** What a model is sent of a transcript: without what the summary stands for, and with the summary. */
-export function contextOf(
+export function applyCompaction(
   items: readonly Item[],
   { covered, summary }: Compacted,
 ): readonly Item[] {

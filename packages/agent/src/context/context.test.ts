@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { coverable } from '../run/compaction.ts';
+import { compactableSteps } from '../run/compaction.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -106,7 +106,7 @@ describe('what is covered', () => {
     fc.assert(
       fc.property(kinds, fc.nat(5), (all, keep) => {
         const items = all.map((kind, at): Item => ({ id: itemId(`i${at}`), kind, parts: [] }));
-        const covered = new Set(coverable(items, keep).flat());
+        const covered = new Set(compactableSteps(items, keep).flat());
         const left = items.filter(({ id }) => !covered.has(id));
         expect(items.slice(items.length - left.length)).toEqual(left);
         if (covered.size > 0) expect(left[0]?.kind).not.toBe('tool');

@@ -9,20 +9,22 @@ export interface DropOptions {
 /** Without what the model thought before its last answers. */
 export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
   return (items) =>
-    fromOldest(items, keepAnswers, (parts) => parts.filter(({ kind }) => kind !== 'reasoning'));
+    changeOlderItems(items, keepAnswers, (parts) =>
+      parts.filter(({ kind }) => kind !== 'reasoning'),
+    );
 }
 
 /** Without the words of results that were errors, but for the last answers: that there were some stays. */
 export function dropFailedResults({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
   return (items) =>
-    fromOldest(items, keepAnswers, (parts) =>
+    changeOlderItems(items, keepAnswers, (parts) =>
       parts.map((part) =>
         part.kind === 'tool_result' && part.isError ? { ...part, text: 'It failed.' } : part,
       ),
     );
 }
 
-function fromOldest(
+function changeOlderItems(
   items: readonly Item[],
   keepAnswers: number,
   change: (parts: readonly Part[]) => readonly Part[],

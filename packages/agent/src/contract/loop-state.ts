@@ -32,7 +32,7 @@ export interface LoopState {
   /** Whom it was handed to. */
   readonly agent: string | undefined;
   /** What was allowed for longer than one call, by rule: until this time. */
-  readonly standing: ReadonlyMap<string, number>;
+  readonly standingApprovals: ReadonlyMap<string, number>;
   /** Those that wait, in order. */
   readonly commands: readonly QueuedCommand[];
 }
@@ -71,7 +71,7 @@ export interface TurnState {
   /** Whom the session is handed to when the turn is over. */
   readonly handedTo: string | undefined;
   /** It is not part of the conversation: a summary is made. */
-  readonly isAside: boolean;
+  readonly isCompaction: boolean;
   /** There was something that no request has had yet, before this turn. */
   readonly hadInput: boolean;
 }
@@ -102,7 +102,7 @@ interface ExecutionState {
   readonly isRunning: boolean;
 }
 
-export const noCall: CallState = {
+export const newCallState: CallState = {
   isAsked: false,
   rule: undefined,
   answer: undefined,
@@ -111,7 +111,7 @@ export const noCall: CallState = {
   executions: 0,
 };
 
-export const emptyLoop: LoopState = {
+export const emptyLoopState: LoopState = {
   run: undefined,
   turn: undefined,
   trace: undefined,
@@ -122,6 +122,6 @@ export const emptyLoop: LoopState = {
   compacted: { covered: new Set(), summary: undefined },
   lastTokens: 0,
   agent: undefined,
-  standing: new Map(),
+  standingApprovals: new Map(),
   commands: [],
 };

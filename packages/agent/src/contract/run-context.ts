@@ -9,13 +9,13 @@ export interface RunContext {
   readonly settings: Settings;
   readonly journal: Journal;
   /** Keeps calls apart. */
-  readonly calls: CallIds;
+  readonly callIds: CallIds;
   readonly session: SessionId;
   /** The session as the run found it. */
-  readonly before: FoldState;
+  readonly initialState: FoldState;
   /** Aborts when the run is to stop. */
   readonly signal: AbortSignal;
-  readonly standing: Standing;
+  readonly phase: RunPhase;
   /** Of this run alone, and of what its sub-agents do for it. */
   readonly observers?: readonly Observer[] | undefined;
 }
@@ -47,11 +47,11 @@ export interface Journal {
 /** Gives each tool call of a session an id of its own. */
 export interface CallIds {
   /** The delta, with a new tool call id if the model used an id twice. */
-  named(delta: Delta): Delta;
+  withUniqueId(delta: Delta): Delta;
 }
 
 /** Where a run stands, before it is on the log. */
-interface Standing {
+interface RunPhase {
   /** An abort is on its way to the log: nothing is begun after it. */
   isAborting: boolean;
   /** Nothing that comes now is part of the turn. */

@@ -2,7 +2,7 @@ import type { ItemId, LogRecord, SessionId } from '@millrace/core';
 import type { Log, SessionInfo } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 
-interface ForkBefore {
+interface ForkOptions {
   readonly into: SessionId;
   /** The first answer to the last thing that was said, unless told. */
   readonly item?: ItemId | undefined;
@@ -12,11 +12,11 @@ interface ForkBefore {
 export async function forkBefore(
   log: Log,
   session: SessionId,
-  { into, item }: ForkBefore,
+  { into, item }: ForkOptions,
 ): Promise<SessionInfo> {
   const records = await readRecords(log, session);
   const at = item === undefined ? lastAnswer(records) : startOf(records, item);
-  if (at === undefined) throw notThere(session, item);
+  if (at === undefined) throw noSuchItem(session, item);
   const through = records[cutBefore(records, at) - 1]?.offset ?? 0;
   return log.fork(session, { into, through });
 }
@@ -50,7 +50,7 @@ function isOpening(record: LogRecord | undefined): boolean {
   return type === 'command_consumed' || type === 'run_started';
 }
 
-function notThere(session: SessionId, item: ItemId | undefined): AgentError {
+function noSuchItem(session: SessionId, item: ItemId | undefined): AgentError {
   const what = item === undefined ? 'an answer' : `item ${item}`;
   const message = `Cannot fork session ${session} before ${what}: there is none`;
   return new AgentError('no_such_item', message, { session, item });

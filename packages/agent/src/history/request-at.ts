@@ -11,8 +11,8 @@ import type { Log } from '@millrace/log';
 import { type DescribedRequest, describePlainly, type Provider } from '@millrace/providers';
 import { buildRequest } from '../context/build-request.ts';
 import type { Agent } from '../contract/agent.ts';
-import { emptyLoop, type LoopState } from '../contract/loop-state.ts';
-import { inCharge, rosterOf, settingsOf } from '../run/agent-registry.ts';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
 /** A request of an earlier moment, made again. */
@@ -37,12 +37,12 @@ export async function requestAt(
   at: Attempt,
 ): Promise<PastRequest | undefined> {
   const root = settingsOf(agent);
-  const moment = await momentOf(root.log, session, at);
+  const moment = await findAttemptStart(root.log, session, at);
   if (moment === undefined) return undefined;
   const { state, loop, kind, provider: id, model } = moment;
   const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };
   if (kind !== 'assistant') return { ...asked, described: undefined, notes: [summaryNote] };
-  const settings = inCharge(rosterOf(root), root, loop.agent);
+  const settings = activeSettings(createRegistry(root), root, loop.agent);
   const same = settings.providers.find((one) => one.id === id && one.model === model);
   const provider = same ?? settings.providers[0];
   if (provider === undefined) return { ...asked, described: undefined, notes: [nowNote] };
@@ -68,7 +68,7 @@ function otherNote(then: { readonly provider: string; readonly model: string }, 
   return `Then ${then.model} of ${then.provider} was asked; this is for ${now.model} of ${now.id}, which the agent has now.`;
 }
 
-interface Moment {
+interface AttemptStart {
   /** Right before the attempt. */
   readonly state: FoldState;
   readonly loop: LoopState;
@@ -78,9 +78,13 @@ interface Moment {
 }
 
 /** Reads no further than to where the attempt begins. */
-async function momentOf(log: Log, session: SessionId, at: Attempt): Promise<Moment | undefined> {
+async function findAttemptStart(
+  log: Log,
+  session: SessionId,
+  at: Attempt,
+): Promise<AttemptStart | undefined> {
   const folder = new Folder(session);
-  const finder = momentFinder(folder, at);
+  const finder = attemptStartFinder(folder, at);
   for (let from = 0; ; ) {
     const page = await log.read(session, { from });
     for (const record of page.records) {
@@ -92,11 +96,11 @@ async function momentOf(log: Log, session: SessionId, at: Attempt): Promise<Mome
   }
 }
 
-function momentFinder(folder: Folder, { turn, attempt }: Attempt) {
-  let loop: LoopState = emptyLoop;
+function attemptStartFinder(folder: Folder, { turn, attempt }: Attempt) {
+  let loop: LoopState = emptyLoopState;
   /** What was known before the last item of the attempt was begun. */
-  let before: (Pick<Moment, 'state' | 'loop' | 'kind'> & { readonly id: ItemId }) | undefined;
-  return (record: LogRecord): Moment | undefined => {
+  let before: (Pick<AttemptStart, 'state' | 'loop' | 'kind'> & { readonly id: ItemId }) | undefined;
+  return (record: LogRecord): AttemptStart | undefined => {
     const { fact, offset } = record;
     const isIts = record.turn === turn && record.attempt === attempt;
     if (isIts && fact?.type === 'item_started')

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
-import { Story, type Told, toldOf } from '../testing/story.ts';
+import { observedRecords, Story, type Told } from '../testing/story.ts';
 import {
   ChannelBuffer,
   type Dropped,
@@ -66,7 +66,7 @@ describe('events that wait', () => {
   test('are read as they came while there is room', () => {
     fc.assert(
       fc.property(numbers, (seed) => {
-        const told = toldOf(randomLog(seed));
+        const told = observedRecords(randomLog(seed));
         expect(readAll(told, 10_000, [0])).toEqual(eventsOf(told));
       }),
       { numRuns: 100 },
@@ -77,7 +77,7 @@ describe('events that wait', () => {
     const pace = fc.array(fc.nat(3), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 12 }), pace, (seed, maxEvents, reads) => {
-        const told = toldOf(randomLog(seed));
+        const told = observedRecords(randomLog(seed));
         const entries = readAll(told, maxEvents, reads);
         const read = entries.filter(isEvent);
         const facts = told.flatMap(({ record, events }) => (record.fact ? events : []));
@@ -101,7 +101,7 @@ describe('events that wait', () => {
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 60 }), (seed, maxEvents) => {
         const records = randomLog(seed);
-        const told = toldOf(records);
+        const told = observedRecords(records);
         const entries = readAll(told, maxEvents, [0]);
         if (droppedOf(entries).length > 0) return;
         const read = entries.filter(isEvent);

@@ -10,12 +10,12 @@ export interface Dropped {
 }
 
 /** The lower, the sooner it is given up: what parts grew by, what became of them, and facts. */
-type Rank = 0 | 1 | 2;
-const ofFacts = 2;
+type DropRank = 0 | 1 | 2;
+const factRank = 2;
 
 interface Entry {
   /** Its place among all events. */
-  readonly place: number;
+  readonly position: number;
   /** How many events it stands for. */
   count: number;
   event: AgentEvent;
@@ -28,13 +28,13 @@ interface Entry {
 export class ChannelBuffer {
   readonly #maxEvents: number;
   #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
-  #nextPlace = 0;
+  #nextPosition = 0;
   /** The newest, unless it was read or dropped. */
   #newest: Entry | undefined;
   /** It was full, and has not been empty since: all that can be joined is. */
   #isBehind = false;
   /** Where the first of those that are missing was, and how many are. */
-  #missing: (Omit<Dropped, 'type'> & { readonly place: number }) | undefined;
+  #missing: (Omit<Dropped, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
     this.#maxEvents = maxEvents;
@@ -45,17 +45,17 @@ export class ChannelBuffer {
   }
 
   add(event: AgentEvent, isFact: boolean): void {
-    const rank = isFact ? ofFacts : rankOf(event);
-    const place = this.#nextPlace++;
+    const rank = isFact ? factRank : rankOf(event);
+    const position = this.#nextPosition++;
     if (this.size >= this.#maxEvents) this.#fallBehind();
     if (this.#isBehind && this.#join(event)) return;
     if (this.size >= this.#maxEvents) {
       const lowest = this.#ranks.findIndex(({ size }) => size > 0);
       // All that waits is worth more than what came.
-      if (lowest > rank) return this.#note(rank, { place, count: 1, event });
+      if (lowest > rank) return this.#countDropped(rank, { position: position, count: 1, event });
       this.#dropOldest(lowest);
     }
-    this.#newest = { place, count: 1, event };
+    this.#newest = { position: position, count: 1, event };
     this.#ranks[rank].push(this.#newest);
   }
 
@@ -63,7 +63,7 @@ export class ChannelBuffer {
   take(): AgentEvent | Dropped | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
     const missing = this.#missing;
-    if (missing !== undefined && !(oldest.first && oldest.first.place < missing.place)) {
+    if (missing !== undefined && !(oldest.first && oldest.first.position < missing.position)) {
       this.#missing = undefined;
       return { type: 'dropped', content: missing.content, facts: missing.facts };
     }
@@ -99,15 +99,15 @@ export class ChannelBuffer {
     const entry = this.#ranks[rank]?.shift();
     if (entry === undefined) return;
     if (entry === this.#newest) this.#newest = undefined;
-    this.#note(rank, entry);
+    this.#countDropped(rank, entry);
   }
 
-  #note(rank: number, { place, count }: Entry): void {
+  #countDropped(rank: number, { position, count }: Entry): void {
     const { content = 0, facts = 0 } = this.#missing ?? {};
     this.#missing = {
-      place: Math.min(place, this.#missing?.place ?? place),
-      content: content + (rank === ofFacts ? 0 : count),
-      facts: facts + (rank === ofFacts ? count : 0),
+      position: Math.min(position, this.#missing?.position ?? position),
+      content: content + (rank === factRank ? 0 : count),
+      facts: facts + (rank === factRank ? count : 0),
     };
   }
 }
@@ -117,11 +117,11 @@ function emptyRanks(): readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] {
 }
 
 function isBefore(a: Entry | undefined, b: Entry | undefined): boolean {
-  return a !== undefined && (b === undefined || a.place < b.place);
+  return a !== undefined && (b === undefined || a.position < b.position);
 }
 
 function isNext(first: Entry, second: Entry): boolean {
-  return first.place + first.count === second.place;
+  return first.position + first.count === second.position;
 }
 
 function joinInto(entry: Entry, event: AgentEvent): boolean {
@@ -132,7 +132,7 @@ function joinInto(entry: Entry, event: AgentEvent): boolean {
   return true;
 }
 
-function rankOf({ type }: AgentEvent): Rank {
+function rankOf({ type }: AgentEvent): DropRank {
   switch (type) {
     case 'part_started':
     case 'tool_call_started':

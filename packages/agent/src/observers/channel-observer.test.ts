@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Story, stop, tellAll } from '../testing/story.ts';
+import { notifyAll, Story, stop } from '../testing/story.ts';
 import { type ChannelEntry, channelObserver } from './channel-observer.ts';
 
 function factsOf(count: number): Story {
@@ -21,11 +21,11 @@ describe('a channel', () => {
     const story = factsOf(5);
     const { told } = story;
     const channel = channelObserver();
-    tellAll(channel.observe, told.slice(0, 2));
+    notifyAll(channel.observe, told.slice(0, 2));
     const reading = readToEnd(channel);
     for (const one of told.slice(2)) {
       await Promise.resolve();
-      tellAll(channel.observe, [one]);
+      notifyAll(channel.observe, [one]);
     }
     channel.close();
     expect(await reading).toEqual(eventsIn(story));
@@ -34,9 +34,9 @@ describe('a channel', () => {
   test('gives what waits after it was closed, and nothing that is told later', async () => {
     const story = factsOf(3);
     const channel = channelObserver();
-    tellAll(channel.observe, story.told.slice(0, 2));
+    notifyAll(channel.observe, story.told.slice(0, 2));
     channel.close();
-    tellAll(channel.observe, story.told.slice(2));
+    notifyAll(channel.observe, story.told.slice(2));
     expect(await readToEnd(channel)).toEqual(eventsIn(story).slice(0, 2));
   });
 
@@ -45,7 +45,7 @@ describe('a channel', () => {
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
     const reads = [reader.next(), reader.next(), reader.next()];
-    tellAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.told);
     channel.close();
     const values = (await Promise.all(reads)).map(({ value }) => value);
     expect(values).toEqual([...eventsIn(story), undefined]);
@@ -54,7 +54,7 @@ describe('a channel', () => {
   test('says how many it had no room for', async () => {
     const channel = channelObserver({ maxEvents: 2 });
     const story = factsOf(5);
-    tellAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.told);
     channel.close();
     const dropped = { type: 'dropped', content: 0, facts: 3 };
     expect(await readToEnd(channel)).toEqual([dropped, ...eventsIn(story).slice(3)]);
@@ -66,13 +66,13 @@ describe('a channel', () => {
     const waiting = reader.next();
     await reader.return?.();
     expect(await waiting).toEqual({ done: true, value: undefined });
-    tellAll(channel.observe, factsOf(1).told);
+    notifyAll(channel.observe, factsOf(1).told);
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
   test('keeps nothing for a reader that left', async () => {
     const channel = channelObserver();
-    tellAll(channel.observe, factsOf(3).told);
+    notifyAll(channel.observe, factsOf(3).told);
     const reader = channel[Symbol.asyncIterator]();
     await reader.next();
     await reader.return?.();

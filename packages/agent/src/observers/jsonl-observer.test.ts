@@ -2,7 +2,7 @@ import { decodeEvent, decodeRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, tellAll, toldOf } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story } from '../testing/story.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
@@ -11,9 +11,9 @@ test('lines are the records, one each, and read back as they were', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
-      tellAll(
+      notifyAll(
         jsonlObserver((line) => lines.push(line)),
-        toldOf(records),
+        observedRecords(records),
       );
       expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
       expect(lines.map((line) => decodeRecord(line))).toEqual(records);
@@ -26,8 +26,8 @@ test('lines are the events, one each, if those are asked for', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
-      const told = toldOf(records);
-      tellAll(
+      const told = observedRecords(records);
+      notifyAll(
         jsonlObserver((line) => lines.push(line), { as: 'events' }),
         told,
       );
@@ -46,7 +46,7 @@ test('a text with line ends of any kind stays in its line', () => {
   text.commit();
   const lines: string[] = [];
   const written = story.take(writer);
-  tellAll(
+  notifyAll(
     jsonlObserver((line) => lines.push(line)),
     written.told,
   );

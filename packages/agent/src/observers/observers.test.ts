@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import type { Observer } from '../contract/observer.ts';
-import { Story, stop, type Told, tellAll, toldOf } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story, stop, type Told } from '../testing/story.ts';
 import { channelObserver } from './channel-observer.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 import { Observers } from './observers.ts';
@@ -21,7 +21,7 @@ const [first] = oneRecord;
 if (first === undefined) throw new Error('a story of one record has one record');
 
 function tellOnce(observers: Observers, { record, events }: Told = first as Told): void {
-  observers.tell(record, events);
+  observers.notify(record, events);
 }
 
 describe('observers', () => {
@@ -56,8 +56,8 @@ describe('observers', () => {
             onDiagnostic: (problem) => problems.push(problem),
           },
         );
-        const told = toldOf(records);
-        for (const { record, events } of told) observers.tell(record, events);
+        const told = observedRecords(records);
+        for (const { record, events } of told) observers.notify(record, events);
         for (const list of seen) expect(list).toEqual(told);
         expect(problems).toEqual(
           told.length === 0 ? [] : [expect.stringMatching(/threw: always$/)],
@@ -203,7 +203,10 @@ describe('frozen values', () => {
     const reports: string[] = [];
     const onDiagnostic = (problem: string) => reports.push(problem);
     const options = { freeze: true, clock: still, onDiagnostic };
-    tellAll((record, events) => new Observers([tamper], options).tell(record, events), story.told);
+    notifyAll(
+      (record, events) => new Observers([tamper], options).notify(record, events),
+      story.told,
+    );
     expect(reports).toHaveLength(story.records.length);
     for (const report of reports) expect(report).toMatch(/read only property 'offset'/);
   });

@@ -17,7 +17,7 @@ const defaultSlowMs = 50;
 /** Messages may have ids in them, so that each is new; after so many an observer is heard no more. */
 const maxMessages = 100;
 
-interface Listener {
+interface ObserverEntry {
   readonly observer: Observer;
   readonly name: string;
   /** What it threw and was reported for. */
@@ -31,18 +31,18 @@ interface Listener {
  * them does, all hear all records, in one order.
  */
 export class Observers {
-  readonly #listeners: readonly Listener[];
+  readonly #entries: readonly ObserverEntry[];
   readonly #clock: Pick<Clock, 'now'>;
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
   /** What came while observers were being told: one of them made it happen. */
   readonly #next: Parameters<Observer>[] = [];
-  #isTelling = false;
+  #isNotifying = false;
 
   constructor(observers: readonly Observer[], options: ObserversOptions = {}) {
     const { slowMs = defaultSlowMs, clock = performance, freeze = false } = options;
     if (!(slowMs >= 0)) throw badSlowMs(slowMs);
-    this.#listeners = observers.map((observer, at) => ({
+    this.#entries = observers.map((observer, at) => ({
       observer,
       name: observer.name === '' ? `Observer ${at + 1}` : `Observer ${at + 1} (${observer.name})`,
       messages: new Set(),
@@ -53,33 +53,33 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
-  tell(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
-    if (this.#listeners.length === 0) return;
+  notify(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
+    if (this.#entries.length === 0) return;
     this.#next.push([record, events, run]);
-    if (this.#isTelling) return;
-    this.#isTelling = true;
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     try {
       for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) {
-        this.#tellAll(next);
+        this.#notifyAll(next);
       }
     } finally {
-      this.#isTelling = false;
+      this.#isNotifying = false;
     }
   }
 
-  #tellAll(told: Parameters<Observer>): void {
+  #notifyAll(told: Parameters<Observer>): void {
     const [record] = told;
     if (this.#freezes) deepFreeze(told);
     let since = this.#clock.now();
-    for (const listener of this.#listeners) {
-      this.#tellOne(listener, told);
+    for (const listener of this.#entries) {
+      this.#notifyOne(listener, told);
       const now = this.#clock.now();
       this.#checkPace(listener, now - since, record);
       since = now;
     }
   }
 
-  #tellOne(listener: Listener, told: Parameters<Observer>): void {
+  #notifyOne(listener: ObserverEntry, told: Parameters<Observer>): void {
     const [record] = told;
     try {
       const returned: unknown = listener.observer(...told);
@@ -91,7 +91,7 @@ export class Observers {
     }
   }
 
-  #reportThrow({ name, messages }: Listener, error: unknown, record: LogRecord): void {
+  #reportThrow({ name, messages }: ObserverEntry, error: unknown, record: LogRecord): void {
     const message = error instanceof Error ? error.message : `a ${typeof error}`;
     if (messages.has(message) || messages.size > maxMessages) return;
     messages.add(message);
@@ -99,7 +99,7 @@ export class Observers {
     this.#report(`${name} threw: ${isLast ? 'too much to report any more' : message}`, record);
   }
 
-  #checkPace(listener: Listener, elapsedMs: number, record: LogRecord): void {
+  #checkPace(listener: ObserverEntry, elapsedMs: number, record: LogRecord): void {
     if (!(elapsedMs > listener.slowMs)) return;
     // One that is always slow is not reported for each record.
     listener.slowMs = elapsedMs * 2;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, stop, tellAll, toldOf } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story, stop } from '../testing/story.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' }).map(randomLog);
@@ -13,7 +13,7 @@ test('the transcript, and the one with what streams, are those of the log after 
     fc.property(logs, (records) => {
       const observer = transcriptObserver();
       const folder = new Folder(sessionId('test'));
-      for (const { record, events } of toldOf(records)) {
+      for (const { record, events } of observedRecords(records)) {
         folder.add(record);
         observer.observe(record, events);
         expect(observer.transcript()).toEqual(transcript(folder.state));
@@ -29,7 +29,7 @@ test('made from a state, it goes on from there', () => {
     fc.property(logs, fc.double({ min: 0, max: 1, noNaN: true }), (records, share) => {
       const cut = Math.floor(records.length * share);
       const observer = transcriptObserver(foldAll(records.slice(0, cut), cut));
-      tellAll(observer.observe, toldOf(records).slice(cut));
+      notifyAll(observer.observe, observedRecords(records).slice(cut));
       expect(observer.transcript()).toEqual(transcript(foldAll(records)));
     }),
     { numRuns: 100 },
@@ -58,7 +58,7 @@ describe('an observer', () => {
     const story = says(new Story(), 1, 'before');
     const before = story.records.length;
     const observer = transcriptObserver();
-    tellAll(observer.observe, says(story, 2, 'after').told.slice(before));
+    notifyAll(observer.observe, says(story, 2, 'after').told.slice(before));
     expect(textsOf(observer)).toEqual(['after']);
   });
 
@@ -68,8 +68,8 @@ describe('an observer', () => {
     const mixed = mine.told.flatMap((told, at) => [...other.told.slice(at, at + 1), told]);
     const given = transcriptObserver(sessionId('mine'));
     const open = transcriptObserver();
-    tellAll(given.observe, mixed);
-    tellAll(open.observe, mixed);
+    notifyAll(given.observe, mixed);
+    notifyAll(open.observe, mixed);
     expect([textsOf(given), textsOf(open)]).toEqual([['mine'], ['other']]);
   });
 
@@ -77,7 +77,7 @@ describe('an observer', () => {
     const { told } = says(says(new Story(), 1, 'one'), 2, 'two');
     const observer = transcriptObserver();
     const missed = told.length / 2;
-    tellAll(observer.observe, told.slice(0, missed));
+    notifyAll(observer.observe, told.slice(0, missed));
     const messages = told.slice(missed + 1).map(({ record, events }) => {
       try {
         observer.observe(record, events);

@@ -30,7 +30,7 @@ export interface UsageObserver {
 export function usageObserver(): UsageObserver {
   const turns = new Set<string>();
   const attempts = new Set<string>();
-  const lastWords = new Map<string, Usage>();
+  const lastUsage = new Map<string, Usage>();
   let executions = 0;
   let errors = 0;
   const observe = ({ fact, turn, attempt }: LogRecord, [event]: readonly AgentEvent[]): void => {
@@ -44,7 +44,7 @@ export function usageObserver(): UsageObserver {
       case 'response_finished':
       case 'usage_reported':
         if (attempt > 0) attempts.add(key);
-        lastWords.set(key, fact.usage);
+        lastUsage.set(key, fact.usage);
         return;
       case 'tool_execution_started':
         executions++;
@@ -57,7 +57,7 @@ export function usageObserver(): UsageObserver {
     }
   };
   const totals = (): UsageTotals => ({
-    usage: [...lastWords.values()].reduce(addUsage, noUsage),
+    usage: [...lastUsage.values()].reduce(addUsage, noUsage),
     turns: turns.size,
     attempts: attempts.size,
     executions,

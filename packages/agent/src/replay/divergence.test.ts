@@ -7,15 +7,15 @@ import {
   compaction,
   fails,
   go,
-  handingOver,
+  handOffScenario,
   looks,
   lookTool,
   output,
-  type Piece,
-  performed,
+  type ReplayScenario,
+  record,
+  replayInert,
   session,
-  solo,
-  understudied,
+  singleAgent,
   usage,
   value,
 } from '../testing/replay-scenarios.ts';
@@ -47,10 +47,10 @@ describe('an agent that would do something else', () => {
     records.find(({ fact }) => fact?.type === type)?.offset ?? -1;
 
   /** Where another agent diverges from what this one did. */
-  async function diverging(was: Piece, now: Piece) {
-    const { log, records } = await performed(was);
+  async function diverging(was: ReplayScenario, now: ReplayScenario) {
+    const { log, records } = await record(was);
     const before = await log.read(session);
-    const replayed = await understudied(now.cast, log);
+    const replayed = await replayInert(now.buildAgent, log);
     const { divergence } = replayed;
     if (divergence === undefined) return expect.fail('it does the same');
     const { offset } = divergence;
@@ -68,8 +68,8 @@ describe('an agent that would do something else', () => {
       ...{ name: 'look', description: 'Looks', input, execute: async () => 'no' },
     });
     const { offset, records, message, found } = await diverging(
-      solo(script),
-      solo(script, { tools: [now] }),
+      singleAgent(script),
+      singleAgent(script, { tools: [now] }),
     );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ type: 'tool_call_rejected', code: 'invalid' });
@@ -78,13 +78,18 @@ describe('an agent that would do something else', () => {
   });
 
   test('because a tool is gone', async () => {
-    const { offset, records, found } = await diverging(solo(script), solo(script, { tools: [] }));
+    const { offset, records, found } = await diverging(
+      singleAgent(script),
+      singleAgent(script, { tools: [] }),
+    );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ type: 'tool_call_rejected', code: 'unknown' });
   });
 
   test('because a tool is there that was not: it would be asked whether it may run', async () => {
-    const found = patiently(() => diverging(solo(script, { tools: [] }), solo(script)));
+    const found = patiently(() =>
+      diverging(singleAgent(script, { tools: [] }), singleAgent(script)),
+    );
     const { offset, records, message } = await found;
     expect(offset).toBe(offsetOf(records, 'tool_call_rejected'));
     expect(message).toContain('tool_call_rejected of look');
@@ -94,8 +99,8 @@ describe('an agent that would do something else', () => {
 
   test('because a summary is another', async () => {
     const { offset, records, found } = await diverging(
-      solo(script),
-      solo(script, { tools: [renamed] }),
+      singleAgent(script),
+      singleAgent(script, { tools: [renamed] }),
     );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ summary: 'look at a' });
@@ -103,21 +108,24 @@ describe('an agent that would do something else', () => {
 
   // Where both records are of one type, the sentence names that twice and not what differs.
   test('says in what they differ where it is only in a field', async () => {
-    const { message } = await diverging(solo(script), solo(script, { tools: [renamed] }));
+    const { message } = await diverging(
+      singleAgent(script),
+      singleAgent(script, { tools: [renamed] }),
+    );
     expect(message).toContain('summary');
   });
 
   // A batch is held against the recording as a whole, and its first record is named whichever differs.
   test('is found at the record that differs, not where its batch begins', async () => {
-    const handing = (reason: string): Piece => ({
-      cast: ({ log, provider, tool }) => {
+    const handing = (reason: string): ReplayScenario => ({
+      buildAgent: ({ log, provider, tool }) => {
         const to = createAgent({ name: 'two', provider: provider(['Hello.']) });
         const hands = handOff({ to, description: 'To two', name: 'look' });
         const why = { to: () => to, reason: () => reason };
         const tools = [tool({ ...hands, handsOff: why })];
         return createAgent({ name: 'one', log, provider: provider([looks('a')]), tools });
       },
-      act: go,
+      run: go,
     });
     const found = patiently(() => diverging(handing('one'), handing('another')));
     const { offset, records } = await found;
@@ -125,8 +133,8 @@ describe('an agent that would do something else', () => {
   });
 
   test('because it may go on for longer, or not for so long', async () => {
-    const long = solo([looks('a'), looks('b'), 'Both.']);
-    const short = solo([looks('a'), looks('b'), 'Both.'], { limits: { maxTurns: 1 } });
+    const long = singleAgent([looks('a'), looks('b'), 'Both.']);
+    const short = singleAgent([looks('a'), looks('b'), 'Both.'], { limits: { maxTurns: 1 } });
     const less = await diverging(long, short);
     expect(less.found[0]?.fact).toMatchObject({ type: 'run_finished', stop: { reason: 'limit' } });
     expect(less.expected).toMatchObject({ turn: 2, fact: { type: 'turn_started' } });
@@ -137,8 +145,8 @@ describe('an agent that would do something else', () => {
   });
 
   test('because it tries less often', async () => {
-    const retries = solo([fails('overloaded'), 'There.']);
-    const gives = solo([], { retry: { maxAttempts: 1, baseDelayMs: 1 } });
+    const retries = singleAgent([fails('overloaded'), 'There.']);
+    const gives = singleAgent([], { retry: { maxAttempts: 1, baseDelayMs: 1 } });
     const { expected, found } = await diverging(retries, gives);
     expect(expected.fact?.type).toBe('usage_reported');
     expect(found[0]?.fact).toMatchObject({ type: 'error_reported', error: { code: 'overloaded' } });
@@ -147,8 +155,8 @@ describe('an agent that would do something else', () => {
   test('because it wants other answers', async () => {
     const strict = z.object({ n: z.number().max(0) });
     const { expected, found } = await diverging(
-      solo([value(1)], { output }),
-      solo([], { output: strict }),
+      singleAgent([value(1)], { output }),
+      singleAgent([], { output: strict }),
     );
     expect(expected.fact?.type).toBe('run_finished');
     expect(found[0]?.fact).toMatchObject({ type: 'item_started', kind: 'developer' });
@@ -157,42 +165,42 @@ describe('an agent that would do something else', () => {
   test('because it makes things shorter sooner', async () => {
     const long = [{ ...looks('a'), usage }, 'Done.'];
     const { expected, found } = await diverging(
-      solo(long),
-      solo(long, { compaction: { ...compaction, summarize: false } }),
+      singleAgent(long),
+      singleAgent(long, { compaction: { ...compaction, summarize: false } }),
     );
     expect(expected.fact?.type).toBe('turn_started');
     expect(found[0]?.fact?.type).toBe('compacted');
   });
 
   test('in a later run is found there', async () => {
-    const twice: Piece['act'] = async (agent) => {
+    const twice: ReplayScenario['run'] = async (agent) => {
       await go(agent);
       await go(agent);
     };
     const { expected } = await diverging(
-      solo(['One.', ...script], {}, twice),
-      solo([], { tools: [] }),
+      singleAgent(['One.', ...script], {}, twice),
+      singleAgent([], { tools: [] }),
     );
     expect(expected).toMatchObject({ turn: 2, fact: { type: 'tool_execution_started' } });
   });
 
   test('because nobody is there to whom it was handed: nothing comes', async () => {
     const { message } = await patiently(() =>
-      diverging(handingOver(true), solo([], { tools: [] })),
+      diverging(handOffScenario(true), singleAgent([], { tools: [] })),
     );
     expect(message).toContain('transfer_to_two');
   });
 
   test('is not heard of by observers beyond the place where it would', async () => {
-    const { log, records } = await performed(solo(script));
-    const { divergence, told } = await understudied(solo([], { tools: [] }).cast, log);
+    const { log, records } = await record(singleAgent(script));
+    const { divergence, told } = await replayInert(singleAgent([], { tools: [] }).buildAgent, log);
     expect(told).toEqual(records.filter(({ offset }) => offset < (divergence?.offset ?? 0)));
   });
 });
 
 describe('what cannot be replayed', () => {
   test('is a session that was settled', async () => {
-    const { log, agent } = await performed(solo([looks('a'), 'There.']));
+    const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     expect(await log.settle(session, 1)).toBe(true);
     const refused = expect.objectContaining({ name: 'AgentError', code: 'not_replayable' });
     await expect(agent.replay(session)).rejects.toEqual(refused);
@@ -200,7 +208,7 @@ describe('what cannot be replayed', () => {
   });
 
   test('is one of which something was taken out', async () => {
-    const { log, agent } = await performed(solo([looks('a'), 'There.']));
+    const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     const [{ id } = { id: itemId('none') }] = transcript(await snapshot(log, session));
     await log.redact(session, id, 'a secret');
     const refused = expect.objectContaining({ name: 'AgentError', code: 'not_replayable' });
@@ -208,7 +216,7 @@ describe('what cannot be replayed', () => {
   });
 
   test('is one that is not there', async () => {
-    const agent = solo([]).cast({
+    const agent = singleAgent([]).buildAgent({
       ...{ log: memoryLog(), tool: (tool) => tool, hook: (hook) => hook },
       provider: () => ({ id: 'none', model: 'none' }) as never,
     });
@@ -216,8 +224,8 @@ describe('what cannot be replayed', () => {
   });
 
   test('is not one in which nothing happened yet', async () => {
-    const { log, agent } = await performed(
-      solo([], {}, async (_agent, own) => {
+    const { log, agent } = await record(
+      singleAgent([], {}, async (_agent, own) => {
         await (await own.open(session)).release();
       }),
     );
@@ -227,7 +235,7 @@ describe('what cannot be replayed', () => {
 });
 
 test('a replay leaves the session alone: nobody has to wait for it, and it for nobody', async () => {
-  const { log, agent } = await performed(solo([looks('a'), 'There.']));
+  const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
   const driver = await log.open(session);
   const before = await log.read(session);
   expect((await agent.replay(session)).divergence).toBeUndefined();

@@ -5,14 +5,14 @@ import type { Divergence } from '../contract/replay.ts';
 export function divergenceAt(expected: LogRecord, found: readonly DraftRecord[]): Divergence {
   const { offset } = expected;
   const fields = found[0] ? differingFields(expected, found[0]) : [];
-  const message = `Record ${offset} is ${nameOf(expected)}, and ${insteadOf(found, fields)}`;
+  const message = `Record ${offset} is ${describe(expected)}, and ${describeFound(found, fields)}`;
   return { offset, expected, found, message };
 }
 
-function insteadOf(found: readonly DraftRecord[], fields: readonly string[]): string {
+function describeFound(found: readonly DraftRecord[], fields: readonly string[]): string {
   if (found.length === 0) return 'nothing comes';
   if (fields.length > 0) return `the loop writes one of another ${fields.join(', ')}`;
-  return `the loop writes ${found.map(nameOf).join(', ')}`;
+  return `the loop writes ${found.map(describe).join(', ')}`;
 }
 
 /** Where both are of one type: what they say differently, without what that is. */
@@ -27,7 +27,7 @@ function contentOf({ delta, fact }: DraftRecord | LogRecord): Readonly<Record<st
   return (fact ?? delta ?? {}) as unknown as Readonly<Record<string, unknown>>;
 }
 
-function nameOf({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string {
+function describe({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string {
   const type = fact?.type ?? delta?.type ?? 'nothing';
   const of = fact !== undefined && 'name' in fact ? ` of ${fact.name}` : '';
   return turn === 0 ? `${type}${of}` : `${type}${of} (turn ${turn}, attempt ${attempt})`;
@@ -39,11 +39,11 @@ export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   const [given, known] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
   if (given === known) return true;
   if (given.type !== known.type) return false;
-  return isDeepStrictEqual(asStored(draft), asStored(record));
+  return isDeepStrictEqual(storedForm(draft), storedForm(record));
 }
 
 /** As it is on the wire: without what is derived, and whatever the order of its keys. */
-function asStored({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
+function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
   const at = { turn, attempt };
   const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };
   return JSON.parse(encodeDraft(draft));

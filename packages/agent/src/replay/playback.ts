@@ -12,7 +12,7 @@ const quietRounds = 8;
  * Where a recording stands while it is played: how many of its records there have been, who waits for
  * which of them, and a clock that moves only when nothing else does.
  */
-export class Stage implements Clock {
+export class Playback implements Clock {
   #count = 0;
   #timeMs = 0;
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -30,12 +30,12 @@ export class Stage implements Clock {
   moveTo(count: number, timeMs: number): void {
     this.#count = count;
     this.#timeMs = timeMs;
-    this.stir();
+    this.noteActivity();
   }
 
   /** Resolves when there have been so many records, and they were told. */
   reached(count: number): Promise<void> {
-    this.stir();
+    this.noteActivity();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
   }
 
@@ -44,7 +44,7 @@ export class Stage implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    this.stir();
+    this.noteActivity();
     if (!Number.isFinite(ms)) return () => {};
     const timer = { dueMs: this.#timeMs + ms, run };
     this.#timers.add(timer);
@@ -52,30 +52,30 @@ export class Stage implements Clock {
   }
 
   /** Something happened: what could follow of it is waited for. */
-  stir(): void {
+  noteActivity(): void {
     this.#quiet = 0;
     if (this.#isWatching) return;
     this.#isWatching = true;
-    setImmediate(() => this.#watch());
+    setImmediate(() => this.#checkIdle());
   }
 
-  #watch(): void {
+  #checkIdle(): void {
     this.#isWatching = false;
-    if (this.#open() || this.#quiet++ < quietRounds) return this.#watchOn();
+    if (this.#releaseWaiting() || this.#quiet++ < quietRounds) return this.#scheduleCheck();
     const timer = [...this.#timers].sort((a, b) => a.dueMs - b.dueMs)[0];
     if (timer === undefined) return this.onStuck();
     this.#timers.delete(timer);
     timer.run();
-    this.stir();
+    this.noteActivity();
   }
 
-  #watchOn(): void {
+  #scheduleCheck(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    setImmediate(() => this.#watch());
+    setImmediate(() => this.#checkIdle());
   }
 
-  #open(): boolean {
+  #releaseWaiting(): boolean {
     const ready = this.#waiting.filter(({ count }) => count <= this.#count);
     if (ready.length === 0) return false;
     const left = this.#waiting.filter(({ count }) => count > this.#count);

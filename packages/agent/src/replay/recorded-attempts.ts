@@ -50,10 +50,12 @@ export function recordedAttempts(
   return attempts;
 }
 
-type Placed = LogRecord & { readonly at: number };
+type PositionedRecord = LogRecord & { readonly at: number };
 
-function byAttempt(records: readonly LogRecord[]): ReadonlyMap<string, readonly Placed[]> {
-  const groups = new Map<string, Placed[]>();
+function byAttempt(
+  records: readonly LogRecord[],
+): ReadonlyMap<string, readonly PositionedRecord[]> {
+  const groups = new Map<string, PositionedRecord[]>();
   for (const [at, record] of records.entries()) {
     const key = `${record.turn}.${record.attempt}`;
     const group = groups.get(key);
@@ -71,8 +73,8 @@ function isOf(
   return delta !== undefined && 'partId' in delta && items.get(delta.partId) === item;
 }
 
-function endOf(own: readonly Placed[], last: number): RecordedEnd | undefined {
-  const after = own.find(({ at, fact }) => at > last && fact !== undefined && comesOfEnd(fact))?.at;
+function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | undefined {
+  const after = own.find(({ at, fact }) => at > last && fact !== undefined && followsEnd(fact))?.at;
   const find = <T extends Fact['type']>(type: T) =>
     own.find(({ fact }) => fact?.type === type)?.fact as Extract<Fact, { type: T }> | undefined;
   const finished = find('response_finished');
@@ -95,7 +97,7 @@ function endOf(own: readonly Placed[], last: number): RecordedEnd | undefined {
 }
 
 /** What is written when a response has ended: its end, and what is thrown away with it. */
-function comesOfEnd(fact: Fact): boolean {
+function followsEnd(fact: Fact): boolean {
   return (
     fact.type === 'response_finished' ||
     fact.type === 'error_reported' ||

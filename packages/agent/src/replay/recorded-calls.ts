@@ -99,10 +99,10 @@ export function recordedDecisions(
 ): ReadonlyMap<string, RecordedDecision> {
   const decisions = new Map<string, RecordedDecision>();
   for (const [at, { fact, turn }] of records.entries()) {
-    const decision = fact && decisionBy(fact);
+    const decision = fact && decisionIn(fact);
     if (decision === undefined || fact === undefined || !('toolCallId' in fact)) continue;
     const key = callKey(turn, fact.toolCallId);
-    if (!decisions.has(key)) decisions.set(key, { decision, after: beginning(records, at) });
+    if (!decisions.has(key)) decisions.set(key, { decision, after: batchStart(records, at) });
   }
   for (const [key, after] of cutStarts(records))
     if (!decisions.has(key)) decisions.set(key, { decision: 'allow', after });
@@ -113,9 +113,9 @@ export function recordedDecisions(
 function cutStarts(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
   return records.flatMap((record, at) => {
     const next = records[at + 1];
-    if (!isPlacing(record) || next?.producer === record.producer) return [];
+    if (!opensResult(record) || next?.producer === record.producer) return [];
     let first = at;
-    while (isPlacing(records[first - 1])) first--;
+    while (opensResult(records[first - 1])) first--;
     const { delta, turn } = record;
     const isNamed = delta?.type === 'begin_part' && delta.kind === 'tool_result';
     const calls = isNamed ? [delta.toolCallId] : callsIn(records, turn);
@@ -131,16 +131,16 @@ function callsIn(records: readonly LogRecord[], turn: number): readonly ToolCall
   );
 }
 
-const refused = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
+const denialForm = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
 
-function decisionBy(fact: Fact): ApprovalDecision | undefined {
+function decisionIn(fact: Fact): ApprovalDecision | undefined {
   switch (fact.type) {
     case 'tool_execution_started':
       return 'allow';
     case 'approval_asked':
       return { decision: 'ask', reason: fact.reason, rule: fact.rule };
     case 'tool_call_rejected': {
-      const said = fact.code === 'denied' ? refused.exec(fact.message) : null;
+      const said = fact.code === 'denied' ? denialForm.exec(fact.message) : null;
       return said === null ? undefined : { decision: 'deny', reason: said.groups?.['reason'] };
     }
     default:
@@ -152,23 +152,24 @@ function decisionBy(fact: Fact): ApprovalDecision | undefined {
  * Where the batch begins that a start is in: one that is made while the model still speaks makes its
  * place, and those of the calls before it, with it. Places of calls behind it were made for all at once.
  */
-function beginning(records: readonly LogRecord[], at: number): number {
+function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};
   if (fact?.type !== 'tool_execution_started') return at;
   const last = records[at - 1]?.delta;
-  const isOwn = last?.type === 'begin_part' && isPlace(last) && last.toolCallId === fact.toolCallId;
+  const isOwn =
+    last?.type === 'begin_part' && isResultBegin(last) && last.toolCallId === fact.toolCallId;
   let first = at;
-  while (isOwn && isPlacing(records[first - 1])) first--;
+  while (isOwn && opensResult(records[first - 1])) first--;
   return first;
 }
 
-function isPlace<D extends { readonly kind?: string }>(
+function isResultBegin<D extends { readonly kind?: string }>(
   delta: D,
 ): delta is D & { readonly kind: 'tool_result' } {
   return delta.kind === 'tool_result';
 }
 
-function isPlacing(record: LogRecord | undefined): boolean {
+function opensResult(record: LogRecord | undefined): boolean {
   const { delta, fact } = record ?? {};
   if (fact?.type === 'item_started') return fact.kind === 'tool';
   return delta?.type === 'begin_part' && delta.kind === 'tool_result';

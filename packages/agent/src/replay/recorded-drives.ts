@@ -8,7 +8,7 @@ import {
   type TraceContext,
   toItem,
 } from '@millrace/core';
-import { byTheLoop } from '../run/output.ts';
+import { loopMetadata } from '../run/output.ts';
 
 /** What one driver wrote: a run, or the part of one until its process died. */
 export interface RecordedDrive {
@@ -18,7 +18,7 @@ export interface RecordedDrive {
   readonly ownEnd: number;
   readonly end: number;
   /** What the run was given, as it was. */
-  readonly given: readonly Item[];
+  readonly input: readonly Item[];
   /** What the first run of it was part of. */
   readonly trace: TraceContext | undefined;
   /** How it took over from a driver that died. */
@@ -37,15 +37,15 @@ export function recordedDrives(records: readonly LogRecord[]): readonly Recorded
     last = producer;
     return [at];
   });
-  const items = givenItems(records);
+  const items = inputItemsIn(records);
   const messages = messageKeys(records);
   return starts.map((first, index) => {
     const end = starts[index + 1] ?? records.length;
     const producer = records[first]?.producer ?? '';
     const own = records.slice(first, end).filter((record) => record.producer === producer);
-    const given = givenIds(own, messages).flatMap((id) => items.get(id) ?? []);
+    const input = inputIds(own, messages).flatMap((id) => items.get(id) ?? []);
     const ownEnd = 1 + records.findLastIndex((record) => record.producer === producer);
-    return { producer, first, ownEnd, end, given, trace: traceIn(own), ...manners(own) };
+    return { producer, first, ownEnd, end, input, trace: traceIn(own), ...policiesIn(own) };
   });
 }
 
@@ -54,7 +54,9 @@ function traceIn(own: readonly LogRecord[]): TraceContext | undefined {
   return undefined;
 }
 
-function manners(own: readonly LogRecord[]): Pick<RecordedDrive, 'onInterrupted' | 'whileAsking'> {
+function policiesIn(
+  own: readonly LogRecord[],
+): Pick<RecordedDrive, 'onInterrupted' | 'whileAsking'> {
   const isRetry = own.some(
     ({ fact }) => fact?.type === 'attempt_superseded' && fact.reason === 'interrupted',
   );
@@ -68,7 +70,7 @@ function manners(own: readonly LogRecord[]): Pick<RecordedDrive, 'onInterrupted'
 }
 
 /** Items that came whole, as they were then: they may have been redacted since. */
-function givenItems(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
+function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>();
   const folder = new Folder(sessionId('recording'));
   let after = 0;
@@ -97,14 +99,14 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
 }
 
 /** What was said before the first turn of a drive, and by nobody's command. */
-function givenIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
+function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const begun = own.findIndex(({ fact }) => fact?.type === 'run_started');
   const ids: string[] = [];
   for (const { fact, turn } of own.slice(Math.max(0, begun))) {
     if (fact?.type === 'turn_started' || fact?.type === 'run_finished') return ids;
     if (fact?.type === 'command_consumed' && messages.has(fact.key)) return ids;
     if (fact?.type !== 'item_started' || turn !== 0) continue;
-    if (fact.metadata?.['by'] !== byTheLoop.by) ids.push(fact.itemId);
+    if (fact.metadata?.['by'] !== loopMetadata.by) ids.push(fact.itemId);
   }
   return ids;
 }

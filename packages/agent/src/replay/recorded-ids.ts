@@ -18,13 +18,13 @@ interface IdSource {
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
   /** The parts that providers began, and the items that came from outside. */
-  readonly isForeign: (id: PartId | ItemId) => boolean;
+  readonly isExternal: (id: PartId | ItemId) => boolean;
   /** The turn that is played. */
   readonly turn: () => number;
 }
 
 /** The ids that a drive made, in its order. Where the replay asks for more, it has diverged already. */
-export function recordedIds({ records, drive, executions, isForeign, turn }: IdSource): Ids {
+export function recordedIds({ records, drive, executions, isExternal, turn }: IdSource): Ids {
   const own = records
     .slice(drive.first, drive.end)
     .filter((one) => one.producer === drive.producer);
@@ -35,13 +35,13 @@ export function recordedIds({ records, drive, executions, isForeign, turn }: IdS
   const seen = new Set<PartId>();
   for (const { fact, delta, turn: of, attempt } of own) {
     if (fact?.type === 'run_started') runs.push(fact.runId);
-    if (fact?.type === 'item_started' && !isForeign(fact.itemId)) items.push(fact.itemId);
+    if (fact?.type === 'item_started' && !isExternal(fact.itemId)) items.push(fact.itemId);
     if (fact?.type === 'tool_execution_started')
-      listed(calls, callKey(of, fact.toolCallId)).push(fact.executionId);
+      listFor(calls, callKey(of, fact.toolCallId)).push(fact.executionId);
     const id = delta && partBegunBy(delta);
-    if (id === undefined || isForeign(id) || seen.has(id)) continue;
+    if (id === undefined || isExternal(id) || seen.has(id)) continue;
     seen.add(id);
-    listed(parts, `${of}.${attempt}`).push(id);
+    listFor(parts, `${of}.${attempt}`).push(id);
   }
   const spare = randomIds((bytes) => bytes.fill(0));
   let last: ExecutionId | undefined;
@@ -63,7 +63,7 @@ function partBegunBy(delta: NonNullable<LogRecord['delta']>): PartId | undefined
   return delta.type === 'commit_part' && delta.part !== undefined ? delta.partId : undefined;
 }
 
-function listed<T>(lists: Map<string, T[]>, key: string): T[] {
+function listFor<T>(lists: Map<string, T[]>, key: string): T[] {
   const known = lists.get(key);
   if (known !== undefined) return known;
   const list: T[] = [];

@@ -20,18 +20,18 @@ export interface Recording {
   /** By call key. */
   readonly decisions: ReadonlyMap<string, RecordedDecision>;
   /** Did it come from outside: a part of a provider's, an item that somebody gave? */
-  readonly isForeign: (id: PartId | ItemId) => boolean;
+  readonly isExternal: (id: PartId | ItemId) => boolean;
 }
 
-export function recordingOf(session: SessionId, records: readonly LogRecord[]): Recording {
-  assertWhole(session, records);
+export function createRecording(session: SessionId, records: readonly LogRecord[]): Recording {
+  assertComplete(session, records);
   const items = itemsOfParts(records);
   const attempts = recordedAttempts(records, items);
   const drives = recordedDrives(records);
   const answers = new Set([...attempts.values()].map(({ itemId }) => itemId));
-  const given = drives.flatMap((drive) => drive.given.map(({ id }) => id));
-  const foreign = new Set<PartId | ItemId>([...given, ...saidByCommand(records)]);
-  for (const [part, item] of items) if (answers.has(item)) foreign.add(part);
+  const given = drives.flatMap((drive) => drive.input.map(({ id }) => id));
+  const external = new Set<PartId | ItemId>([...given, ...commandItems(records)]);
+  for (const [part, item] of items) if (answers.has(item)) external.add(part);
   return {
     session,
     records,
@@ -39,11 +39,11 @@ export function recordingOf(session: SessionId, records: readonly LogRecord[]): 
     attempts,
     executions: recordedExecutions(records),
     decisions: recordedDecisions(records),
-    isForeign: (id) => foreign.has(id),
+    isExternal: (id) => external.has(id),
   };
 }
 
-function saidByCommand(records: readonly LogRecord[]): readonly ItemId[] {
+function commandItems(records: readonly LogRecord[]): readonly ItemId[] {
   return records.flatMap(({ fact }) => {
     const { items } = fact?.type === 'command_queued' ? fact.command : {};
     return Array.isArray(items) ? items.map((item) => (item as { readonly id: ItemId }).id) : [];
@@ -51,7 +51,7 @@ function saidByCommand(records: readonly LogRecord[]): readonly ItemId[] {
 }
 
 /** Of what was settled, or changed afterwards, the deltas are gone. */
-function assertWhole(session: SessionId, records: readonly LogRecord[]): void {
+function assertComplete(session: SessionId, records: readonly LogRecord[]): void {
   const gone = records.find(
     ({ fact }) => fact?.type === 'snapshot' || fact?.type === 'item_redacted',
   );

@@ -8,21 +8,21 @@ import { call } from '../testing/model-script.ts';
 import { quiet } from '../testing/play.ts';
 import {
   byDrivers,
-  callingAChild,
   child,
   compaction,
   fails,
-  falling,
+  fallbackScenario,
   go,
-  handingOver,
+  handOffScenario,
   looks,
   lookTool,
   output,
-  type Piece,
-  performed,
+  type ReplayScenario,
+  record,
+  replayInert,
   session,
-  solo,
-  understudied,
+  singleAgent,
+  subAgentScenario,
   usage,
   value,
 } from '../testing/replay-scenarios.ts';
@@ -35,7 +35,9 @@ const approving: Partial<AgentOptions> = {
   whileAsking: 'park',
 };
 const answered =
-  (...commands: readonly { readonly type: string; readonly until?: string }[]): Piece['act'] =>
+  (
+    ...commands: readonly { readonly type: string; readonly until?: string }[]
+  ): ReplayScenario['run'] =>
   async (agent, log) => {
     await go(agent);
     for (const [at, command] of commands.entries()) {
@@ -68,10 +70,10 @@ async function said(agent: Agent, log: Log, kind: Item['kind']) {
   return items.filter((item) => item.kind === kind).map(({ id }) => id);
 }
 
-const pieces: Readonly<Record<string, Piece>> = {
-  'a hand-off': handingOver(true),
-  'a clipped output': solo([looks('a'), 'Long.'], { tools: [wordy] }),
-  'a clipped output that is read on': solo(
+const pieces: Readonly<Record<string, ReplayScenario>> = {
+  'a hand-off': handOffScenario(true),
+  'a clipped output': singleAgent([looks('a'), 'Long.'], { tools: [wordy] }),
+  'a clipped output that is read on': singleAgent(
     [
       looks('a'),
       ({ items }) => {
@@ -82,9 +84,9 @@ const pieces: Readonly<Record<string, Piece>> = {
     ],
     { tools: [wordy, readOutputTool()] },
   ),
-  'a tool that was tried again': solo([looks('a'), 'At last.'], { tools: [flaky()] }),
-  'a tool that was tried again in vain': solo([looks('a'), 'Oh.'], { tools: [breaking] }),
-  'several calls, one of them tried again': solo(
+  'a tool that was tried again': singleAgent([looks('a'), 'At last.'], { tools: [flaky()] }),
+  'a tool that was tried again in vain': singleAgent([looks('a'), 'Oh.'], { tools: [breaking] }),
+  'several calls, one of them tried again': singleAgent(
     [{ content: { parts: [call('a', 'look', { at: 'a' }), call('b', 'fine', {})] } }, 'Both.'],
     {
       tools: [
@@ -96,42 +98,46 @@ const pieces: Readonly<Record<string, Piece>> = {
       ],
     },
   ),
-  fallbacks: falling(
+  fallbacks: fallbackScenario(
     {},
     ['one', 'two', 'three'],
     [looks('a'), fails('auth')],
     [looks('b'), fails('quota', 3)],
     [looks('c'), 'All.'],
   ),
-  'retries, and then fallbacks': falling(
+  'retries, and then fallbacks': fallbackScenario(
     { retry: { baseDelayMs: 0, maxAttempts: 2 } },
     ['one', 'two'],
     [fails('overloaded', 2), fails('server')],
     [fails('network'), looks('a'), 'There.'],
   ),
-  'a history that was refused': solo([looks('a'), fails('history_rejected'), 'There.']),
-  'an error that stays': solo([looks('a'), fails('auth', 2)]),
-  compaction: solo([{ ...looks('a'), usage }, 'A is there.', 'Done.'], { compaction }),
-  'compaction without a word': solo([{ ...looks('a'), usage }, 'Done.'], {
+  'a history that was refused': singleAgent([looks('a'), fails('history_rejected'), 'There.']),
+  'an error that stays': singleAgent([looks('a'), fails('auth', 2)]),
+  compaction: singleAgent([{ ...looks('a'), usage }, 'A is there.', 'Done.'], { compaction }),
+  'compaction without a word': singleAgent([{ ...looks('a'), usage }, 'Done.'], {
     compaction: { ...compaction, summarize: false },
   }),
-  'compaction that failed': solo([{ ...looks('a'), usage }, fails('auth'), 'Done.'], {
+  'compaction that failed': singleAgent([{ ...looks('a'), usage }, fails('auth'), 'Done.'], {
     compaction,
   }),
-  'structured output': solo([looks('a'), value(1)], { output }),
-  'structured output that was asked for again': solo([value('one'), 'One.', value(1)], { output }),
-  'structured output that never fitted': solo([value('a'), value('b'), value('c')], { output }),
-  'a parked call that was approved': solo(
+  'structured output': singleAgent([looks('a'), value(1)], { output }),
+  'structured output that was asked for again': singleAgent([value('one'), 'One.', value(1)], {
+    output,
+  }),
+  'structured output that never fitted': singleAgent([value('a'), value('b'), value('c')], {
+    output,
+  }),
+  'a parked call that was approved': singleAgent(
     [looks('a'), 'There.'],
     approving,
     answered({ type: 'approve' }),
   ),
-  'a parked call that was denied': solo(
+  'a parked call that was denied': singleAgent(
     [looks('a'), 'Not there.'],
     approving,
     answered({ type: 'deny' }),
   ),
-  'a parked call, something else said, and an approval': solo(
+  'a parked call, something else said, and an approval': singleAgent(
     [looks('a'), 'There.', 'And more.'],
     approving,
     async (agent, log) => {
@@ -141,12 +147,12 @@ const pieces: Readonly<Record<string, Piece>> = {
       await agent.resume(session).result;
     },
   ),
-  'an approval that lasts': solo(
+  'an approval that lasts': singleAgent(
     [looks('a'), looks('b'), 'Both.'],
     approving,
     answered({ type: 'approve', until: 'session' }),
   ),
-  'an approval that lasts, for what waits already': solo(
+  'an approval that lasts, for what waits already': singleAgent(
     [
       { content: { parts: [call('a', 'look', { at: 'a' }), call('b', 'look', { at: 'b' })] } },
       'Both.',
@@ -154,35 +160,44 @@ const pieces: Readonly<Record<string, Piece>> = {
     approving,
     answered({ type: 'approve', until: 'session' }),
   ),
-  'several runs': solo(['One.', looks('a'), 'Two.', 'Three.'], {}, async (agent) => {
+  'several runs': singleAgent(['One.', looks('a'), 'Two.', 'Three.'], {}, async (agent) => {
     for (const text of ['First', 'Second', 'Third']) await agent.run(text, { session }).result;
   }),
-  'several items at once, and a resume of what is done': solo(['One.'], {}, async (agent) => {
-    const parts = [{ kind: 'text', text: 'Go' }] as const;
-    const items = ['u1', 'u2'].map((id) => ({ id: itemId(id), kind: 'user' as const, parts }));
-    await agent.run(items, { session }).result;
-    await agent.resume(session).result;
-  }),
-  'a run that failed, and was resumed': solo([fails('auth'), 'Well.'], {}, async (agent) => {
+  'several items at once, and a resume of what is done': singleAgent(
+    ['One.'],
+    {},
+    async (agent) => {
+      const parts = [{ kind: 'text', text: 'Go' }] as const;
+      const items = ['u1', 'u2'].map((id) => ({ id: itemId(id), kind: 'user' as const, parts }));
+      await agent.run(items, { session }).result;
+      await agent.resume(session).result;
+    },
+  ),
+  'a run that failed, and was resumed': singleAgent([fails('auth'), 'Well.'], {}, async (agent) => {
     await go(agent);
     await agent.resume(session).result;
   }),
-  'what followed': solo(['One.', 'Two.', 'Three.'], {}, async (agent) => {
+  'what followed': singleAgent(['One.', 'Two.', 'Three.'], {}, async (agent) => {
     const run = agent.run('Go', { session });
     await Promise.all([run.followUp('And?'), run.followUp('And then?')]);
     await run.result;
   }),
-  'ids of calls that a model used again': solo([looks('a'), looks('a'), looks('a', 'b'), 'All.']),
-  'a limit': solo([looks('a'), looks('b'), 'No.'], { limits: { maxTurns: 2 } }),
+  'ids of calls that a model used again': singleAgent([
+    looks('a'),
+    looks('a'),
+    looks('a', 'b'),
+    'All.',
+  ]),
+  'a limit': singleAgent([looks('a'), looks('b'), 'No.'], { limits: { maxTurns: 2 } }),
   'an answer that was made anew': {
-    ...solo(['One.', looks('a'), 'Two.'], {}, async (agent) => {
+    ...singleAgent(['One.', looks('a'), 'Two.'], {}, async (agent) => {
       await go(agent);
       await agent.regenerate(session, { into: sessionId('fork') }).result;
     }),
     session: sessionId('fork'),
   },
   'something that was said otherwise': {
-    ...solo(['One.', 'Two.', looks('a'), 'Another two.'], {}, async (agent, log) => {
+    ...singleAgent(['One.', 'Two.', looks('a'), 'Another two.'], {}, async (agent, log) => {
       await go(agent);
       const [, second] = await said(agent, log, 'user');
       await agent.edit(session, second as ItemId, 'Else', { into: sessionId('fork') }).result;
@@ -191,9 +206,9 @@ const pieces: Readonly<Record<string, Piece>> = {
   },
 };
 
-async function assertSame(piece: Piece) {
-  const { log, records } = await performed(piece);
-  const replayed = await understudied(piece.cast, log, piece.session);
+async function assertSame(piece: ReplayScenario) {
+  const { log, records } = await record(piece);
+  const replayed = await replayInert(piece.buildAgent, log, piece.session);
   expect(replayed.divergence).toBeUndefined();
   expect(byDrivers(replayed.told)).toEqual(byDrivers(records));
   expect(replayed.records).toEqual(records);
@@ -241,45 +256,51 @@ describe('a session with', () => {
         return 'done';
       },
     });
-    await assertSame(solo([looks('a'), 'There.'], { tools: [talks] }));
+    await assertSame(singleAgent([looks('a'), 'There.'], { tools: [talks] }));
   });
 
   // The same: what a sub-agent says is told as it says it.
   test('a sub-agent is replayed to the same log', async () => {
-    await assertSame(callingAChild);
+    await assertSame(subAgentScenario);
   });
 
   // All who play in a drive get one list of providers, so that the other agent's first one is the first one's.
   test('a hand-off to another provider is replayed to the same log', async () => {
-    await assertSame(handingOver(false));
+    await assertSame(handOffScenario(false));
   });
 
   // Providers are told apart by id and model alone, so that two of a kind have the tries of one.
   test('a fallback to the same model elsewhere is replayed to the same log', async () => {
     const busy = [fails('overloaded'), fails('overloaded')];
     const retry = { baseDelayMs: 0, maxAttempts: 2 };
-    await assertSame(falling({ retry }, ['one', 'one'], busy, [fails('overloaded'), 'There.']));
+    await assertSame(
+      fallbackScenario({ retry }, ['one', 'one'], busy, [fails('overloaded'), 'There.']),
+    );
   });
 
   // What was asked again right after a resume counts as what that run was given.
   test('an answer that was asked for again by whoever resumed is replayed to the same log', async () => {
-    const piece = solo([value('one'), value(1), value(1)], { output }, async (agent, log) => {
-      await go(agent);
-      const { records } = await log.read(session);
-      const at = records.find(({ fact }) => fact?.type === 'turn_finished')?.offset ?? 0;
-      await log.fork(session, { into: sessionId('cut'), through: at });
-      await agent.resume(sessionId('cut')).result;
-    });
+    const piece = singleAgent(
+      [value('one'), value(1), value(1)],
+      { output },
+      async (agent, log) => {
+        await go(agent);
+        const { records } = await log.read(session);
+        const at = records.find(({ fact }) => fact?.type === 'turn_finished')?.offset ?? 0;
+        await log.fork(session, { into: sessionId('cut'), through: at });
+        await agent.resume(sessionId('cut')).result;
+      },
+    );
     await assertSame({ ...piece, session: sessionId('cut') });
   });
 
   test('a sub-agent has a session of its own, which its agent replays', async () => {
-    const { log, records } = await performed(callingAChild);
+    const { log, records } = await record(subAgentScenario);
     const [own] = records.flatMap(({ fact }) =>
       fact?.type === 'tool_execution_started' ? (fact.child ?? []) : [],
     );
     if (own === undefined) return expect.fail('there is none');
-    const replayed = await understudied(child, log, own);
+    const replayed = await replayInert(child, log, own);
     expect(replayed.divergence).toBeUndefined();
     expect(replayed.told).toEqual((await log.read(own)).records);
   });

@@ -9,9 +9,9 @@ import type { Observer } from '../contract/observer.ts';
 import type { Divergence, Replayed, ReplayOptions } from '../contract/replay.ts';
 import type { Settings } from '../contract/settings.ts';
 import { LiveRun } from '../run/live-run.ts';
-import { Stage } from './playback.ts';
+import { Playback } from './playback.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
-import { type Recording, recordingOf } from './recording.ts';
+import { createRecording, type Recording } from './recording.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
 
@@ -22,7 +22,7 @@ export async function replay(
   records: readonly LogRecord[],
   { observers = [] }: ReplayOptions,
 ): Promise<Replayed> {
-  const recording = recordingOf(session, records);
+  const recording = createRecording(session, records);
   for (const drive of recording.drives) {
     const divergence = await playDrive(settings, recording, drive, observers);
     if (divergence === undefined) continue;
@@ -39,14 +39,14 @@ async function playDrive(
   observers: readonly Observer[],
 ): Promise<Divergence | undefined> {
   const { session, records } = recording;
-  const stage = new Stage();
-  const log = new ReplayedLog(records, stage, drive);
-  const scene = { recording, drive, stage, log, root: settings.name };
-  const played = replayedSettings(settings, scene, observers);
-  const input = drive.given.length === 0 ? undefined : drive.given;
+  const playback = new Playback();
+  const log = new ReplayedLog(records, playback, drive);
+  const state = { recording, drive, playback, log, root: settings.name };
+  const played = replayedSettings(settings, state, observers);
+  const input = drive.input.length === 0 ? undefined : drive.input;
   const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
   // A run whose driver died is left where that happened.
-  const divergence = await log.over;
+  const divergence = await log.finished;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   log.close();
   return divergence;

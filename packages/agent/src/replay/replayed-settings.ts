@@ -13,8 +13,8 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ApprovalDecision, PendingCall, Settings } from '../contract/settings.ts';
 import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
-import { keepSettings, settingsOf } from '../run/agent-registry.ts';
-import type { Stage } from './playback.ts';
+import { registerSettings, settingsOf } from '../run/agent-registry.ts';
+import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
@@ -25,30 +25,30 @@ import type { ReplayedLog } from './replayed-log.ts';
 /** What an agent goes by, with all that is outside of the loop taken from the recording. */
 export function replayedSettings(
   settings: Settings,
-  scene: Scene,
+  replay: ReplayState,
   observers: readonly Observer[],
 ): Settings {
-  const cast = castOf(scene, observers);
-  const { drive, stage } = scene;
+  const replayAgent = agentReplayer(replay, observers);
+  const { drive, playback } = replay;
   const tools = [...settings.tools].map(
-    ([name, tool]) => [name, replayedTool(tool, scene, cast)] as const,
+    ([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const,
   );
   return {
     ...settings,
-    providers: replayedProviders(scene, settings.name),
+    providers: replayedProviders(replay, settings.name),
     tools: new Map(tools),
     instructions: undefined,
     contextFilters: [],
-    log: asLog(scene),
+    log: replayedLogOf(replay),
     observers,
-    approve: (call) => decided(scene, call),
+    approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
     // Calls start when they started, and are put off for as long as they were.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
-    clock: stage,
-    ids: recordedIds({ ...scene.recording, drive, turn: () => turnOf(scene) }),
+    clock: playback,
+    ids: recordedIds({ ...replay.recording, drive, turn: () => turnOf(replay) }),
     random: () => 0,
   };
 }
@@ -60,27 +60,33 @@ const recordedDelays = {
 };
 
 /** Those to whom is handed over play too. */
-function castOf(scene: Scene, observers: readonly Observer[]): (agent: Agent) => Agent {
+function agentReplayer(
+  replay: ReplayState,
+  observers: readonly Observer[],
+): (agent: Agent) => Agent {
   const known = new Map<Agent, Agent>();
-  return function cast(agent) {
+  return function replayAgent(agent) {
     const played = known.get(agent) ?? { ...agent };
     if (!known.has(agent)) {
       known.set(agent, played);
-      keepSettings(played, replayedSettings(settingsOf(agent), scene, observers));
+      registerSettings(played, replayedSettings(settingsOf(agent), replay, observers));
     }
     return played;
   };
 }
 
-async function decided(scene: Scene, { call }: PendingCall): Promise<ApprovalDecision> {
-  const known = scene.recording.decisions.get(callKey(turnOf(scene), call.toolCallId));
-  await scene.stage.reached(known?.after ?? Number.POSITIVE_INFINITY);
+async function recordedDecision(
+  replay: ReplayState,
+  { call }: PendingCall,
+): Promise<ApprovalDecision> {
+  const known = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId));
+  await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
 }
 
 /** A run asks no more of a log than this. */
-function asLog({ log }: Scene): Log {
-  const refuse = () => Promise.reject(onlyPlayed());
+function replayedLogOf({ log }: ReplayState): Log {
+  const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, info: refuse, list: refuse, settle: refuse };
   const more = { fork: refuse, restore: refuse, redact: refuse, delete: refuse };
   return {
@@ -93,34 +99,37 @@ function asLog({ log }: Scene): Log {
 
 /** What models are sent nobody reads here, so nothing is fetched for it. */
 const noBlobs: BlobStore = {
-  put: () => Promise.reject(onlyPlayed()),
+  put: () => Promise.reject(notSupported()),
   get: async () => undefined,
   slice: async () => undefined,
 };
 
-function onlyPlayed(): AgentError {
+function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
 }
 
 /** The providers that an agent asked in a drive, in the order in which it came to them. They say what they said. */
-function replayedProviders(scene: Scene, agent: string): readonly Provider[] {
-  const { attempts } = scene.recording;
+function replayedProviders(replay: ReplayState, agent: string): readonly Provider[] {
+  const { attempts } = replay.recording;
   const play = (turn: number, attempt: number) => attempts.get(`${turn}.${attempt}`);
   const stream = (_request: unknown, { item }: { readonly item: Attempt }) =>
-    played(scene, play(item.turn, item.attempt));
-  return askedBy(scene, agent).map(({ provider, model }) =>
+    replayStream(replay, play(item.turn, item.attempt));
+  return providersAskedBy(replay, agent).map(({ provider, model }) =>
     createProvider(provider, model, stream),
   );
 }
 
-interface Asked {
+interface AskedProvider {
   readonly provider: string;
   readonly model: string;
 }
 
 /** After a retry that is not put off it is the next one that is asked. */
-function askedBy({ recording, drive, root }: Scene, agent: string): readonly Asked[] {
-  const asked: Asked[] = [];
+function providersAskedBy(
+  { recording, drive, root }: ReplayState,
+  agent: string,
+): readonly AskedProvider[] {
+  const asked: AskedProvider[] = [];
   let [by, next, index, isNext] = [root, root, 0, false];
   for (const { fact, producer } of recording.records) {
     if (fact?.type === 'handed_off' && next === by) next = fact.to;
@@ -141,14 +150,14 @@ function isFallback({ delayMs }: { readonly delayMs: number | undefined }): bool
   return delayMs === 0;
 }
 
-async function* played(
-  { stage }: Scene,
+async function* replayStream(
+  { playback }: ReplayState,
   attempt: RecordedAttempt | undefined,
 ): AsyncGenerator<StreamStep> {
   for (const delta of attempt?.deltas ?? []) yield { deltas: [delta] };
   // One whose driver died never comes to an end.
   if (attempt?.end === undefined) return void (await new Promise(() => {}));
-  await stage.reached(attempt.end.after);
+  await playback.reached(attempt.end.after);
   yield { deltas: [], end: endOf(attempt, attempt.end) };
 }
 
@@ -164,9 +173,9 @@ function endOf(
 }
 
 /** The same tool to the model, of which nothing runs: it tells, and comes to, what it came to. */
-function replayedTool(tool: Tool, scene: Scene, cast: (agent: Agent) => Agent): Tool {
+function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agent) => Agent): Tool {
   const { handsOff } = tool;
-  const to = handsOff && ({ ...handsOff, to: () => cast(handsOff.to()) } satisfies HandOff);
+  const to = handsOff && ({ ...handsOff, to: () => replayAgent(handsOff.to()) } satisfies HandOff);
   return {
     ...tool,
     // Called as a method, it may want its tool.
@@ -176,38 +185,38 @@ function replayedTool(tool: Tool, scene: Scene, cast: (agent: Agent) => Agent): 
     timeoutMs: undefined,
     retries: Number.POSITIVE_INFINITY,
     maxOutputLength: Number.POSITIVE_INFINITY,
-    execute: (_input, context) => performed(scene, context),
+    execute: (_input, context) => replayExecution(replay, context),
   };
 }
 
-async function performed(
-  { recording, stage }: Scene,
+async function replayExecution(
+  { recording, playback }: ReplayState,
   { executionId, update }: ToolContext,
 ): Promise<ToolReturn> {
   const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
   for (const told of updates) {
-    await stage.reached(told.after);
+    await playback.reached(told.after);
     update(told.text);
   }
-  await stage.reached(after ?? Number.POSITIVE_INFINITY);
+  await playback.reached(after ?? Number.POSITIVE_INFINITY);
   if (result === undefined) throw new Error('It failed, and was tried again');
   const { text, value, isError, attachments, metadata } = result;
   return { output: { text, value, isError, attachments, metadata } };
 }
 
 /** What one drive is played with. */
-interface Scene {
+interface ReplayState {
   readonly recording: Recording;
   readonly drive: RecordedDrive;
-  readonly stage: Stage;
+  readonly playback: Playback;
   readonly log: ReplayedLog;
   /** The name of the agent that is replayed, which may hand over to others. */
   readonly root: string;
 }
 
 /** The turn that is played. */
-function turnOf({ recording, stage }: Pick<Scene, 'recording' | 'stage'>): number {
-  for (let at = stage.count - 1; at >= 0; at--) {
+function turnOf({ recording, playback }: Pick<ReplayState, 'recording' | 'playback'>): number {
+  for (let at = playback.count - 1; at >= 0; at--) {
     const turn = recording.records[at]?.turn ?? 0;
     if (turn > 0) return turn;
   }

@@ -9,13 +9,13 @@ import {
   transcript,
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
-import { halted, unlessAborted } from '../abortable.ts';
-import { contextOf, summaryId, withBytes } from '../context/build-request.ts';
+import { halted, raceAbort } from '../abortable.ts';
+import { applyCompaction, summaryId, withBytes } from '../context/build-request.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
-import { textOf } from './run-views.ts';
-import { tryRequest } from './stream-response.ts';
+import { joinText } from './run-views.ts';
+import { runAttempt } from './stream-response.ts';
 
 export const summaryPrompt: string =
   'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
@@ -25,7 +25,7 @@ export const summaryPrompt: string =
 export class Compactor {
   readonly #context: RunContext;
   /** After one that failed, so many turns pass before the next. */
-  #notBefore = 0;
+  #earliestTurn = 0;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -37,9 +37,12 @@ export class Compactor {
     const { compaction } = settings;
     const { loop, state } = journal;
     if (compaction === undefined || loop.lastTokens < compaction.whenTokens) return false;
-    if ((loop.run?.turns ?? 0) < this.#notBefore) return false;
+    if ((loop.run?.turns ?? 0) < this.#earliestTurn) return false;
     const { keepSteps } = compaction;
-    const steps = coverable(contextOf(transcript(state), loop.compacted), keepSteps).length;
+    const steps = compactableSteps(
+      applyCompaction(transcript(state), loop.compacted),
+      keepSteps,
+    ).length;
     const isFirst = loop.compacted.summary === undefined;
     const isTooLong = loop.lastTokens === Number.POSITIVE_INFINITY;
     return steps >= (isFirst || isTooLong ? 1 : keepSteps);
@@ -47,25 +50,29 @@ export class Compactor {
 
   async compact(turn: number, provider: Provider | undefined): Promise<void> {
     const { settings, journal } = this.#context;
-    const { compaction = byCommand } = settings;
+    const { compaction = commandDefaults } = settings;
     const isDone = await compact(this.#context, turn, compaction, provider).catch(
       (error: unknown) => {
-        this.#putOff();
+        this.#postpone();
         throw error;
       },
     );
-    if (!isDone && journal.failure === undefined) this.#putOff();
+    if (!isDone && journal.failure === undefined) this.#postpone();
   }
 
-  #putOff(): void {
+  #postpone(): void {
     const { run } = this.#context.journal.loop;
-    this.#notBefore = (run?.turns ?? 0) + turnsBetween;
+    this.#earliestTurn = (run?.turns ?? 0) + turnsBetween;
   }
 }
 
 const turnsBetween = 3;
 /** Where nobody said how, and somebody asks for it. */
-const byCommand = { whenTokens: Number.POSITIVE_INFINITY, keepSteps: 2, summarize: summaryPrompt };
+const commandDefaults = {
+  whenTokens: Number.POSITIVE_INFINITY,
+  keepSteps: 2,
+  summarize: summaryPrompt,
+};
 
 /** Has the model say what was said long ago in fewer words: a turn of its own. False where that failed. */
 async function compact(
@@ -74,9 +81,9 @@ async function compact(
   { keepSteps, summarize }: Compaction,
   provider: Provider | undefined,
 ): Promise<boolean> {
-  const { journal, settings, standing } = context;
-  const said = contextOf(transcript(journal.state), journal.loop.compacted);
-  const itemIds = coverable(said, keepSteps).flat();
+  const { journal, settings, phase } = context;
+  const said = applyCompaction(transcript(journal.state), journal.loop.compacted);
+  const itemIds = compactableSteps(said, keepSteps).flat();
   if (itemIds.length === 0 || provider === undefined) return false;
   const at = { turn, attempt: 1 };
   if (summarize === false) {
@@ -86,28 +93,28 @@ async function compact(
   await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
   const old = said.filter(({ id }) => id === summaryId || itemIds.includes(id));
   const work = Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
-  const items = await unlessAborted(work, context.signal);
+  const items = await raceAbort(work, context.signal);
   const asked = {
     id: itemId('summarise'),
     kind: 'user',
     parts: [{ kind: 'text', text: summarize }],
   } as const;
-  if (items === halted || standing.isAborting) {
+  if (items === halted || phase.isAborting) {
     const stop = { reason: 'aborted' } as const;
     await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
     return false;
   }
   const request = { ...settings.request, items: [...items, asked] };
-  const tried = await tryRequest(context, { provider, request, kind: 'context', ...at });
+  const tried = await runAttempt(context, { provider, request, kind: 'context', ...at });
   const { error, stop, usage } = tried.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
   const failed = error && ({ reason, cause: error.kind } as const);
   const written = findItem(journal.state, tried.itemId)?.parts ?? [];
-  const summary = textOf(written.map(({ part }) => part));
+  const summary = joinText(written.map(({ part }) => part));
   // Half a summary, or a refusal, must not stand for what was said.
   const isDone = stop.reason === 'stop' && failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
-    ...written.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [unasked(at, id)] : [])),
+    ...written.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [retractCall(at, id)] : [])),
     ...(failed ? [responseFinished(at, tried.itemId, failed, usage)] : []),
     {
       turn,
@@ -118,19 +125,19 @@ async function compact(
       ? [{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds, summary } } as const]
       : []),
   ];
-  standing.isTurnEnding = true;
+  phase.isTurnEnding = true;
   await journal.write(ended);
-  standing.isTurnEnding = false;
+  phase.isTurnEnding = false;
   return isDone;
 }
 
 /** A call in a summary is made by nobody. */
-function unasked(at: Attempt, partId: PartId): DraftRecord {
+function retractCall(at: Attempt, partId: PartId): DraftRecord {
   return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
 }
 
 /** The steps that a summary would stand for, as their items. A call and its result are never parted. */
-export function coverable(
+export function compactableSteps(
   context: readonly Item[],
   keepSteps: number,
 ): readonly (readonly ItemId[])[] {

@@ -8,11 +8,11 @@ import { call } from '../testing/model-script.ts';
 import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
+  problemsLeftIn,
   resultTexts,
-  type StageOptions,
   session,
-  stageOf,
+  type TestAgentOptions,
   textsOf,
   tool,
   types,
@@ -28,17 +28,17 @@ const said = (id: string, text: string): Item => ({
 });
 const saidJson = (id: string, text: string) => ({ ...said(id, text) }) as unknown as JsonObject;
 const look = tool('look', async () => 'seen');
-const parking: StageOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
+const parking: TestAgentOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
 
 /** A run that is told something from elsewhere while it speaks, and another one after it. */
 async function toldFromElsewhere(command: JsonObject) {
-  const stage = stageOf([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
+  const stage = createTestAgent([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
   const { agent, log, provider, end } = stage;
   const run = agent.run('Go', { session });
   await stage.until('append_text');
   await log.submit(session, command, 'k');
   const result = await end(run);
-  const left = await leftIn(log);
+  const left = await problemsLeftIn(log);
   const asked = provider.calls.length;
   const next = await end(agent.run('And now?', { session }));
   return { ...stage, result, left, asked, next };
@@ -60,17 +60,17 @@ describe('a message', () => {
       }
       return batch;
     });
-    const { agent, end, provider } = stageOf(['One.', 'Two.'], { log });
+    const { agent, end, provider } = createTestAgent(['One.', 'Two.'], { log });
     const run = agent.run('Go', { session });
     expect((await end(run)).text).toBe('Two.');
     expect(provider.calls).toHaveLength(2);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('may have a picture, whose bytes arrive', async () => {
     const source = { type: 'bytes', bytes: new Uint8Array([1, 2, 255]) } as const;
     const picture = { kind: 'media', mimeType: 'image/png', source } as const;
-    const { agent, end, until, provider, log } = stageOf([
+    const { agent, end, until, provider, log } = createTestAgent([
       { ...answer('Hello'), ...slowly },
       ...['I see.', 'Yes.'],
     ]);
@@ -80,11 +80,11 @@ describe('a message', () => {
     expect((await end(run)).text).toBe('I see.');
     expect(provider.calls[1]?.request.items.at(-1)?.parts[1]).toEqual(picture);
     expect((await end(agent.run('Really?', { session }))).text).toBe('Yes.');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('that is no message is refused to whoever says it, and the run goes on', async () => {
-    const { agent, end, until, log } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const { agent, end, until, log } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go', { session });
     await until('append_text');
     const part = { kind: 'media', mimeType: 'image/png' };
@@ -94,11 +94,11 @@ describe('a message', () => {
       await expect(run.followUp([item] as never)).rejects.toThrow();
     }
     expect((await end(run)).text).toBe('Hello');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('under an id that the session has already is said all the same', async () => {
-    const { agent, end, until, provider, log } = stageOf([
+    const { agent, end, until, provider, log } = createTestAgent([
       { ...answer('Hello'), ...slowly },
       'Ok.',
     ]);
@@ -108,7 +108,7 @@ describe('a message', () => {
     expect((await end(run)).text).toBe('Ok.');
     const sent = provider.calls[1]?.request.items.flatMap(textsOf);
     expect(sent).toEqual(['Go', 'Hello', 'Left', 'Then right']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
@@ -140,26 +140,29 @@ describe('a command from elsewhere', () => {
   });
 
   test('that refuses a call for a reason which is no text refuses it', async () => {
-    const { agent, end, log, provider } = stageOf([answer(call('c1', 'look', {})), 'Ok.'], parking);
+    const { agent, end, log, provider } = createTestAgent(
+      [answer(call('c1', 'look', {})), 'Ok.'],
+      parking,
+    );
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'deny', toolCallId: 'c1', reason: 5, by: 7 }, 'k');
     expect((await end(agent.resume(session))).text).toBe('Ok.');
     expect(resultTexts(provider.calls[1]?.request.items ?? [])).toEqual(['It was not allowed.']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('that cannot be read is dropped also where whoever is told of it throws', async () => {
     const onDiagnostic = () => expect.fail('no');
-    const { agent, end, log } = stageOf(['Hello'], { onDiagnostic });
+    const { agent, end, log } = createTestAgent(['Hello'], { onDiagnostic });
     await log.submit(session, { type: 'message', items: [null] }, 'k');
     expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
 describe('an abort', () => {
   test('that is said three times is on the log once, as it was said first', async () => {
-    const { agent, end, until, records } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const { agent, end, until, records } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go');
     await until('append_text');
     await Promise.all(['one', 'two', 'three'].map((reason) => run.abort(reason)));
@@ -169,7 +172,7 @@ describe('an abort', () => {
   });
 
   test('of a run that never began, or is over, is no mistake', async () => {
-    const { agent, end, log } = stageOf(['Hello']);
+    const { agent, end, log } = createTestAgent(['Hello']);
     const driver = await log.open(session);
     const held = agent.run('Go', { session });
     await held.abort();
@@ -181,7 +184,7 @@ describe('an abort', () => {
 
   test('by a signal is an abort, whatever the signal’s reason is', async () => {
     const reason: unknown = Object.create(null);
-    const { agent, end, until, provider } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const { agent, end, until, provider } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const before = await end(agent.run('Go', { signal: AbortSignal.abort(reason) }));
     expect([before.stop.reason, provider.calls.length]).toEqual(['aborted', 0]);
     const controller = new AbortController();
@@ -192,14 +195,14 @@ describe('an abort', () => {
   });
 
   test('of a parked session that is resumed ends what is open there', async () => {
-    const { agent, end, log, records } = stageOf([answer(call('c1', 'look', {}))], parking);
+    const { agent, end, log, records } = createTestAgent([answer(call('c1', 'look', {}))], parking);
     await end(agent.run('Go', { session }));
     const { stop } = await end(agent.resume(session, { signal: AbortSignal.abort('no') }));
     expect(stop.reason).toBe('aborted');
     const facts = types(records);
     expect(facts.lastIndexOf('run_started')).toBeLessThan(facts.indexOf('aborted'));
     expect(facts.filter((type) => type === 'command_consumed')).toHaveLength(1);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
@@ -214,9 +217,9 @@ describe('what comes while a run ends', () => {
       isDone = true;
       await inner.submit(session, command, 'k');
     });
-    const stage = stageOf(['One.', 'Two.'], { clock, log });
+    const stage = createTestAgent(['One.', 'Two.'], { clock, log });
     const result = await stage.end(stage.agent.run('Go', { session }));
-    return { ...stage, result, left: await leftIn(inner) };
+    return { ...stage, result, left: await problemsLeftIn(inner) };
   }
 
   test('from another process is answered', async () => {
@@ -247,11 +250,11 @@ describe('what comes while a run ends', () => {
             () => false,
           );
         };
-        const stage = stageOf(['One.', 'Two.'], { observers: [observer] });
+        const stage = createTestAgent(['One.', 'Two.'], { observers: [observer] });
         run = stage.agent.run('Go', { session });
         await stage.end(run);
         expect(stage.provider.calls.length, `at ${at}`).toBe((await accepted) ? 2 : 1);
-        expect(await leftIn(stage.log), `at ${at}`).toEqual([]);
+        expect(await problemsLeftIn(stage.log), `at ${at}`).toEqual([]);
       }
       expect(at).toBeGreaterThan(10);
     },
@@ -261,16 +264,16 @@ describe('what comes while a run ends', () => {
 describe('a resumed session', () => {
   test('goes on with the results that a limit left unanswered', async () => {
     const script = [answer(call('c1', 'look', {})), 'It was there.'];
-    const first = stageOf(script, { tools: [look], limits: { maxTurns: 1 } });
+    const first = createTestAgent(script, { tools: [look], limits: { maxTurns: 1 } });
     const { log, clock } = first;
     expect((await first.end(first.agent.run('Go', { session }))).stop.reason).toBe('limit');
-    const second = stageOf(script.slice(1), { tools: [look], log, clock });
+    const second = createTestAgent(script.slice(1), { tools: [look], log, clock });
     expect((await second.end(second.agent.resume(session))).text).toBe('It was there.');
   });
 
   test('is tried again after an error, and is an error where there is none', async () => {
     const fault = { type: 'error', after: 0, error: 'auth' } as const;
-    const { agent, end, log } = stageOf([{ ...answer('No'), fault }, 'Yes.']);
+    const { agent, end, log } = createTestAgent([{ ...answer('No'), fault }, 'Yes.']);
     expect((await end(agent.run('Go', { session }))).stop.reason).toBe('error');
     expect((await end(agent.resume(session))).text).toBe('Yes.');
     const missing = sessionId('missing');

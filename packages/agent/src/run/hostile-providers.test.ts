@@ -13,10 +13,10 @@ import { watchRejections } from '../../../providers/src/testing/watch-rejections
 import { call } from '../testing/model-script.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
+  problemsLeftIn,
   session,
-  stageOf,
   textsOf,
   tool,
   types,
@@ -43,14 +43,14 @@ async function thenAnother(provider: Provider) {
     log,
     clock,
     records,
-  } = stageOf([], {
+  } = createTestAgent([], {
     ...{ provider, retry: { maxAttempts: 1 } },
   });
   const result = await endOf(agent.run('First', { session }));
-  const left = await leftIn(log);
-  const next = stageOf(['Two.'], { log, clock });
+  const left = await problemsLeftIn(log);
+  const next = createTestAgent(['Two.'], { log, clock });
   const { text } = await next.end(next.agent.run('Second', { session }));
-  return { result, records, left, next: text, leftAfter: await leftIn(log) };
+  return { result, records, left, next: text, leftAfter: await problemsLeftIn(log) };
 }
 
 describe('a provider that throws', () => {
@@ -160,12 +160,12 @@ describe('a provider that never comes to an end', () => {
     }),
   }));
   const expectToStop = async (provider: Provider) => {
-    const stage = stageOf([], { provider });
+    const stage = createTestAgent([], { provider });
     const run = stage.agent.run('Go', { session });
     await stage.until('response_started');
     await run.abort();
     expect(['aborted', 'stop']).toContain((await stage.end(run)).stop.reason);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   };
 
   test('is not waited for by an abort beyond a moment', () => expectToStop(deaf));
@@ -176,7 +176,7 @@ describe('a provider that never comes to an end', () => {
 test('a provider that throws, or breaks the protocol, leaves no timer behind', async () => {
   const swap = { ...answer('abcdef'), pieces: 'character', fault: { type: 'swap', after: 2 } };
   for (const provider of [byHand(() => expect.fail('no')), scriptedProvider([swap as Scripted])]) {
-    const stage = stageOf([], { provider, retry: { maxAttempts: 1 } });
+    const stage = createTestAgent([], { provider, retry: { maxAttempts: 1 } });
     expect((await stage.end(stage.agent.run('Go'))).stop.reason).toBe('error');
     expect(stage.clock.pending).toBe(0);
   }
@@ -189,7 +189,7 @@ describe('a provider that fails', () => {
         agent,
         end: endOf,
         provider,
-      } = stageOf([failing(error), 'Two.'], {
+      } = createTestAgent([failing(error), 'Two.'], {
         retry: { maxAttempts: 1 },
       });
       const { stop } = await endOf(agent.run('Go'));
@@ -201,10 +201,15 @@ describe('a provider that fails', () => {
 describe('a request', () => {
   test('is not made again and again where the model wants tools and calls none', async () => {
     const hm = { ...answer('Hm.'), stop: 'tool_use' } as const;
-    const { agent, end: endOf, provider, log } = stageOf(Array.from({ length: 9 }, () => hm));
+    const {
+      agent,
+      end: endOf,
+      provider,
+      log,
+    } = createTestAgent(Array.from({ length: 9 }, () => hm));
     const { stop, text } = await endOf(agent.run('Go', { session }));
     expect([stop.reason, text, provider.calls.length]).toEqual(['unknown', 'Hm.', 1]);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   test('has the caller’s own context, and a notification alone is answered', async () => {
@@ -212,7 +217,7 @@ describe('a request', () => {
       ...{ id: itemId(id), kind },
       parts: [{ kind: 'text', text }],
     });
-    const { agent, end: endOf, provider } = stageOf(['One.', 'Two.']);
+    const { agent, end: endOf, provider } = createTestAgent(['One.', 'Two.']);
     await endOf(agent.run([item('a', 'context', 'Once'), item('b', 'user', 'Go')]));
     expect(provider.calls[0]?.request.items.flatMap(textsOf)).toEqual(['Once', 'Go']);
     expect((await endOf(agent.run(item('c', 'notification', 'It is done')))).text).toBe('Two.');
@@ -229,7 +234,7 @@ describe('a request', () => {
       if (last) counts.push(getEventListeners(last, 'abort').length);
       return inner.stream(request, context);
     });
-    const stage = stageOf([], { provider: counting, tools: [look], approve: () => 'ask' });
+    const stage = createTestAgent([], { provider: counting, tools: [look], approve: () => 'ask' });
     const run = stage.agent.run('Go');
     for (let n = 0; n < turns; n++) {
       await stage.until('approval_asked', n + 1);

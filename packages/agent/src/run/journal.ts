@@ -12,7 +12,7 @@ import type { Driver, Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import { wait } from '../abortable.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
-import { emptyLoop, type LoopState } from '../contract/loop-state.ts';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import type { ObservedRun, Observer } from '../contract/observer.ts';
 import type { Journal } from '../contract/run-context.ts';
 import { foldLoop } from '../state/fold-loop.ts';
@@ -42,7 +42,7 @@ export class SessionJournal implements Journal {
   readonly #folder: Folder;
   #loop: LoopState;
   /** As observers are told: the loop is ahead of them by up to a batch. */
-  #run: ObservedRun | undefined;
+  #observedRun: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
   /** Why nothing more can be written. */
@@ -51,7 +51,7 @@ export class SessionJournal implements Journal {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#folder = new Folder(options.from?.state ?? options.driver.session);
-    this.#loop = options.from?.loop ?? emptyLoop;
+    this.#loop = options.from?.loop ?? emptyLoopState;
   }
 
   get state(): FoldState {
@@ -73,7 +73,7 @@ export class SessionJournal implements Journal {
     this.#fold(batch, (...step) => onStep?.(...step));
     const { run, trace } = this.#loop;
     const { agent } = this.#options;
-    this.#run = run && { id: run.id, trace, agent };
+    this.#observedRun = run && { id: run.id, trace, agent };
   }
 
   /** Resolves when it is committed and told. Rejects where it could not be stored. */
@@ -98,7 +98,7 @@ export class SessionJournal implements Journal {
   // Made once for all that is written.
   readonly #onStored = (batch: Batch): void => {
     this.#inFlight--;
-    this.#tell(batch);
+    this.#publish(batch);
   };
   readonly #onRefused = (error: unknown): never => {
     this.#inFlight--;
@@ -120,16 +120,17 @@ export class SessionJournal implements Journal {
     throw this.#failure;
   }
 
-  #tell(batch: Batch): void {
+  #publish(batch: Batch): void {
     if (this.#failure !== undefined) throw this.#failure;
     const { observe, onRecord, onStep, agent } = this.#options;
     this.#fold(batch, (before, record, after) => {
       onStep?.(before, record, after);
       const { fact } = record;
-      if (fact?.type === 'run_started') this.#run = { id: fact.runId, trace: fact.trace, agent };
-      observe?.(record, [...agentEvents(before, record, after)], this.#run);
+      if (fact?.type === 'run_started')
+        this.#observedRun = { id: fact.runId, trace: fact.trace, agent };
+      observe?.(record, [...agentEvents(before, record, after)], this.#observedRun);
       onRecord(record);
-      if (fact?.type === 'run_finished') this.#run = undefined;
+      if (fact?.type === 'run_finished') this.#observedRun = undefined;
     });
   }
 
@@ -137,37 +138,43 @@ export class SessionJournal implements Journal {
     // First, so that whoever hears of a record finds the session as it is after its batch.
     for (const record of batch.records) this.#loop = foldLoop(this.#loop, record);
     const folded = this.#folder.addBatch(batch, onStep);
-    if (folded.outcome === 'gap') this.#fail(unfoldable(batch, folded.gap.code));
+    if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
   }
 }
 
-function unfoldable({ after, through }: Batch, code: string): AgentError {
+function notFoldable({ after, through }: Batch, code: string): AgentError {
   const message = `Cannot go on: the records from ${after + 1} to ${through} do not fit the session (${code})`;
   return new AgentError('not_foldable', message, { after, through });
 }
 
-interface Listening {
+interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly journal: Journal;
   readonly clock: Clock;
   /** Aborts when nobody has to listen any more. */
-  readonly over: AbortSignal;
+  readonly ended: AbortSignal;
 }
 
 /** So long nothing was written here: then what others write has to be listened for. */
-const silenceMs = 100;
+const idleMs = 100;
 
 /**
  * Fetches what others write to a session while its driver writes nothing. While it does, their records
  * come with the answers to its own.
  */
-export async function listen({ log, session, journal, clock, over }: Listening): Promise<void> {
-  while (!over.aborted) {
+export async function receiveForeignRecords({
+  log,
+  session,
+  journal,
+  clock,
+  ended,
+}: ForeignRecordsOptions): Promise<void> {
+  while (!ended.aborted) {
     const before = journal.state.through;
-    await wait(clock, silenceMs, over);
-    if (over.aborted || journal.state.through !== before) continue;
-    const heard = log.follow(session, { from: before, signal: over })[Symbol.asyncIterator]();
+    await wait(clock, idleMs, ended);
+    if (ended.aborted || journal.state.through !== before) continue;
+    const heard = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await heard.next();
     await heard.return?.();
     if (!done && journal.state.through === before) await journal.write([]);

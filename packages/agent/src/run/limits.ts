@@ -31,20 +31,21 @@ function badCost(amount: string): AgentError {
 }
 
 /** Why a run may not go on, where it may not. */
-export function overLimit({ settings, journal, before }: RunContext): string | undefined {
+export function exceededLimit({ settings, journal, initialState }: RunContext): string | undefined {
   const { maxTurns, maxTokens, maxCost, maxRepeats } = settings.limits;
   if ((journal.loop.run?.turns ?? 0) >= maxTurns) return `${maxTurns} turns`;
-  const { input, output, costs } = usageSince(journal.state, before);
+  const { input, output, costs } = usageSince(journal.state, initialState);
   if (input + output >= maxTokens) return `${maxTokens} tokens`;
   const spent = costs.find(({ currency }) => currency === maxCost?.currency);
   if (maxCost && spent && compareDecimals(spent.amount, maxCost.amount) >= 0)
     return `${maxCost.amount} ${maxCost.currency}`;
-  if (repeats(transcript(journal.state)) >= maxRepeats) return `the same call ${maxRepeats} times`;
+  if (countRepeats(transcript(journal.state)) >= maxRepeats)
+    return `the same call ${maxRepeats} times`;
   return undefined;
 }
 
 /** How often the same calls, with the same arguments, were made in the last answers that follow each other. */
-function repeats(items: readonly Item[]): number {
+function countRepeats(items: readonly Item[]): number {
   let last: string | undefined;
   let count = 0;
   for (const item of items.toReversed()) {

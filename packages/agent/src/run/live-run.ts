@@ -19,19 +19,19 @@ import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../c
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { standingCommands, toJson } from '../state/commands.ts';
-import { itemDrafts, runStarted, usedId } from '../state/drafts.ts';
-import { traceFor } from '../state/run-trace.ts';
-import { callsOf } from '../state/turn-calls.ts';
-import { inCharge, rosterOf } from './agent-registry.ts';
-import { listen, SessionJournal } from './journal.ts';
-import { RunDriver } from './loop.ts';
+import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
+import { traceForNewRun } from '../state/run-trace.ts';
+import { callsOfTurn } from '../state/turn-calls.ts';
+import { activeSettings, createRegistry } from './agent-registry.ts';
+import { receiveForeignRecords, SessionJournal } from './journal.ts';
+import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import { interrupted, recover, unheard } from './recovery.ts';
-import { idUsed, leftRun, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
-import { failedResult, resultOf, runEvents } from './run-views.ts';
+import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
+import { itemIdUsed, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
+import { createRunResult, failedResult, runEvents } from './run-views.ts';
 
-interface RunOptions {
+interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
@@ -42,39 +42,39 @@ interface RunOptions {
   /** Besides the agent's. */
   readonly observers?: readonly Observer[] | undefined;
   /** What is said goes into the run that is found open, where it stands between turns. */
-  readonly joins?: boolean | undefined;
+  readonly joinsOpenRun?: boolean | undefined;
   /** Makes the session, or looks for it, before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
 /** So long a run that is left waits for the calls that are under way. */
-const nearlyDoneMs = 2000;
+const leaveGraceMs = 2000;
 
 /** A run from its first record to its last. */
 export class LiveRun implements Run {
   readonly session: SessionId;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
-  readonly #options: RunOptions;
+  readonly #options: LiveRunOptions;
   /** Aborts when the run is to stop. */
   readonly #stop = new AbortController();
-  readonly #begun: PromiseWithResolvers<Begun> = Promise.withResolvers();
+  readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
   /** What is on its way to the log. */
   readonly #submits = new Set<Promise<unknown>>();
   /** Aborts when nothing more comes. */
-  readonly #over = new AbortController();
+  readonly #ended = new AbortController();
   #id: RunId;
   #through = 0;
   #submitted = 0;
   #isClosing = false;
-  #hear: (record: LogRecord) => void = () => {};
+  #onRecord: (record: LogRecord) => void = () => {};
 
-  constructor(settings: Settings, options: RunOptions) {
+  constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
     this.session = options.session;
     this.#id = settings.ids.run();
-    this.#begun.promise.catch(() => {});
+    this.#opened.promise.catch(() => {});
     this.result = this.#run();
   }
 
@@ -85,15 +85,15 @@ export class LiveRun implements Run {
   get events(): AsyncIterable<AgentEvent> {
     const { log } = this.#settings;
     const through = () => this.#through;
-    const begun = this.#begun.promise.then(({ before }) => before);
-    begun.catch(() => {});
-    const source = { log, begun, over: this.#over.signal, through };
+    const initialState = this.#opened.promise.then(({ before }) => before);
+    initialState.catch(() => {});
+    const source = { log, initialState, ended: this.#ended.signal, through };
     return { [Symbol.asyncIterator]: () => runEvents(source) };
   }
 
   async abort(reason?: string): Promise<void> {
     // What is over, or never began, needs no stopping.
-    const isGoingOn = await this.#begun.promise.then(
+    const isGoingOn = await this.#opened.promise.then(
       () => !this.#isClosing,
       () => false,
     );
@@ -101,12 +101,12 @@ export class LiveRun implements Run {
   }
 
   steer(input: RunInput): Promise<void> {
-    const items = inputItems(input, this.#settings.ids);
+    const items = toItems(input, this.#settings.ids);
     return this.#submit({ type: 'message', when: 'steer', items, trace: this.#options.trace });
   }
 
   followUp(input: RunInput): Promise<void> {
-    const items = inputItems(input, this.#settings.ids);
+    const items = toItems(input, this.#settings.ids);
     return this.#submit({ type: 'message', when: 'follow_up', items, trace: this.#options.trace });
   }
 
@@ -124,9 +124,9 @@ export class LiveRun implements Run {
   }
 
   async #decide(decision: Decision): Promise<void> {
-    const { journal } = await this.#begun.promise;
+    const { journal } = await this.#opened.promise;
     const { state, loop } = journal;
-    const isThere = callsOf(state, loop.turn).some(
+    const isThere = callsOfTurn(state, loop.turn).some(
       ({ part }) => part.toolCallId === decision.toolCallId,
     );
     if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId);
@@ -135,11 +135,11 @@ export class LiveRun implements Run {
 
   /** As anybody could from anywhere: the run hears of it by the log. */
   async #submit(command: Command): Promise<void> {
-    const { journal } = await this.#begun.promise;
+    const { journal } = await this.#opened.promise;
     if (this.#isClosing) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
     this.#submitted += 1;
-    const submitted = log.submit(this.session, toJson(command), ids.execution());
+    const submitted = log.submit(this.session, encodeCommand(command), ids.execution());
     this.#submits.add(submitted);
     await submitted.finally(() => this.#submits.delete(submitted));
     // Here one need not wait until somebody listens.
@@ -154,11 +154,11 @@ export class LiveRun implements Run {
       driver = await log.open(this.session, { holder: name });
       return await this.#drive(driver);
     } catch (error) {
-      this.#begun.reject(error);
+      this.#opened.reject(error);
       return failedResult(this.session, error);
     } finally {
       this.#isClosing = true;
-      this.#over.abort();
+      this.#ended.abort();
       await driver?.release().catch(() => {});
     }
   }
@@ -170,20 +170,20 @@ export class LiveRun implements Run {
     if (before.notUnderstood.length > 0) throw notUnderstood(this.session, before.notUnderstood);
     this.#through = before.through;
     const context = this.#contextOf(journal);
-    const loop = new RunDriver(context, () => this.#stop.abort());
-    this.#hear = (record) => loop.hear(record);
-    driver.lost.then((error) => this.#lose(journal, error)).catch(() => {});
-    this.#heedLeave(journal, loop);
+    const loop = new RunLoop(context, () => this.#stop.abort());
+    this.#onRecord = (record) => loop.onRecord(record);
+    driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
+    this.#watchLeaveSignal(journal, loop);
     // They meant a run that is over, or one that died before it heard of them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
-    this.#begun.resolve({ before, journal });
-    const leave = await this.#heedSignal();
-    const listening = this.#listen(journal);
+    this.#opened.resolve({ before, journal });
+    const leave = await this.#watchAbortSignal();
+    const listening = this.#receiveForeignRecords(journal);
     try {
-      const given = await this.#begin(context, loop, stale);
-      const stop = await this.#driveOn(loop, journal);
+      const given = await this.#startRun(context, loop, stale);
+      const stop = await this.#driveToEnd(loop, journal);
       const { value, cause } = loop;
-      return resultOf(before, journal.state, stop, given, {
+      return createRunResult(before, journal.state, stop, given, {
         value,
         error: journal.loop.lastError,
         cause,
@@ -193,41 +193,48 @@ export class LiveRun implements Run {
       this.#isClosing = true;
       this.#stop.abort();
       await loop.halt();
-      this.#over.abort();
+      this.#ended.abort();
       await listening;
     }
   }
 
   /** Who leaves says nothing more, like one whose session is another's, but for calls that are nearly done. */
-  #heedLeave(journal: SessionJournal, loop: RunDriver): void {
+  #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
     const { leave } = this.#options;
-    const why = () => leftRun(this.session, this.id);
-    const lose = () => this.#lose(journal, why());
+    const why = () => runLeft(this.session, this.id);
+    const lose = () => this.#fail(journal, why());
     const onLeave = () => {
-      const cancel = this.#settings.clock.after(nearlyDoneMs, lose);
+      const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
     if (leave?.aborted) lose();
-    leave?.addEventListener('abort', onLeave, { signal: this.#over.signal });
+    leave?.addEventListener('abort', onLeave, { signal: this.#ended.signal });
   }
 
-  #lose(journal: SessionJournal, error: Error): void {
+  #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     this.#stop.abort();
   }
 
   #contextOf(journal: SessionJournal): RunContext {
     const settings = this.#settings;
-    const roster = rosterOf(settings);
-    const { state: before } = journal;
-    const calls = new UniqueCallIds(settings.ids, before);
-    const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    const roster = createRegistry(settings);
+    const { state: initialState } = journal;
+    const callIds = new UniqueCallIds(settings.ids, initialState);
+    const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers } = this.#options;
     return {
-      ...{ journal, calls, standing, session: this.session, before, signal: this.#stop.signal },
+      ...{
+        journal,
+        callIds,
+        phase,
+        session: this.session,
+        initialState,
+        signal: this.#stop.signal,
+      },
       observers,
       get settings() {
-        return inCharge(roster, settings, journal.loop.agent);
+        return activeSettings(roster, settings, journal.loop.agent);
       },
     };
   }
@@ -239,10 +246,10 @@ export class LiveRun implements Run {
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['tell']>) => watching.tell(...told);
+        : (...told: Parameters<Observers['notify']>) => watching.notify(...told);
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
-      this.#hear(record);
+      this.#onRecord(record);
     };
     return new SessionJournal({ driver, observe, onRecord, agent: this.#settings.name });
   }
@@ -251,24 +258,24 @@ export class LiveRun implements Run {
    * Mends what a driver that died left, and says what this run is about. A run that was cut short goes
    * on; where something new is said, it comes to its end first.
    */
-  async #begin(
-    { journal, settings, standing }: RunContext,
-    loop: RunDriver,
+  async #startRun(
+    { journal, settings, phase }: RunContext,
+    loop: RunLoop,
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
-    const { input, joins = false, trace } = this.#options;
-    const given = input === undefined ? [] : inputItems(input, ids);
-    const used = usedId(given, journal.state);
-    if (used !== undefined) throw idUsed(this.session, used);
+    const { input, joinsOpenRun = false, trace } = this.#options;
+    const given = input === undefined ? [] : toItems(input, ids);
+    const used = findUsedId(given, journal.state);
+    if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
     // What was to be stopped is not tried again.
     const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-    const mended = recover(state, found, isStopped ? 'keep' : onInterrupted);
-    const opening = [...mended, ...unheard(found, stale)];
+    const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
+    const opening = [...mended, ...staleAbortDrafts(found, stale)];
     if (opening.length > 0) await journal.write(opening);
-    const isKept = journal.loop.turn?.stop?.cause === interrupted.cause;
-    const mayJoin = joins && journal.loop.turn === undefined;
+    const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
+    const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = given.length > 0 && !mayJoin;
     const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
@@ -278,32 +285,33 @@ export class LiveRun implements Run {
     if (turn !== undefined && given.length > 0)
       await this.#submit({ type: 'message', when: 'follow_up', items: given, trace });
     const items = turn === undefined ? itemDrafts(given, ids) : [];
-    const started = run === undefined ? [runStarted(this.id, trace ?? traceFor(journal.loop))] : [];
+    const started =
+      run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
     // Somebody stopped it while the run before it came to its end.
-    const stopped = run === undefined && standing.isAborting ? [aborted] : [];
+    const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
     await journal.write([...started, ...items, ...stopped]);
     return given;
   }
 
   /** To its end; and on, where somebody said something while it ended. */
-  async #driveOn(loop: RunDriver, journal: SessionJournal): Promise<Stop> {
+  async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
-      await this.#hearAll(journal);
-      const isAsked = standingCommands(journal.loop.commands).some(
+      await this.#flushCommands(journal);
+      const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !isOpenEnd(stop)) {
+      if (!isAsked || !mayContinueAfter(stop)) {
         this.#isClosing = true;
         return stop;
       }
       this.#id = this.#settings.ids.run();
-      await journal.write([runStarted(this.id, traceFor(journal.loop))]);
+      await journal.write([runStarted(this.id, traceForNewRun(journal.loop))]);
     }
   }
 
   /** All that was said by now is on the log and folded, also what was said while that was done. */
-  async #hearAll(journal: SessionJournal): Promise<void> {
+  async #flushCommands(journal: SessionJournal): Promise<void> {
     for (let heard = -1; heard !== this.#submitted; ) {
       heard = this.#submitted;
       await Promise.allSettled(this.#submits);
@@ -312,7 +320,7 @@ export class LiveRun implements Run {
   }
 
   /** One that is aborted already stops the run before it asks for anything. */
-  async #heedSignal(): Promise<() => void> {
+  async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
     const abort = () => this.abort(textOfError(signal?.reason));
     const onAbort = () => void abort().catch(() => {});
@@ -322,28 +330,30 @@ export class LiveRun implements Run {
   }
 
   /** Where the log fails, the next write says so. */
-  #listen(journal: SessionJournal): Promise<void> {
+  #receiveForeignRecords(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
-    return listen({ log, session, journal, clock, over: this.#over.signal }).catch(() => {});
+    return receiveForeignRecords({ log, session, journal, clock, ended: this.#ended.signal }).catch(
+      () => {},
+    );
   }
 }
 
 /** A run that has found its session. */
-interface Begun {
+interface OpenedSession {
   /** The session as the run found it. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
 }
 
-const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
+const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 
 /** After any other, somebody has to look before anything is begun. */
-function isOpenEnd({ reason }: Stop): boolean {
+function mayContinueAfter({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
 }
 
-function inputItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
+function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
   if (typeof input === 'string')
     return [{ id: ids.item(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
   return isList(input) ? input : [input];

@@ -1,19 +1,19 @@
 import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
-import { halted, unlessAborted } from '../abortable.ts';
+import { halted, raceAbort } from '../abortable.ts';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Validated } from '../contract/tool.ts';
-import { standingCommands } from '../state/commands.ts';
-import { decide, type Situation, type Step } from '../state/decide.ts';
-import { consumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
-import { callsOf, unansweredCalls } from '../state/turn-calls.ts';
-import { CommandEar } from './commands.ts';
+import { activeCommands } from '../state/commands.ts';
+import { type Action, type DecisionInput, decide } from '../state/decide.ts';
+import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
+import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
+import { CommandHandler } from './commands.ts';
 import { Compactor } from './compaction.ts';
-import { overLimit } from './limits.ts';
-import { askedAgain, checkAnswer } from './output.ts';
-import { broken, brokenOff } from './recovery.ts';
+import { exceededLimit } from './limits.ts';
+import { checkAnswer, repairItem } from './output.ts';
+import { failedStop, failureDrafts } from './recovery.ts';
 import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
@@ -21,16 +21,16 @@ const maxRepairs = 2;
 const maxIdleSteps = 10;
 
 /** Does what is decided, step by step, until the run is finished or parked. */
-export class RunDriver {
+export class RunLoop {
   readonly #context: RunContext;
-  readonly #ear: CommandEar;
+  readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
   readonly #compactor: Compactor;
-  #calls: CallRunner | undefined;
-  #callsOf = '';
+  #callRunner: CallRunner | undefined;
+  #callRunnerKey = '';
   #isDriving = false;
   /** What is thrown instead of a next step. */
-  #leaving: Error | undefined;
+  #leaveReason: Error | undefined;
   /** How often the answer was asked for again because it did not fit. */
   #repairs = 0;
   /** The answer as it was asked for. */
@@ -40,7 +40,7 @@ export class RunDriver {
 
   constructor(context: RunContext, abort: () => void) {
     this.#context = context;
-    this.#ear = new CommandEar(context, abort);
+    this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
     this.#compactor = new Compactor(context);
   }
@@ -60,22 +60,24 @@ export class RunDriver {
   }
 
   /** To the run's end, or to a step that is somebody else's to do. */
-  async driveTo(isOthers: (step: Step) => boolean, repairs = 0): Promise<Stop | Step> {
-    this.#context.standing.isRunEnding = false;
+  async driveTo(isOthers: (step: Action) => boolean, repairs = 0): Promise<Stop | Action> {
+    this.#context.phase.isRunEnding = false;
     this.#isDriving = true;
     this.#repairs = repairs;
-    await this.#ear.hear();
+    await this.#commands.handleQueued();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
-        const { journal, standing } = this.#context;
+        const { journal, phase } = this.#context;
         // Nothing comes any more of what is decided.
-        const over = journal.failure ?? this.#leaving;
+        const over = journal.failure ?? this.#leaveReason;
         if (over !== undefined) throw over;
-        if (standing.isAborting) await journal.settled();
+        if (phase.isAborting) await journal.settled();
         const { through } = journal.state;
-        const step = decide(this.#situation());
+        const step = decide(this.#decisionInput());
         if (isOthers(step)) return step;
-        const stop = await this.#do(step).catch((error: unknown) => this.#breakOff(error));
+        const stop = await this.#perform(step).catch((error: unknown) =>
+          this.#endAfterError(error),
+        );
         if (stop !== undefined) return stop;
         idle = journal.state.through === through ? idle + 1 : 0;
       }
@@ -86,53 +88,53 @@ export class RunDriver {
   }
 
   /** Hears of each record when it is committed. What comes while nobody drives is heard when somebody does. */
-  hear({ delta, fact }: LogRecord): void {
+  onRecord({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
     // Where it cannot be written down, the run's own next word cannot either.
     const isForEar = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
-    if (isForEar) this.#ear.hear().catch(() => {});
-    if (fact?.type === 'approval_answered') this.#calls?.wake(fact.toolCallId);
-    if (delta?.type === 'commit_part') this.#considerCall(delta.partId);
+    if (isForEar) this.#commands.handleQueued().catch(() => {});
+    if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
+    if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
   }
 
   /** Begins nothing more, and throws that instead. Resolves when the calls that run have their results. */
   async leave(why: Error): Promise<void> {
-    this.#leaving = why;
-    await this.#calls?.settled();
+    this.#leaveReason = why;
+    await this.#callRunner?.settled();
   }
 
   /** What runs is told to stop, and waited for. */
   async halt(): Promise<void> {
-    await this.#calls?.halt();
+    await this.#callRunner?.halt();
   }
 
   /** A call that is whole may start before the model has said all. */
-  #considerCall(partId: PartId): void {
+  #startCallEarly(partId: PartId): void {
     const { loop, state } = this.#context.journal;
     const { turn } = loop;
-    if (turn === undefined || turn.stop !== undefined || turn.isAside) return;
-    const calls = callsOf(state, turn);
+    if (turn === undefined || turn.stop !== undefined || turn.isCompaction) return;
+    const calls = callsOfTurn(state, turn);
     const index = calls.findIndex(({ id }) => id === partId);
     const call = calls[index];
     if (call === undefined) return;
     const before = calls.slice(0, index).map(({ part }) => part);
-    this.#callsFor(turn)
-      .speculate(call.part, before)
+    this.#callRunnerFor(turn)
+      .startEarly(call.part, before)
       .catch(() => {});
   }
 
-  #situation(): Situation {
+  #decisionInput(): DecisionInput {
     const { loop, state } = this.#context.journal;
     const unanswered = unansweredCalls(state, loop.turn);
-    const hasCalls = callsOf(state, loop.turn).length > 0;
+    const hasCalls = callsOfTurn(state, loop.turn).length > 0;
     // Only between turns does it matter, and to tell means to read the transcript.
     const isBetween = loop.turn === undefined;
-    const limit = isBetween ? overLimit(this.#context) : undefined;
+    const limit = isBetween ? exceededLimit(this.#context) : undefined;
     return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
   }
 
   /** The run's stop, where this was its last step. */
-  async #do(step: Step): Promise<Stop | undefined> {
+  async #perform(step: Action): Promise<Stop | undefined> {
     switch (step.do) {
       case 'take_messages':
         await this.#takeMessages(step.when);
@@ -141,19 +143,19 @@ export class RunDriver {
         await this.#write([{ turn: step.turn, attempt: 0, fact: { type: 'turn_started' } }]);
         return undefined;
       case 'compact':
-        if (step.keys.length > 0) await this.#write(step.keys.map(consumed));
+        if (step.keys.length > 0) await this.#write(step.keys.map(commandConsumed));
         await this.#compactor.compact(step.turn, this.#request.provider);
         return undefined;
       case 'request':
-        await this.#doRequest(step.turn);
+        await this.#makeRequest(step.turn);
         return undefined;
       case 'answer': {
-        const answered = await this.#callsFor(step.turn).answer(step.calls);
-        if (answered !== 'parked' || this.#context.standing.isAborting) return undefined;
+        const answered = await this.#callRunnerFor(step.turn).answer(step.calls);
+        if (answered !== 'parked' || this.#context.phase.isAborting) return undefined;
         return this.#finishRun({ reason: 'parked', cause: 'approval' });
       }
       case 'reject':
-        await this.#callsFor(step.turn).reject(step.calls, step.code);
+        await this.#callRunnerFor(step.turn).reject(step.calls, step.code);
         return undefined;
       case 'finish_turn':
         await this.#finishTurn(step.turn, step.stop);
@@ -164,21 +166,21 @@ export class RunDriver {
   }
 
   /** Somebody else's code threw. The log still works, so the run ends as one should. */
-  async #breakOff(error: unknown): Promise<Stop | undefined> {
+  async #endAfterError(error: unknown): Promise<Stop | undefined> {
     const { journal } = this.#context;
     const { turn } = journal.loop;
     if (journal.failure !== undefined || turn?.stop !== undefined) throw error;
     this.#cause = error;
     await journal.settled();
-    await this.#calls?.halt();
-    this.#calls?.abandon();
-    await this.#write(brokenOff(journal));
-    return turn === undefined ? this.#finishRun(broken) : undefined;
+    await this.#callRunner?.halt();
+    this.#callRunner?.abandon();
+    await this.#write(failureDrafts(journal));
+    return turn === undefined ? this.#finishRun(failedStop) : undefined;
   }
 
-  async #doRequest(turn: TurnState): Promise<void> {
+  async #makeRequest(turn: TurnState): Promise<void> {
     const next = { ...turn, attempt: turn.attempt + 1, toolItemId: undefined };
-    const calls = this.#callsFor(next);
+    const calls = this.#callRunnerFor(next);
     await this.#request.attempt(turn, calls);
     const { turn: now } = this.#context.journal.loop;
     if (now?.stop !== undefined && now.stop.reason !== 'tool_use') await calls.discard();
@@ -186,25 +188,25 @@ export class RunDriver {
 
   async #finishTurn(ending: TurnState, stop: Stop): Promise<void> {
     const { turn, itemId } = ending;
-    await this.#callsFor(ending).finish();
-    this.#calls = undefined;
-    this.#callsOf = '';
+    await this.#callRunnerFor(ending).finish();
+    this.#callRunner = undefined;
+    this.#callRunnerKey = '';
     const named = itemId === undefined ? {} : { itemId };
-    this.#context.standing.isTurnEnding = true;
+    this.#context.phase.isTurnEnding = true;
     await this.#write([{ turn, attempt: 0, fact: { type: 'turn_finished', ...named, stop } }]);
-    this.#context.standing.isTurnEnding = false;
+    this.#context.phase.isTurnEnding = false;
   }
 
   /** An answer that is not like it was asked for is asked for again, a few times. */
   async #conclude(stop: Stop): Promise<Stop | undefined> {
-    const { settings, standing } = this.#context;
-    const checked = stop.reason === 'stop' ? await this.#checked() : undefined;
+    const { settings, phase } = this.#context;
+    const checked = stop.reason === 'stop' ? await this.#checkOutput() : undefined;
     this.#value = checked?.ok ? checked.value : undefined;
-    if (checked === undefined || checked.ok || standing.isAborting) return this.#finishRun(stop);
+    if (checked === undefined || checked.ok || phase.isAborting) return this.#finishRun(stop);
     const { ids } = settings;
     const { problem } = checked;
     if (this.#repairs++ < maxRepairs) {
-      await this.#write(itemDrafts([askedAgain(ids.item(), problem)], ids));
+      await this.#write(itemDrafts([repairItem(ids.item(), problem)], ids));
       return undefined;
     }
     const error = { code: 'invalid_output', message: `The answer does not fit:\n${problem}` };
@@ -212,15 +214,15 @@ export class RunDriver {
     return this.#finishRun({ reason: 'error', cause: error.code });
   }
 
-  async #checked(): Promise<Validated | undefined> {
-    const checked = await unlessAborted(checkAnswer(this.#context), this.#context.signal);
+  async #checkOutput(): Promise<Validated | undefined> {
+    const checked = await raceAbort(checkAnswer(this.#context), this.#context.signal);
     return checked === halted ? undefined : checked;
   }
 
   async #finishRun(decided: Stop): Promise<Stop> {
-    const stop: Stop = this.#context.standing.isAborting ? { reason: 'aborted' } : decided;
+    const stop: Stop = this.#context.phase.isAborting ? { reason: 'aborted' } : decided;
     const { run } = this.#context.journal.loop;
-    this.#context.standing.isRunEnding = true;
+    this.#context.phase.isRunEnding = true;
     if (run !== undefined)
       await this.#write([
         { turn: 0, attempt: 0, fact: { type: 'run_finished', runId: run.id, stop } },
@@ -231,31 +233,31 @@ export class RunDriver {
   /** Everything that steers at once; of what follows, the first. */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
-    const queued = standingCommands(journal.loop.commands).flatMap(({ key, command }) =>
+    const queued = activeCommands(journal.loop.commands).flatMap(({ key, command }) =>
       command.type === 'message' && command.when === when ? [{ key, items: command.items }] : [],
     );
     const taken = when === 'steer' ? queued : queued.slice(0, 1);
     const all = taken.flatMap(({ items }) => items);
     const fresh = [...withFreshIds(all, journal.state, settings.ids)];
     const drafts = taken.map(({ key, items }) => [
-      consumed(key),
+      commandConsumed(key),
       ...itemDrafts(fresh.splice(0, items.length), settings.ids),
     ]);
     await this.#write(drafts.flat());
   }
 
   /** One for each attempt. */
-  #callsFor({
+  #callRunnerFor({
     turn,
     attempt,
     toolItemId,
   }: Pick<TurnState, 'turn' | 'attempt' | 'toolItemId'>): CallRunner {
     const name = `${turn}.${attempt}`;
-    if (this.#calls === undefined || this.#callsOf !== name) {
-      this.#calls = new CallRunner(this.#context, { turn, attempt, toolItemId });
-      this.#callsOf = name;
+    if (this.#callRunner === undefined || this.#callRunnerKey !== name) {
+      this.#callRunner = new CallRunner(this.#context, { turn, attempt, toolItemId });
+      this.#callRunnerKey = name;
     }
-    return this.#calls;
+    return this.#callRunner;
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {

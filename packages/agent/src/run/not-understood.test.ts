@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
 import { VirtualClock } from '../testing/play.ts';
 import { eventsOf } from '../testing/read-log.ts';
-import { useStage } from '../testing/test-server.ts';
+import { useTestServer } from '../testing/test-server.ts';
 
 const session = sessionId('s');
-const stage = useStage();
+const stage = useTestServer();
 
 /** A session that a later version has written to. */
 async function written(log: Log, raw: JsonObject, into: SessionId = session): Promise<void> {

@@ -4,24 +4,24 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Output } from '../contract/settings.ts';
 import type { Validated } from '../contract/tool.ts';
-import { checkInput, jsonSchemaOf } from '../tool/schema.ts';
+import { jsonSchemaOf, validateWithSchema } from '../tool/schema.ts';
 
-export function outputOf(schema: StandardSchemaV1 | undefined): Output | undefined {
+export function createOutput(schema: StandardSchemaV1 | undefined): Output | undefined {
   if (schema === undefined) return undefined;
   const told = jsonSchemaOf(schema);
-  if (told === undefined) throw noSchema();
+  if (told === undefined) throw noJsonSchema();
   const missing = { ok: false, problem: 'There is no answer in JSON.' } as const;
   const check = async (value: JsonValue | undefined) =>
-    value === undefined ? missing : checkInput(schema, value);
+    value === undefined ? missing : validateWithSchema(schema, value);
   return { schema: told, check };
 }
 
 /** The value that an answer has. */
-export function answeredValue(item: Item | undefined): JsonValue | undefined {
+export function structuredValue(item: Item | undefined): JsonValue | undefined {
   return item?.parts.findLast((part) => part.kind === 'structured')?.value;
 }
 
-function noSchema(): AgentError {
+function noJsonSchema(): AgentError {
   const message =
     'Cannot ask for output: its schema library does not give JSON Schema. Use one that does, such as Zod';
   return new AgentError('bad_option', message);
@@ -33,14 +33,14 @@ export async function checkAnswer({
   journal,
 }: RunContext): Promise<Validated | undefined> {
   const last = transcript(journal.state).findLast(({ kind }) => kind === 'assistant');
-  return settings.output?.check(answeredValue(last));
+  return settings.output?.check(structuredValue(last));
 }
 
 /** Tells it from what somebody said. */
-export const byTheLoop = { by: 'the loop' } as const;
+export const loopMetadata = { by: 'the loop' } as const;
 
 /** What the model is told then. */
-export function askedAgain(id: ItemId, problem: string): Item {
+export function repairItem(id: ItemId, problem: string): Item {
   const text = `Your answer does not fit what was asked for:\n${problem}\nAnswer again.`;
-  return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: byTheLoop };
+  return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: loopMetadata };
 }

@@ -13,7 +13,7 @@ import {
 } from '@millrace/core';
 import type { CallIds } from '../contract/run-context.ts';
 
-interface Growing {
+interface TrackedPart {
   readonly kind: PartKind;
   /** It was set; only what is set as a whole has to be. */
   hasValue: boolean;
@@ -25,10 +25,10 @@ interface Growing {
  * Looks at what a provider streams before it is on the log. Adapters write with a `DeltaWriter`, which
  * refuses the same; one that builds its deltas by hand must not make a session unreadable.
  */
-export class DeltaCheck {
+export class DeltaValidator {
   readonly #itemId: ItemId;
   readonly #at: Attempt;
-  readonly #parts = new Map<PartId, Growing>();
+  readonly #parts = new Map<PartId, TrackedPart>();
 
   constructor(itemId: ItemId, at: Attempt) {
     this.#itemId = itemId;
@@ -41,7 +41,7 @@ export class DeltaCheck {
   }
 
   /** Whether it follows those before it. */
-  follows(delta: Delta): boolean {
+  accepts(delta: Delta): boolean {
     if (delta.type === 'unknown') return true;
     const part = this.#parts.get(delta.partId);
     switch (delta.type) {
@@ -52,10 +52,10 @@ export class DeltaCheck {
         return mediumOf[part.kind] === (delta.type === 'append_text' ? 'text' : 'bytes');
       case 'begin_part':
         if (part !== undefined || !this.#isOwn(delta) || !(delta.kind in mediumOf)) return false;
-        this.#note(delta.partId, delta.kind, true);
+        this.#track(delta.partId, delta.kind, true);
         return true;
       case 'commit_part':
-        return this.#commits(delta, part);
+        return this.#acceptsCommit(delta, part);
       case 'retract_part':
         if (part === undefined) return false;
         part.isOpen = false;
@@ -69,9 +69,12 @@ export class DeltaCheck {
     }
   }
 
-  #commits(delta: Delta & { readonly type: 'commit_part' }, part: Growing | undefined): boolean {
+  #acceptsCommit(
+    delta: Delta & { readonly type: 'commit_part' },
+    part: TrackedPart | undefined,
+  ): boolean {
     if (delta.part !== undefined && part === undefined) {
-      this.#note(delta.partId, delta.part.kind, false);
+      this.#track(delta.partId, delta.part.kind, false);
       return this.#isOwn(delta);
     }
     if (part === undefined || !part.isOpen) return false;
@@ -82,7 +85,7 @@ export class DeltaCheck {
     return delta.length === part.length;
   }
 
-  #note(id: PartId, kind: PartKind, isOpen: boolean): void {
+  #track(id: PartId, kind: PartKind, isOpen: boolean): void {
     this.#parts.set(id, { kind, hasValue: false, length: 0, isOpen });
   }
 
@@ -105,19 +108,19 @@ export class UniqueCallIds implements CallIds {
       for (const { part } of parts) if (part?.kind === 'tool_call') this.#used.add(part.toolCallId);
   }
 
-  named(delta: Delta): Delta {
+  withUniqueId(delta: Delta): Delta {
     if (delta.type === 'begin_part' && delta.kind === 'tool_call') {
-      const toolCallId = this.#name(delta.partId, delta.toolCallId);
+      const toolCallId = this.#idFor(delta.partId, delta.toolCallId);
       return toolCallId === delta.toolCallId ? delta : { ...delta, toolCallId };
     }
     if (delta.type !== 'commit_part' || delta.part === undefined) return delta;
     const { part } = delta;
     if (part.kind !== 'tool_call') return delta;
-    const toolCallId = this.#name(delta.partId, part.toolCallId);
+    const toolCallId = this.#idFor(delta.partId, part.toolCallId);
     return toolCallId === part.toolCallId ? delta : { ...delta, part: { ...part, toolCallId } };
   }
 
-  #name(part: PartId, id: ToolCallId): ToolCallId {
+  #idFor(part: PartId, id: ToolCallId): ToolCallId {
     const name = this.#names.get(part) ?? (this.#used.has(id) ? this.#ids.toolCall() : id);
     this.#names.set(part, name);
     this.#used.add(name);

@@ -1,7 +1,7 @@
 import type { ItemId, RunId, SessionId, ToolCallId } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 
-export function idUsed(session: SessionId, item: ItemId): AgentError {
+export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
   const message = `Cannot say item ${item} in session ${session}: there is one of this id already. Give it another, or leave it out`;
   return new AgentError('bad_option', message, { session, item });
 }
@@ -21,7 +21,7 @@ export function runOver(session: SessionId, runId: RunId): AgentError {
   return new AgentError('run_over', message, { session, runId });
 }
 
-export function leftRun(session: SessionId, runId: RunId): AgentError {
+export function runLeft(session: SessionId, runId: RunId): AgentError {
   const message = `Run ${runId} of session ${session} was left as it is. Whoever resumes the session goes on with it`;
   return new AgentError('left', message, { session, runId });
 }

@@ -19,12 +19,12 @@ import {
 import type { Log } from '@millrace/log';
 import type { RunResult } from '../contract/run.ts';
 
-interface EventSource {
+interface RunEventSource {
   readonly log: Log;
   /** The session as the run found it. Rejects where there was no run. */
-  readonly begun: Promise<FoldState>;
+  readonly initialState: Promise<FoldState>;
   /** Aborts when nothing more comes. */
-  readonly over: AbortSignal;
+  readonly ended: AbortSignal;
   /** The offset of the last record that the run told. */
   readonly through: () => number;
 }
@@ -32,18 +32,18 @@ interface EventSource {
 /** A run's events from its first record on, for one reader, who may be as late and as slow as he likes. */
 export async function* runEvents({
   log,
-  begun,
-  over,
+  initialState,
+  ended,
   through,
-}: EventSource): AsyncGenerator<AgentEvent> {
-  const before = await begun.catch(() => undefined);
+}: RunEventSource): AsyncGenerator<AgentEvent> {
+  const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
   const { session, through: from } = before;
   const folder = new Folder(before);
-  const own = (batch: Batch) => (over.aborted ? cutAt(batch, through()) : batch);
-  for await (const batch of log.follow(session, { from, signal: over })) {
+  const own = (batch: Batch) => (ended.aborted ? cutBatch(batch, through()) : batch);
+  for await (const batch of log.follow(session, { from, signal: ended })) {
     for (const event of eventsOf(folder, own(batch))) yield event;
-    if (over.aborted && folder.state.through >= through()) return;
+    if (ended.aborted && folder.state.through >= through()) return;
   }
   // The run ended while this reader was behind: the rest is in the log.
   while (folder.state.through < through()) {
@@ -54,7 +54,7 @@ export async function* runEvents({
 }
 
 /** Without what later runs have said. */
-function cutAt({ after, through, records }: Batch, last: number): Batch {
+function cutBatch({ after, through, records }: Batch, last: number): Batch {
   if (through <= last) return { after, through, records };
   return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
 }
@@ -66,7 +66,7 @@ function eventsOf(folder: Folder, batch: Batch): readonly AgentEvent[] {
 }
 
 /** What else there is to say of a run. */
-interface Aftermath {
+interface RunOutcome {
   /** The answer as it was asked for. */
   readonly value: unknown;
   readonly error: ErrorInfo | undefined;
@@ -74,17 +74,17 @@ interface Aftermath {
 }
 
 /** What a run came to, from the session as it found it and as it left it. */
-export function resultOf(
+export function createRunResult(
   before: FoldState,
   after: FoldState,
   stop: Stop,
   given: readonly Item[],
-  { value: answered, error, cause }: Aftermath,
+  { value: answered, error, cause }: RunOutcome,
 ): RunResult {
   const known = new Set([...toArray(before.items), ...given].map(({ id }) => id));
   const items = transcript(after).filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
-  const text = textOf(last?.parts ?? []);
+  const text = joinText(last?.parts ?? []);
   const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
   const thrown = cause === undefined ? {} : { cause };
   const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
@@ -94,19 +94,19 @@ export function resultOf(
 
 /** The log failed, or somebody else has the lease: what was told is there, and nothing more was. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
-  const info = infoOf(error);
+  const info = errorInfoOf(error);
   const stop = { reason: 'error', cause: info.code } as const;
   return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
 }
 
 /** What is not ours may say what nobody should read: it is the result's `cause`, for this process alone. */
-function infoOf(error: unknown): ErrorInfo {
+function errorInfoOf(error: unknown): ErrorInfo {
   if (isMillraceError(error)) return { code: error.code, message: error.message };
   return { code: 'unknown', message: 'Cannot go on: something threw that should not have' };
 }
 
 /** The text parts, joined. */
-export function textOf(parts: readonly (Part | undefined)[]): string {
+export function joinText(parts: readonly (Part | undefined)[]): string {
   return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
 }
 

@@ -7,14 +7,14 @@ import {
   type ResponseEnd,
   type StreamStep,
 } from '@millrace/providers';
-import { unlessAborted } from '../abortable.ts';
+import { raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { traceOfAttempt } from '../state/run-trace.ts';
-import { DeltaCheck } from './provider-deltas.ts';
-import { closedParts } from './recovery.ts';
+import { DeltaValidator } from './provider-deltas.ts';
+import { closeOpenParts } from './recovery.ts';
 
-interface Tried {
+interface AttemptResult {
   readonly end: ResponseEnd;
   readonly itemId: ItemId;
 }
@@ -23,7 +23,10 @@ interface Tried {
  * One attempt at a turn's request, streamed into the log. Of an answer that came to its own end, the
  * last parts are committed together with that end; what becomes of any other the caller decides.
  */
-export async function tryRequest(context: RunContext, tried: Try): Promise<Tried> {
+export async function runAttempt(
+  context: RunContext,
+  tried: AttemptOptions,
+): Promise<AttemptResult> {
   const { settings, journal } = context;
   const { provider, kind, turn, attempt } = tried;
   const itemId = settings.ids.item();
@@ -35,15 +38,15 @@ export async function tryRequest(context: RunContext, tried: Try): Promise<Tried
   ]);
   const left = new AbortController();
   const streamed = streamResponse(context, tried, itemId, left);
-  const end = await Promise.race([streamed, givenUp(context, left)]);
+  const end = await Promise.race([streamed, abortTimeout(context, left)]);
   if (end !== undefined) return { end, itemId };
   await journal.settled();
-  await journal.write(closedParts(journal.state, 'aborted'));
-  return { end: failed(provider, 'aborted', 'it did not stop when it was told to'), itemId };
+  await journal.write(closeOpenParts(journal.state, 'aborted'));
+  return { end: failedEnd(provider, 'aborted', 'it did not stop when it was told to'), itemId };
 }
 
 /** A provider that does not stop when it is told to is not waited for beyond a moment. */
-function givenUp({ settings, signal }: RunContext, left: AbortController): Promise<undefined> {
+function abortTimeout({ settings, signal }: RunContext, left: AbortController): Promise<undefined> {
   return new Promise((resolve) => {
     const onAbort = () => {
       const giveUp = () => {
@@ -58,7 +61,7 @@ function givenUp({ settings, signal }: RunContext, left: AbortController): Promi
   });
 }
 
-interface Try {
+interface AttemptOptions {
   readonly provider: Provider;
   readonly request: ModelRequest;
   /** What the answer is written to. */
@@ -70,7 +73,7 @@ interface Try {
 /** Writes down what a provider says, until its end or until it is left. */
 async function streamResponse(
   context: RunContext,
-  tried: Try,
+  tried: AttemptOptions,
   itemId: ItemId,
   left: AbortController,
 ): Promise<ResponseEnd | undefined> {
@@ -82,37 +85,39 @@ async function streamResponse(
     const stream = provider.stream(request, { item, ids: settings.ids, signal, trace });
     const steps = stream[Symbol.asyncIterator]();
     try {
-      return await written(context, tried, { steps, itemId, left });
+      return await writeStream(context, tried, { steps, itemId, left });
     } finally {
       // One that does not let itself be left is left all the same.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
-      await unlessAborted(closed, AbortSignal.abort(), grace);
+      await raceAbort(closed, AbortSignal.abort(), grace);
     }
   } finally {
     left.abort();
   }
 }
 
-interface Response {
+interface ResponseStream {
   readonly steps: AsyncIterator<StreamStep>;
   readonly itemId: ItemId;
   readonly left: AbortController;
 }
 
-async function written(
-  { journal, calls }: RunContext,
-  { provider, turn, attempt }: Try,
-  { steps, itemId, left }: Response,
+async function writeStream(
+  { journal, callIds }: RunContext,
+  { provider, turn, attempt }: AttemptOptions,
+  { steps, itemId, left }: ResponseStream,
 ): Promise<ResponseEnd | undefined> {
   const at = { turn, attempt };
-  const check = new DeltaCheck(itemId, at);
-  const broken = (why: string) => cut(journal, failed(provider, 'protocol_error', why));
+  const check = new DeltaValidator(itemId, at);
+  const broken = (why: string) => closeAsCut(journal, failedEnd(provider, 'protocol_error', why));
   for (let step = await steps.next(); !step.done; step = await steps.next()) {
     if (left.signal.aborted) return undefined;
     const { deltas, end } = step.value;
-    if (!deltas.every((delta) => check.follows(delta))) return broken('its deltas do not fit');
-    const drafts = deltas.map((delta): DraftRecord => ({ ...at, delta: calls.named(delta) }));
+    if (!deltas.every((delta) => check.accepts(delta))) return broken('its deltas do not fit');
+    const drafts = deltas.map(
+      (delta): DraftRecord => ({ ...at, delta: callIds.withUniqueId(delta) }),
+    );
     if (end === undefined) {
       const full = drafts.length > 0 ? journal.stream(drafts) : undefined;
       if (full !== undefined) await full;
@@ -121,7 +126,7 @@ async function written(
     // From now on it is not waited for, and what it says does not count.
     left.abort();
     const isWhole = end.error === undefined;
-    if (!isSoundEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
+    if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
     const last = isWhole ? [responseFinished(at, itemId, end.stop, end.usage)] : [];
     await journal.write([...drafts, ...last]);
     return end;
@@ -129,21 +134,21 @@ async function written(
   return broken('its stream ended without an end');
 }
 
-function isSoundEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
+function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
   const isCounted = Number.isSafeInteger(usage?.input) && Number.isSafeInteger(usage?.output);
   const isOurs = error === undefined || isMillraceError(error);
   return typeof stop?.reason === 'string' && isCounted && isOurs;
 }
 
 /** What is open is closed, because nobody else will. */
-async function cut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
+async function closeAsCut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
   await journal.settled();
-  await journal.write(closedParts(journal.state, 'cut'));
+  await journal.write(closeOpenParts(journal.state, 'cut'));
   return end;
 }
 
 /** A provider that breaks its contract, which the suite would have found. */
-function failed({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
+function failedEnd({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';
   return { stop: { reason }, usage: { ...noUsage, estimated: true }, error };

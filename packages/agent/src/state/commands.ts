@@ -13,7 +13,7 @@ import {
 import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
 
 /** Those that are to be dealt with: without messages that are taken back. */
-export function standingCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
+export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
   const gone = new Set(
     commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
   );
@@ -22,22 +22,22 @@ export function standingCommands(commands: readonly QueuedCommand[]): readonly Q
 }
 
 /** As it is stored. Throws where an item is not one that can be. */
-export function toJson(command: Command): JsonObject {
+export function encodeCommand(command: Command): JsonObject {
   const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
-  return command.type === 'message' ? { ...json, items: itemsToJson(command.items) } : json;
+  return command.type === 'message' ? { ...json, items: encodeItems(command.items) } : json;
 }
 
-function itemsToJson(items: readonly Item[]): JsonValue {
+function encodeItems(items: readonly Item[]): JsonValue {
   const { items: json } = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
-  itemsOf(json);
+  decodeItems(json);
   return json;
 }
 
 /** Undefined where it is none of ours: it stays in the queue for whoever knows it. */
-export function commandOf(json: JsonObject): QueuedCommand['command'] | undefined {
+export function decodeCommand(json: JsonObject): QueuedCommand['command'] | undefined {
   switch (json['type']) {
     case 'message':
-      return messageOf(json);
+      return decodeMessage(json);
     case 'abort':
       return { type: 'abort', reason: textOf(json['reason']) };
     case 'compact':
@@ -52,19 +52,19 @@ export function commandOf(json: JsonObject): QueuedCommand['command'] | undefine
     }
     case 'approve':
     case 'deny':
-      return decisionOf(json) ?? { type: 'unreadable' };
+      return decodeDecision(json) ?? { type: 'unreadable' };
     default:
       return undefined;
   }
 }
 
 /** A message that says nothing else waits for its turn. */
-function messageOf({ items, when, trace }: JsonObject): QueuedCommand['command'] {
+function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['command'] {
   try {
     const steers = when === 'steer';
     return {
-      ...{ type: 'message', when: steers ? 'steer' : 'follow_up', items: itemsOf(items) },
-      ...traceOf(trace),
+      ...{ type: 'message', when: steers ? 'steer' : 'follow_up', items: decodeItems(items) },
+      ...decodeTrace(trace),
     };
   } catch {
     return { type: 'unreadable' };
@@ -72,17 +72,17 @@ function messageOf({ items, when, trace }: JsonObject): QueuedCommand['command']
 }
 
 /** A bad one is none: what was said is heard all the same. */
-function traceOf(json: JsonValue | undefined): { readonly trace?: TraceContext } {
+function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceContext } {
   const { traceparent, tracestate } = (json ?? {}) as JsonObject;
   const trace = traceContext(traceparent, tracestate);
   return trace === undefined ? {} : { trace };
 }
 
-function itemsOf(items: JsonValue | undefined): readonly Item[] {
+function decodeItems(items: JsonValue | undefined): readonly Item[] {
   return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
 }
 
-function decisionOf(json: JsonObject): Decision | undefined {
+function decodeDecision(json: JsonObject): Decision | undefined {
   const { type, toolCallId, input, until } = json;
   if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
   const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };

@@ -1,10 +1,10 @@
 import type { Stop, StopReason, ToolCallPart } from '@millrace/core';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
-import { standingCommands } from './commands.ts';
+import { activeCommands } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
 
 /** What there is to decide by: the session, folded, and what is allowed. */
-export interface Situation {
+export interface DecisionInput {
   readonly loop: LoopState;
   /** The calls of the turn's response that have no result yet, in order. */
   readonly unanswered: readonly ToolCallPart[];
@@ -16,7 +16,7 @@ export interface Situation {
   readonly limit: string | undefined;
 }
 
-export type Step =
+export type Action =
   /** What was said for the next request becomes items: everything that steers, or what follows. */
   | { readonly do: 'take_messages'; readonly when: 'steer' | 'follow_up' }
   | { readonly do: 'start_turn'; readonly turn: number }
@@ -36,7 +36,7 @@ export type Step =
   | { readonly do: 'finish_run'; readonly stop: Stop };
 
 /** The heart: what comes next. It reads the session and does nothing. */
-export function decide(situation: Situation): Step {
+export function decide(situation: DecisionInput): Action {
   const { loop, unanswered: calls, hasCalls, limit, isLong } = situation;
   const { turn, run } = loop;
   if (turn === undefined) return betweenTurns(loop, limit, isLong);
@@ -53,9 +53,9 @@ export function decide(situation: Situation): Step {
   return { do: 'reject', turn, calls, code: 'cut' };
 }
 
-function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolean): Step {
+function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolean): Action {
   const { hasInput, lastStop, lastTurn, run } = loop;
-  const commands = standingCommands(loop.commands);
+  const commands = activeCommands(loop.commands);
   const isQueued = (when: 'steer' | 'follow_up') =>
     commands.some(({ command }) => command.type === 'message' && command.when === when);
   const isFirst = run?.finishedTurns === 0;
@@ -64,21 +64,22 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
   if (keys.length > 0) return { do: 'compact', turn: lastTurn + 1, keys };
   const mayCompact = isLong && limit === undefined && !isFirst;
   if (mayCompact && isOverflow(lastStop)) return { do: 'compact', turn: lastTurn + 1, keys };
-  if (!isFirst && lastStop !== undefined && ends.has(lastStop.reason))
+  if (!isFirst && lastStop !== undefined && endingReasons.has(lastStop.reason))
     return { do: 'finish_run', stop: lastStop };
   // Whoever resumes after an error, with nothing new to say, wants it tried again.
   const isTriedAgain = isFirst && lastStop?.reason === 'error' && !isQueued('follow_up');
-  const goesOn = hasInput || (lastStop && goOn.has(lastStop.reason)) || isTriedAgain;
+  const goesOn = hasInput || (lastStop && continuingReasons.has(lastStop.reason)) || isTriedAgain;
   if (isQueued('steer')) return { do: 'take_messages', when: 'steer' };
   if (!goesOn && isQueued('follow_up')) return { do: 'take_messages', when: 'follow_up' };
-  if (!goesOn) return { do: 'finish_run', stop: isFirst ? { reason: 'stop' } : (lastStop ?? done) };
+  if (!goesOn)
+    return { do: 'finish_run', stop: isFirst ? { reason: 'stop' } : (lastStop ?? stopped) };
   if (limit !== undefined) return { do: 'finish_run', stop: { reason: 'limit', cause: limit } };
   if (isLong) return { do: 'compact', turn: lastTurn + 1, keys };
   return { do: 'start_turn', turn: lastTurn + 1 };
 }
 
-const done: Stop = { reason: 'stop' };
+const stopped: Stop = { reason: 'stop' };
 /** After these the model is asked again: it waits for results, or was only pausing. */
-const goOn: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
+const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
 /** After these nothing that waits is begun: somebody has to look first. */
-const ends: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit']);
+const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit']);

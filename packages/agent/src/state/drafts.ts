@@ -32,7 +32,7 @@ export function responseFinished(
 }
 
 /** What somebody decided on a call, as a fact. */
-export function answerOf(
+export function approvalAnswered(
   { turn, attempt }: TurnState,
   { toolCallId, name }: ToolCallPart,
   decision: Decision,
@@ -49,7 +49,7 @@ export function answerOf(
 }
 
 /** An abort, on the log. */
-export function abortedBy({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
+export function abortDrafts({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
   const at = { turn, attempt: 0 };
   const reason = command.type === 'abort' ? command.reason : undefined;
   const aborted = { type: 'aborted', ...(reason !== undefined && { reason }) } as const;
@@ -59,7 +59,7 @@ export function abortedBy({ key, command }: QueuedCommand, turn: number): readon
   ];
 }
 
-export function consumed(key: string): DraftRecord {
+export function commandConsumed(key: string): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
 }
 
@@ -74,7 +74,7 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
 }
 
 /** The first id that is used already, by the session or by another of the items. */
-export function usedId(items: readonly Item[], state: FoldState): ItemId | undefined {
+export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
   const used = new Set(toArray(state.items).map(({ id }) => id));
   return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
 }

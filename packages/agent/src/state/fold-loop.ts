@@ -1,7 +1,12 @@
 import type { Fact, ItemId, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
 import type { QueuedCommand } from '../contract/command.ts';
-import { type CallState, type LoopState, noCall, type TurnState } from '../contract/loop-state.ts';
-import { commandOf } from './commands.ts';
+import {
+  type CallState,
+  type LoopState,
+  newCallState,
+  type TurnState,
+} from '../contract/loop-state.ts';
+import { decodeCommand } from './commands.ts';
 
 /** The state with one more record. */
 export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {
@@ -18,47 +23,54 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'aborted':
       return { ...state, run: state.run && { ...state.run, aborted: { reason: fact.reason } } };
     case 'command_queued': {
-      const command = commandOf(fact.command);
+      const command = decodeCommand(fact.command);
       if (command === undefined) return state;
       const commands = [...state.commands, { key: fact.key, command }];
       // At once: until somebody hears of it, nothing more is to run by it.
-      return { ...state, commands, standing: without(state.standing, command) };
+      return {
+        ...state,
+        commands,
+        standingApprovals: withoutRevoked(state.standingApprovals, command),
+      };
     }
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     case 'item_started':
       if (turn === 0) return isInput(fact.kind) ? { ...state, hasInput: true } : state;
-      return withItem(state, turn, attempt, fact);
+      return startItem(state, turn, attempt, fact);
     case 'compacted':
       return compact(state, fact.itemIds, fact.summary);
     case 'response_finished': {
-      const lastTokens = state.turn?.isAside ? state.lastTokens : lengthOf(fact);
-      return inTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
+      const lastTokens = state.turn?.isCompaction ? state.lastTokens : tokensOf(fact);
+      return updateTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
     }
     case 'approval_answered': {
-      const answered = inTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+      const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
       if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
         return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
-      const longest = Math.max(until, state.standing.get(rule) ?? 0);
-      return { ...answered, standing: new Map(state.standing).set(rule, longest) };
+      const longest = Math.max(until, state.standingApprovals.get(rule) ?? 0);
+      return {
+        ...answered,
+        standingApprovals: new Map(state.standingApprovals).set(rule, longest),
+      };
     }
     case 'turn_started':
       return startTurn(state, turn);
     case 'turn_finished':
       return state.turn?.turn === turn ? finishTurn(state, fact.stop) : state;
     default:
-      return inTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+      return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
   }
 }
 
-function without(
-  standing: LoopState['standing'],
+function withoutRevoked(
+  approvals: LoopState['standingApprovals'],
   command: QueuedCommand['command'],
-): LoopState['standing'] {
-  if (command.type !== 'revoke' || !standing.has(command.rule)) return standing;
-  const left = new Map(standing);
+): LoopState['standingApprovals'] {
+  if (command.type !== 'revoke' || !approvals.has(command.rule)) return approvals;
+  const left = new Map(approvals);
   left.delete(command.rule);
   return left;
 }
@@ -69,7 +81,7 @@ function isInput(kind: ItemKind): boolean {
 }
 
 /** About how long the next request is: longer than it may be, where it was too long. */
-function lengthOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
+function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
   return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
 }
 
@@ -95,7 +107,7 @@ function startTurn(state: LoopState, turn: number): LoopState {
     stop: undefined,
     calls: new Map(),
     handedTo: undefined,
-    isAside: false,
+    isCompaction: false,
     hadInput: state.hasInput,
   };
   const counted = run && { ...run, turns: run.turns + 1 };
@@ -104,19 +116,23 @@ function startTurn(state: LoopState, turn: number): LoopState {
 
 function finishTurn(state: LoopState, lastStop: Stop): LoopState {
   const { run, turn } = state;
-  if (turn?.isAside) return { ...state, turn: undefined };
+  if (turn?.isCompaction) return { ...state, turn: undefined };
   const counted = run && { ...run, finishedTurns: run.finishedTurns + 1 };
   const agent = turn?.handedTo ?? state.agent;
   return { ...state, run: counted, turn: undefined, lastStop, agent };
 }
 
-function inTurn(state: LoopState, turn: number, change: (open: TurnState) => TurnState): LoopState {
+function updateTurn(
+  state: LoopState,
+  turn: number,
+  change: (open: TurnState) => TurnState,
+): LoopState {
   if (state.turn?.turn !== turn) return state;
   const changed = change(state.turn);
   return changed === state.turn ? state : { ...state, turn: changed };
 }
 
-function withItem(
+function startItem(
   state: LoopState,
   number: number,
   attempt: number,
@@ -132,7 +148,7 @@ function withItem(
   // What nobody has answered yet is still to be answered. Where a summary is written is not sent.
   const covered = new Set(state.compacted.covered).add(itemId);
   const compacted = { ...state.compacted, covered };
-  return { ...state, turn: { ...tried, isAside: true }, hasInput: turn.hadInput, compacted };
+  return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };
 }
 
 function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
@@ -155,13 +171,13 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
       // The first one counts.
       return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
     default:
-      return 'toolCallId' in fact ? withCall(turn, fact.toolCallId, fact) : turn;
+      return 'toolCallId' in fact ? updateCall(turn, fact.toolCallId, fact) : turn;
   }
 }
 
-function withCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
+function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
   const calls = new Map(turn.calls);
-  calls.set(id, foldCall(calls.get(id) ?? noCall, fact));
+  calls.set(id, foldCall(calls.get(id) ?? newCallState, fact));
   return { ...turn, calls };
 }
 

@@ -6,7 +6,7 @@ import {
   underSpan,
 } from '@millrace/core';
 import type { LoopState } from '../contract/loop-state.ts';
-import { standingCommands } from './commands.ts';
+import { activeCommands } from './commands.ts';
 
 type Traced = Pick<LoopState, 'run' | 'trace'>;
 
@@ -27,9 +27,9 @@ export function traceOfExecution(
  * What a run is part of that nobody told: a turn that waited goes on in its own trace, a message that
  * waited brings the trace of whoever sent it. All of it is on the log, so any process finds the same.
  */
-export function traceFor({ turn, trace, commands }: LoopState): TraceContext | undefined {
+export function traceForNewRun({ turn, trace, commands }: LoopState): TraceContext | undefined {
   if (turn !== undefined) return trace;
-  for (const { command } of standingCommands(commands))
+  for (const { command } of activeCommands(commands))
     if (command.type === 'message') return command.trace;
   return undefined;
 }

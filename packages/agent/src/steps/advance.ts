@@ -8,14 +8,22 @@ import {
 } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
-import { RunDriver } from '../run/loop.ts';
-import { isCut, lostExecutions, recover } from '../run/recovery.ts';
-import { consumed, runStarted } from '../state/drafts.ts';
-import { traceFor } from '../state/run-trace.ts';
-import { assertSame, type Claim, claimSession } from './claim.ts';
+import { RunLoop } from '../run/loop.ts';
+import { isInterrupted, lostExecutions, recoveryDrafts } from '../run/recovery.ts';
+import { commandConsumed, runStarted } from '../state/drafts.ts';
+import { traceForNewRun } from '../state/run-trace.ts';
+import { assertSameSession, type Claim, claimSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import { type Advanced, isAsked, isOthers, type Plan, planOf, repairsIn, runEnd } from './plan.ts';
-import { settledFrom } from './settled-items.ts';
+import {
+  type Advanced,
+  countRepairs,
+  createPlan,
+  createRunEnd,
+  hasWork,
+  isExternalAction,
+  type Plan,
+} from './plan.ts';
+import { settledItemsFrom } from './settled-items.ts';
 
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
@@ -44,21 +52,21 @@ export interface AdvanceOptions extends StepSignals {
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
   const { session, claim, signal, leave, runId } = options;
   const { log } = settingsOf(agent);
-  await assertSame(log, session, options.createdAt);
+  await assertSameSession(log, session, options.createdAt);
   const step = await OpenStep.open({
     ...{ agent, session, signal, leave },
     open: (_log, from) => claimSession(log, session, claim, from),
   });
   let isDone = false;
   try {
-    const plan = await driven(step, options);
+    const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
-    const { journal, marks, driver } = step;
+    const { journal, runs, driver } = step;
     // Others may have had runs since the one that is over.
-    const own = options.items === undefined && isDone ? marks.endOf(runId) : undefined;
-    const { before, after: state } = own ?? { before: marks.before, after: journal.state };
+    const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
+    const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;
-    const settled = settledFrom(state, first);
+    const settled = settledItemsFrom(state, first);
     const { epoch } = driver;
     const { through } = state;
     const createdAt = (await log.info(session))?.createdAt;
@@ -69,56 +77,57 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
   }
 }
 
-async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
+async function driveRun(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
   const { runId } = options;
-  const { journal, context, marks } = step;
-  const mended = mendingDrafts(step, options);
+  const { journal, context, runs } = step;
+  const mended = abandonedWorkDrafts(step, options);
   if (mended.length > 0) await journal.write(mended);
-  const loop = new RunDriver(context, () => step.abort());
-  step.hear = (record) => loop.hear(record);
+  const loop = new RunLoop(context, () => step.abort());
+  step.onRecord = (record) => loop.onRecord(record);
   for (;;) {
     if (journal.loop.run === undefined) {
-      const ended = marks.endOf(runId);
-      if (ended !== undefined) return { do: 'done', ...(await runEnd(step, ended)) };
-      if (options.ifAsked && !isAsked(journal.loop)) return { do: 'idle' };
-      await begin(step, options);
+      const ended = runs.findFinished(runId);
+      if (ended !== undefined) return { do: 'done', ...(await createRunEnd(step, ended)) };
+      if (options.ifAsked && !hasWork(journal.loop)) return { do: 'idle' };
+      await startRun(step, options);
     }
-    const next = await loop.driveTo(isOthers, repairsIn(step));
-    if ('do' in next) return planOf(step, next);
+    const next = await loop.driveTo(isExternalAction, countRepairs(step));
+    if ('do' in next) return createPlan(step, next);
   }
 }
 
-async function begin(step: OpenStep, options: AdvanceOptions): Promise<void> {
+async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> {
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
   const { turn: left, commands } = journal.loop;
   // They meant a run that is over; a turn that it left open ends by them.
   const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
-  const started = runStarted(runId, trace ?? traceFor(journal.loop));
-  context.standing.isAborting = false;
+  const started = runStarted(runId, trace ?? traceForNewRun(journal.loop));
+  context.phase.isAborting = false;
   const turn = journal.loop.lastTurn + 1;
   const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
   const isNew = startsTurn && left === undefined;
   const begun = isNew ? [started, turned] : [started];
   const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
-  await journal.write([...stale.map(({ key }) => consumed(key)), ...superseding, ...begun]);
+  await journal.write([...stale.map(({ key }) => commandConsumed(key)), ...superseding, ...begun]);
 }
 
 /**
  * What is written first, because nobody works on it any more: whoever did was fenced by the one who
  * comes now. An answer that was cut off is asked for again, which supersedes it, unless it is to be kept.
  */
-export function mendingDrafts(
+export function abandonedWorkDrafts(
   { journal, settings }: OpenStep,
   { runId, keepsCut = false }: Pick<AdvanceOptions, 'runId' | 'keepsCut'>,
 ): readonly DraftRecord[] {
   const { state, loop } = journal;
   const { run, turn } = loop;
   if (turn === undefined) return [];
-  const isKept = keepsCut || turn.isAside || run?.aborted !== undefined;
-  if (isCut(turn) && isKept) return recover(state, loop, 'keep');
+  const isKept = keepsCut || turn.isCompaction || run?.aborted !== undefined;
+  if (isInterrupted(turn) && isKept) return recoveryDrafts(state, loop, 'keep');
   // Another one's run: what becomes of it is as the agent has it.
-  if (isCut(turn) && run?.id !== runId) return recover(state, loop, settings.onInterrupted);
+  if (isInterrupted(turn) && run?.id !== runId)
+    return recoveryDrafts(state, loop, settings.onInterrupted);
   return lostExecutions(turn);
 }
 
@@ -127,10 +136,10 @@ export function mendingDrafts(
  * somebody spoke after it that stays, because it may have been answered.
  */
 export function supersedingDrafts(
-  { journal, marks }: OpenStep,
+  { journal, runs }: OpenStep,
   failed: RunId,
 ): readonly DraftRecord[] {
-  const ended = marks.ended.at(-1);
+  const ended = runs.ended.at(-1);
   if (ended?.id !== failed) return [];
   const items = toArray(journal.state.items);
   const first = toArray(ended.before.items).length;

@@ -4,7 +4,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import { lostExecutions } from '../run/recovery.ts';
 import { unansweredCalls } from '../state/turn-calls.ts';
-import { type HeldSession, openHeld } from './claim.ts';
+import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 
 export interface CallStepOptions extends HeldSession, StepSignals {
@@ -25,31 +25,31 @@ export interface Called {
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<Called> {
   const { session, signal, leave, turn, attempt, toolCallId } = options;
-  const open = openHeld(options);
+  const open = openHeldSession(options);
   const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
   try {
     const { journal, driver, writer } = step;
-    if (callIn(step, options) === undefined) return { toolCallId, outcome: 'answered' };
-    await writer.become(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
+    if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };
+    await writer.useAdmission(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
     // Up to here an earlier try may have written; from here on none does.
     await journal.write([]);
-    const found = callIn(step, options);
+    const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
     const lost = lostExecutions(found.turn).filter(({ fact }) => isOf(fact, toolCallId));
     if (lost.length > 0) await journal.write(lost);
-    return { toolCallId, outcome: await answered(step, found) };
+    return { toolCallId, outcome: await answerCall(step, found) };
   } finally {
     await step.close();
   }
 }
 
-interface Found {
+interface PendingToolCall {
   readonly turn: TurnState;
   readonly call: ToolCallPart;
 }
 
 /** The call, while it waits for its result. */
-function callIn({ journal }: OpenStep, at: CallStepOptions): Found | undefined {
+function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall | undefined {
   const { turn } = journal.loop;
   if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;
   const waiting = unansweredCalls(journal.state, turn);
@@ -61,9 +61,12 @@ function isOf(fact: object | undefined, id: ToolCallId): boolean {
   return fact !== undefined && 'toolCallId' in fact && fact.toolCallId === id;
 }
 
-async function answered(step: OpenStep, { turn, call }: Found): Promise<Called['outcome']> {
+async function answerCall(
+  step: OpenStep,
+  { turn, call }: PendingToolCall,
+): Promise<Called['outcome']> {
   const { context } = step;
-  if (context.standing.isAborting) return 'left';
+  if (context.phase.isAborting) return 'left';
   const runner = new CallRunner(context, turn);
   const fate = await runner.answer([call]);
   await runner.halt();

@@ -4,7 +4,7 @@ import { TestClock } from '@millrace/log/suite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
-import { ByHand } from '../testing/step-runner.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import { advance, hearStep, holdStep, requestStep, submitStep } from './index.ts';
 
 const session = sessionId('s');
@@ -39,7 +39,7 @@ test('who went on by its lease keeps it for as long as the step takes', async ()
   const script = [{ content: { parts: ['Half'] }, fault: stall, pieces: 'token' } as const];
   const agent = createAgent({ provider: scriptedProvider(script), log });
   const claim = { ...by('one', 1), leaseMs: 1_000 };
-  await new ByHand(agent, session).say('Answer.');
+  await new StepRunner(agent, session).submitMessage('Answer.');
   const { epoch } = await advance(agent, { session, runId: runId('r'), claim });
   const stops = new AbortController();
   const held = { session, epoch, leaseMs: 1_000, signal: stops.signal };
@@ -56,11 +56,11 @@ test('who went on by its lease keeps it for as long as the step takes', async ()
 test('a run that is over is told of again, also when others had theirs since', async () => {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log });
-  const first = new ByHand(agent, session, 'first');
-  await first.say('One?');
+  const first = new StepRunner(agent, session, 'first');
+  await first.submitMessage('One?');
   const end = await first.drive();
-  const second = new ByHand(agent, session, 'second');
-  await second.say('Two?');
+  const second = new StepRunner(agent, session, 'second');
+  await second.submitMessage('Two?');
   await second.drive();
   const again = await first.advanced();
   expect(again.plan).toEqual({ do: 'done', ...end });
@@ -70,8 +70,8 @@ test('a run that is over is told of again, also when others had theirs since', a
 test('what was redacted since is not told again', async () => {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(['A secret.']), log });
-  const hand = new ByHand(agent, session);
-  await hand.say('Tell.');
+  const hand = new StepRunner(agent, session);
+  await hand.submitMessage('Tell.');
   await hand.drive();
   const [, said] = toArray((await snapshot(log, session)).items);
   if (said !== undefined) await log.redact(session, said.id);
@@ -83,8 +83,8 @@ test('a session that was deleted does not come back, nor is another of its name 
   const other = memoryLog({ clock: new TestClock(1_763_200_000_001) });
   for (const made of [log, other]) {
     const agent = createAgent({ provider: scriptedProvider([]), log: made });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     const { createdAt = 0, epoch } = await hand.advanced();
     expect(createdAt).toBe((await made.info(session))?.createdAt);
     if (made === log) await made.delete(session);

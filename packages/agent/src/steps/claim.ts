@@ -29,7 +29,7 @@ export async function claimSession(
   const holder = (await log.info(session))?.lease?.holder ?? '';
   const isOwn = holder.startsWith(`${claim.owner} [`);
   const mayClaim = isOwn ? mayFollow(holder, claim) : !claim.isHeld;
-  if (!mayClaim) throw overtaken(session, holder || 'somebody', claim);
+  if (!mayClaim) throw overtakenClaim(session, holder || 'somebody', claim);
   const { leaseMs = Number.POSITIVE_INFINITY } = claim;
   return log.open(session, {
     ...{ holder: holderOf(claim), leaseMs, isDetached: true },
@@ -41,16 +41,16 @@ function holderOf({ owner, life, step, attempt }: Claim): string {
   return `${owner} [${life}] step ${step}.${attempt}`;
 }
 
-const form = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
+const holderForm = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
 
 /** Does the claim come after the one that the holder made? */
 function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
-  const [, itsLife, itsStep, itsAttempt] = form.exec(holder) ?? [];
+  const [, itsLife, itsStep, itsAttempt] = holderForm.exec(holder) ?? [];
   if (itsLife !== life) return step === 1;
   return step > Number(itsStep) || (step === Number(itsStep) && attempt > Number(itsAttempt));
 }
 
-function overtaken(session: SessionId, holder: string, claim: Claim): LogError {
+function overtakenClaim(session: SessionId, holder: string, claim: Claim): LogError {
   const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} came after it. Nothing was stored`;
   return new LogError('fenced', message, { session, holder });
 }
@@ -75,7 +75,7 @@ export interface HeldSession {
 }
 
 /** Goes on with that lease, in whichever process. */
-export function openHeld({
+export function openHeldSession({
   session,
   epoch,
   leaseMs = Number.POSITIVE_INFINITY,
@@ -87,7 +87,7 @@ export function openHeld({
  * Throws `no_session` where the one that was made then is not there any more: whoever went on would
  * find an empty one in its place, or another that has its name.
  */
-export async function assertSame(
+export async function assertSameSession(
   log: Log,
   session: SessionId,
   createdAt: number | undefined,

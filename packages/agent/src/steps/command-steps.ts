@@ -2,9 +2,9 @@ import type { JsonObject, SessionId, ToolCallId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import { settingsOf } from '../run/agent-registry.ts';
-import { CommandEar } from '../run/commands.ts';
-import { commandOf } from '../state/commands.ts';
-import { assertSame, type HeldSession, openHeld } from './claim.ts';
+import { CommandHandler } from '../run/commands.ts';
+import { decodeCommand } from '../state/commands.ts';
+import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
 export interface HearStepOptions extends HeldSession {
@@ -24,11 +24,12 @@ export interface Heard {
  * stream or run tools for the session find what was heard on the log. Never while it is advanced.
  */
 export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Heard> {
-  await assertSame(settingsOf(agent).log, held.session, held.createdAt);
-  const step = await OpenStep.open({ agent, session: held.session, open: openHeld(held) });
+  await assertSameSession(settingsOf(agent).log, held.session, held.createdAt);
+  const step = await OpenStep.open({ agent, session: held.session, open: openHeldSession(held) });
   try {
     const { journal, context } = step;
-    if (journal.loop.run !== undefined) await new CommandEar(context, () => step.abort()).hear();
+    if (journal.loop.run !== undefined)
+      await new CommandHandler(context, () => step.abort()).handleQueued();
     const { run, turn } = journal.loop;
     const asked = [...(turn?.calls ?? [])].filter(
       ([, { isAsked, answer, isRejected }]) => isAsked && answer === undefined && !isRejected,
@@ -53,10 +54,10 @@ export interface SubmitStepOptions {
 /** Leaves a command on the session's log, for whoever drives it. */
 export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
   const { session, command, key, createdAt } = options;
-  const read = commandOf(command);
+  const read = decodeCommand(command);
   if (read === undefined || read.type === 'unreadable') throw noCommand(session, command);
   const { log } = settingsOf(agent);
-  await assertSame(log, session, createdAt);
+  await assertSameSession(log, session, createdAt);
   await log.submit(session, command, key);
 }
 

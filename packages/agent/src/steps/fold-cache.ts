@@ -9,16 +9,16 @@ import {
   type Stop,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { emptyLoop, type LoopState } from '../contract/loop-state.ts';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 
 /** What a session came to, as far as this process has read it. */
-export interface KeptFold {
+export interface CachedFold {
   readonly state: FoldState;
   readonly loop: LoopState;
   /** The session as its last run found it. */
   readonly before: FoldState;
   /** The runs that ended last, the latest at the end. */
-  readonly ended: readonly EndedRun[];
+  readonly ended: readonly FinishedRun[];
 }
 
 /** Whoever does a step again finds his run also where others had theirs since, if they were not many. */
@@ -27,23 +27,23 @@ const maxEnded = 16;
 /** So many sessions are kept folded; the one that was used longest ago goes first. */
 const maxKept = 64;
 
-const kept = new WeakMap<Log, Map<string, KeptFold>>();
+const caches = new WeakMap<Log, Map<string, CachedFold>>();
 
 /** What is known of a session here, so that a step need not read it from its start. */
-export async function keptFold(log: Log, session: SessionId): Promise<KeptFold> {
+export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
   const info = await log.info(session);
-  const known = info && kept.get(log)?.get(nameOf(session, info.createdAt));
+  const known = info && caches.get(log)?.get(cacheKey(session, info.createdAt));
   if (known !== undefined && known.state.through <= (info?.through ?? 0)) return known;
   const state = emptyState(session);
-  return { state, loop: emptyLoop, before: state, ended: [] };
+  return { state, loop: emptyLoopState, before: state, ended: [] };
 }
 
-export async function keepFold(log: Log, session: SessionId, fold: KeptFold): Promise<void> {
+export async function cacheFold(log: Log, session: SessionId, fold: CachedFold): Promise<void> {
   const info = await log.info(session);
   if (info === undefined) return;
-  const folds = kept.get(log) ?? new Map<string, KeptFold>();
-  kept.set(log, folds);
-  const name = nameOf(session, info.createdAt);
+  const folds = caches.get(log) ?? new Map<string, CachedFold>();
+  caches.set(log, folds);
+  const name = cacheKey(session, info.createdAt);
   const known = folds.get(name);
   folds.delete(name);
   // Steps that run side by side end in any order.
@@ -56,16 +56,16 @@ export async function keepFold(log: Log, session: SessionId, fold: KeptFold): Pr
 }
 
 /** A name may be used again, for another session. */
-function nameOf(session: SessionId, createdAt: number): string {
+function cacheKey(session: SessionId, createdAt: number): string {
   return `${createdAt} ${session}`;
 }
 
 /** Follows what is folded, for what the fold itself does not keep: where runs began, and how they ended. */
-export class RunMarks {
+export class RunTracker {
   #before: FoldState;
-  #ended: readonly EndedRun[];
+  #ended: readonly FinishedRun[];
 
-  constructor({ before, ended }: Pick<KeptFold, 'before' | 'ended'>) {
+  constructor({ before, ended }: Pick<CachedFold, 'before' | 'ended'>) {
     this.#before = before;
     this.#ended = ended;
   }
@@ -74,12 +74,12 @@ export class RunMarks {
     return this.#before;
   }
 
-  get ended(): readonly EndedRun[] {
+  get ended(): readonly FinishedRun[] {
     return this.#ended;
   }
 
   /** How this run ended, where it did. */
-  endOf(runId: RunId): EndedRun | undefined {
+  findFinished(runId: RunId): FinishedRun | undefined {
     return this.#ended.findLast(({ id }) => id === runId);
   }
 
@@ -100,7 +100,7 @@ export class RunMarks {
 }
 
 /** A run that is over, how it ended, and the session as it found it and as it left it. */
-export interface EndedRun {
+export interface FinishedRun {
   readonly id: RunId;
   readonly stop: Stop;
   readonly before: FoldState;

@@ -4,11 +4,11 @@ import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { inCharge, rosterOf, settingsOf } from '../run/agent-registry.ts';
-import { listen, SessionJournal } from '../run/journal.ts';
+import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
+import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
-import { type KeptFold, keepFold, keptFold, RunMarks } from './fold-cache.ts';
+import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
 /** How a step is stopped from outside of the log. */
@@ -34,26 +34,26 @@ export class OpenStep {
   readonly driver: Driver;
   readonly journal: SessionJournal;
   readonly writer: ProducerWriter;
-  readonly marks: RunMarks;
+  readonly runs: RunTracker;
   readonly #stop = new AbortController();
   readonly #over = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
   /** Hears of each record that is committed while the step goes on. */
-  hear: (record: LogRecord) => void = () => {};
+  onRecord: (record: LogRecord) => void = () => {};
 
-  private constructor(options: OpenStepOptions, driver: Driver, fold: KeptFold) {
+  private constructor(options: OpenStepOptions, driver: Driver, fold: CachedFold) {
     const settings = settingsOf(options.agent);
     this.settings = settings;
     this.driver = driver;
-    this.marks = new RunMarks(fold);
+    this.runs = new RunTracker(fold);
     this.writer = new ProducerWriter(settings.log, driver, fold.state.through);
     this.journal = this.#journalOf(options.produces ? this.writer : driver, fold);
   }
 
   static async open(options: OpenStepOptions): Promise<OpenStep> {
     const { log } = settingsOf(options.agent);
-    const fold = await keptFold(log, options.session);
+    const fold = await readCachedFold(log, options.session);
     const driver = await options.open(log, fold.state.through);
     const step = new OpenStep(options, driver, fold);
     try {
@@ -73,7 +73,7 @@ export class OpenStep {
 
   /** As if somebody had aborted the run. */
   abort(): void {
-    this.context.standing.isAborting = true;
+    this.context.phase.isAborting = true;
     this.#stop.abort();
   }
 
@@ -88,10 +88,10 @@ export class OpenStep {
     this.#over.abort();
     await this.#listening;
     const { log } = this.settings;
-    const { before, ended } = this.marks;
+    const { before, ended } = this.runs;
     const { state, loop } = this.journal;
     if (this.journal.failure === undefined)
-      await keepFold(log, state.session, { state, loop, before, ended });
+      await cacheFold(log, state.session, { state, loop, before, ended });
     if (gives === 'releases') await this.driver.release();
     else this.driver.leave();
   }
@@ -110,24 +110,30 @@ export class OpenStep {
     signal?.addEventListener('abort', () => this.abort(), over);
     if (signal?.aborted) this.abort();
     const { log, clock } = this.settings;
-    this.#listening = listen({ log, session, journal, clock, over: over.signal }).catch(() => {});
+    this.#listening = receiveForeignRecords({
+      log,
+      session,
+      journal,
+      clock,
+      ended: over.signal,
+    }).catch(() => {});
   }
 
-  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: KeptFold): SessionJournal {
+  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: CachedFold): SessionJournal {
     const { observers, onDiagnostic, clock } = this.settings;
     const watching = new Observers(observers, { clock, onDiagnostic });
     const onRecord = (record: LogRecord) => {
-      const { standing } = this.context;
-      if (record.fact?.type === 'aborted' && !standing.isAborting) this.abort();
-      this.hear(record);
+      const { phase } = this.context;
+      if (record.fact?.type === 'aborted' && !phase.isAborting) this.abort();
+      this.onRecord(record);
     };
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['tell']>) => {
-            if (this.#isOwn(told[0])) watching.tell(...told);
+        : (...told: Parameters<Observers['notify']>) => {
+            if (this.#isOwn(told[0])) watching.notify(...told);
           };
-    const { onStep } = this.marks;
+    const { onStep } = this.runs;
     const { name: agent } = this.settings;
     return new SessionJournal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
   }
@@ -135,13 +141,13 @@ export class OpenStep {
   /** Steps that run side by side hear the same records: each is told of by the one that wrote it. */
   #isOwn({ producer }: LogRecord): boolean {
     const { name } = this.writer;
-    return name === undefined ? !isProduced.test(producer) : producer === name;
+    return name === undefined ? !producerForm.test(producer) : producer === name;
   }
 
   #contextOf(): RunContext {
-    const { journal, settings: root, marks } = this;
-    const roster = rosterOf(root);
-    const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    const { journal, settings: root, runs } = this;
+    const roster = createRegistry(root);
+    const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     // What waits for a person does not wait in a process.
     const parking = new Map<Settings, Settings>();
     const settingsFor = (settings: Settings): Settings => {
@@ -150,17 +156,17 @@ export class OpenStep {
       return known;
     };
     return {
-      ...{ journal, standing, session: journal.state.session, signal: this.#stop.signal },
-      calls: new UniqueCallIds(root.ids, journal.state),
-      get before() {
-        return marks.before;
+      ...{ journal, phase, session: journal.state.session, signal: this.#stop.signal },
+      callIds: new UniqueCallIds(root.ids, journal.state),
+      get initialState() {
+        return runs.before;
       },
       get settings() {
-        return settingsFor(inCharge(roster, root, journal.loop.agent));
+        return settingsFor(activeSettings(roster, root, journal.loop.agent));
       },
     };
   }
 }
 
 /** As the log names those who were admitted for a request or a call. */
-const isProduced = /^(request|call) /;
+const producerForm = /^(request|call) /;

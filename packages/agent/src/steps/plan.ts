@@ -9,13 +9,13 @@ import {
   transcript,
   type Usage,
 } from '@millrace/core';
-import { ResultPlaces } from '../calls/result-slots.ts';
+import { ResultSlots } from '../calls/result-slots.ts';
 import type { LoopState } from '../contract/loop-state.ts';
-import { answeredValue, byTheLoop } from '../run/output.ts';
-import { resultOf } from '../run/run-views.ts';
-import { standingCommands } from '../state/commands.ts';
-import type { Step } from '../state/decide.ts';
-import type { EndedRun } from './fold-cache.ts';
+import { loopMetadata, structuredValue } from '../run/output.ts';
+import { createRunResult } from '../run/run-views.ts';
+import { activeCommands } from '../state/commands.ts';
+import type { Action } from '../state/decide.ts';
+import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type ItemReference, referenceTo, type Settled } from './settled-items.ts';
 
@@ -72,18 +72,18 @@ export interface Advanced {
 }
 
 /** Requests and calls are done by those who were admitted for them. */
-export function isOthers(step: Step): boolean {
+export function isExternalAction(step: Action): boolean {
   return step.do === 'request' || step.do === 'answer';
 }
 
-export async function planOf({ journal, context }: OpenStep, step: Step): Promise<Plan> {
+export async function createPlan({ journal, context }: OpenStep, step: Action): Promise<Plan> {
   if (step.do !== 'answer')
     return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
   const { settings } = context;
   const { turn, attempt, toolItemId, calls } = step.turn;
   // In the order of the calls, before those who answer them begin in any order.
-  const places = new ResultPlaces({ turn, attempt }, settings.ids, toolItemId, journal.state);
-  const placed = places.place(step.calls);
+  const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
+  const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
   const planned = step.calls.map(({ toolCallId, name }) => {
     const { isAsked = false, answer } = calls.get(toolCallId) ?? {};
@@ -94,12 +94,12 @@ export async function planOf({ journal, context }: OpenStep, step: Step): Promis
 }
 
 /** There is something that a run would be about. */
-export function isAsked(loop: LoopState): boolean {
-  return loop.turn !== undefined || loop.hasInput || hasSaid(loop);
+export function hasWork(loop: LoopState): boolean {
+  return loop.turn !== undefined || loop.hasInput || hasQueuedInput(loop);
 }
 
-function hasSaid({ commands }: LoopState): boolean {
-  return standingCommands(commands).some(
+function hasQueuedInput({ commands }: LoopState): boolean {
+  return activeCommands(commands).some(
     ({ command }) => command.type === 'message' || command.type === 'compact',
   );
 }
@@ -108,19 +108,19 @@ const maxText = 16 * 1024;
 /** Of a value's JSON: what is longer is a reference. */
 const maxValue = 256 * 1024;
 
-export async function runEnd(step: OpenStep, ended: EndedRun): Promise<RunEnd> {
-  const { journal, marks } = step;
+export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<RunEnd> {
+  const { journal, runs } = step;
   const { id: runId, stop, before, after } = ended;
   const { loop } = journal;
-  const answered = stop.reason === 'stop' ? await answerIn(step, ended) : {};
+  const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
   // Of an earlier run nobody knows the error any more.
-  const lastError = marks.ended.at(-1) === ended ? loop.lastError : undefined;
+  const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const told = { value: undefined, error: lastError, cause: undefined };
-  const { text, usage, error } = resultOf(before, after, stop, [], told);
+  const { text, usage, error } = createRunResult(before, after, stop, [], told);
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {
-    ...{ runId, stop, usage, isAsked: hasSaid(loop) && isOpenEnd, isClipped },
+    ...{ runId, stop, usage, isAsked: hasQueuedInput(loop) && isOpenEnd, isClipped },
     text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
     ...answered,
     ...(error && { error }),
@@ -128,12 +128,12 @@ export async function runEnd(step: OpenStep, ended: EndedRun): Promise<RunEnd> {
 }
 
 /** The answer as it was asked for, or where it is. */
-async function answerIn(
+async function outputOfRun(
   { context }: OpenStep,
-  { after }: EndedRun,
+  { after }: FinishedRun,
 ): Promise<Pick<RunEnd, 'value' | 'valueAt'>> {
   const last = transcript(after).findLast(({ kind }) => kind === 'assistant');
-  const checked = await context.settings.output?.check(answeredValue(last));
+  const checked = await context.settings.output?.check(structuredValue(last));
   const json: string | undefined = checked?.ok ? JSON.stringify(checked.value) : undefined;
   if (last === undefined || json === undefined) return {};
   if (json.length > maxValue) return { valueAt: referenceTo(last.id, after) };
@@ -142,8 +142,8 @@ async function answerIn(
 }
 
 /** How often this run asked for its answer again. */
-export function repairsIn({ journal, marks }: OpenStep): number {
-  const known = toArray(marks.before.items).length;
+export function countRepairs({ journal, runs }: OpenStep): number {
+  const known = toArray(runs.before.items).length;
   const since = toArray(journal.state.items).slice(known);
-  return since.filter(({ metadata }) => metadata?.['by'] === byTheLoop.by).length;
+  return since.filter(({ metadata }) => metadata?.['by'] === loopMetadata.by).length;
 }

@@ -18,7 +18,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   #name: string | undefined;
   #sequence = 0;
   /** Up to where records were given. */
-  #given: number;
+  #readThrough: number;
   #waiting: Waiting[] = [];
   #isWriting = false;
 
@@ -26,7 +26,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     this.#log = log;
     this.#driver = driver;
     this.session = driver.session;
-    this.#given = from;
+    this.#readThrough = from;
   }
 
   /** As whom it writes. */
@@ -35,7 +35,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   }
 
   /** From now on it writes by this admission: whoever opened it before is fenced. */
-  async become(admission: Admission): Promise<Producer> {
+  async useAdmission(admission: Admission): Promise<Producer> {
     const producer = await this.#log.produce(admission);
     this.#producer = producer;
     this.#name = admission.producer;
@@ -84,15 +84,15 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
 
   /** All that there is, and at least up to there. */
   async #readOn(through: number): Promise<Batch> {
-    const after = this.#given;
+    const after = this.#readThrough;
     const records: LogRecord[] = [];
     for (;;) {
-      const page = await this.#log.read(this.session, { from: this.#given });
+      const page = await this.#log.read(this.session, { from: this.#readThrough });
       for (const record of page.records) records.push(record);
-      const isAll = page.through <= this.#given;
-      this.#given = Math.max(this.#given, page.through);
-      if (isAll || (through > 0 && this.#given >= through)) break;
+      const isAll = page.through <= this.#readThrough;
+      this.#readThrough = Math.max(this.#readThrough, page.through);
+      if (isAll || (through > 0 && this.#readThrough >= through)) break;
     }
-    return { after, through: this.#given, records };
+    return { after, through: this.#readThrough, records };
   }
 }

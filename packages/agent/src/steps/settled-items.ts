@@ -27,7 +27,7 @@ export interface ItemReference {
 /** Of an item's JSON; what is longer is a reference. */
 const maxLength = 16 * 1024;
 
-export function settled(item: Item, state: FoldState): Settled {
+export function settleItem(item: Item, state: FoldState): Settled {
   const json = encodeTranscript([item]);
   const parsed = json.length > maxLength ? undefined : parseJson(json);
   const { items } = (parsed?.ok ? parsed.value : {}) as { readonly items?: readonly JsonObject[] };
@@ -41,13 +41,13 @@ export function settled(item: Item, state: FoldState): Settled {
 const maxTotal = 256 * 1024;
 
 /** The items from one on, as far as all before them are done too. */
-export function settledFrom(state: FoldState, first: number): readonly Settled[] {
+export function settledItemsFrom(state: FoldState, first: number): readonly Settled[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);
   const done = items.slice(first, open === -1 ? undefined : open);
   let left = maxTotal;
   return done.map((item) => {
-    const one = settled(toItem(item), state);
+    const one = settleItem(toItem(item), state);
     if (one.by === 'value') left -= JSON.stringify(one.item).length;
     return left >= 0 ? one : referenceTo(one.itemId, state);
   });

@@ -9,8 +9,8 @@ import { createAgent } from '../create-agent.ts';
 import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
-import { folded } from '../testing/read-log.ts';
-import { ByHand } from '../testing/step-runner.ts';
+import { foldRecords } from '../testing/read-log.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { hearStep, type Plan, submitStep } from './index.ts';
 
@@ -45,8 +45,8 @@ async function play(calls: readonly number[], fate: (typeof fates)[number][]) {
     },
   });
   const agent = createAgent({ provider: stubborn(calls), tools: [tool], log });
-  const hand = new ByHand(agent, session);
-  await hand.say('Go.');
+  const hand = new StepRunner(agent, session);
+  await hand.submitMessage('Go.');
   const work = (plan: Plan, leave?: AbortSignal): Promise<unknown> =>
     plan.do === 'request'
       ? hand.request(plan.turn, leave ? { leave } : {})
@@ -74,7 +74,7 @@ test('whatever becomes of its steps, a run ends, every call has one result, and 
       const records = await readRecords(log, session);
       expect(problemsIn(session, records)).toEqual([]);
       expect([...ran.values()].every((count) => count === 1)).toBe(true);
-      const said = transcript(folded(session, records)).at(-1);
+      const said = transcript(foldRecords(session, records)).at(-1);
       if (!isStopped) expect(said?.parts).toMatchObject([{ text: 'Done.' }]);
       expect((await log.info(session))?.lease).toBeUndefined();
     }),

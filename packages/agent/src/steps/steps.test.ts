@@ -9,8 +9,8 @@ import { createAgent } from '../create-agent.ts';
 import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
-import { folded } from '../testing/read-log.ts';
-import { ByHand } from '../testing/step-runner.ts';
+import { foldRecords } from '../testing/read-log.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { advance, callStep, hearStep, requestStep, submitStep } from './index.ts';
 
@@ -25,7 +25,7 @@ function lookTool(execute: (at: string) => Promise<string>, replay: 'safe' | 'ne
 
 async function texts(log: Log): Promise<readonly string[]> {
   const records = await sound(log);
-  return transcript(folded(session, records)).flatMap(({ parts }) =>
+  return transcript(foldRecords(session, records)).flatMap(({ parts }) =>
     parts.flatMap((part) => ('text' in part ? [part.text] : [])),
   );
 }
@@ -60,8 +60,8 @@ describe('a run whose work is distributed', () => {
     const direct = createAgent({ provider: scriptedProvider(script), tools, log: one });
     await direct.run('Look.', { session }).result;
     const agent = createAgent({ provider: scriptedProvider(script), tools, log: other });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     const end = await hand.drive();
     expect([end.text, end.stop]).toEqual(['Both are fine.', { reason: 'stop' }]);
     expect(await texts(other)).toEqual(await texts(one));
@@ -111,9 +111,9 @@ describe('a run whose work is distributed', () => {
     const tools = [lookTool(async (at) => `${at} ${++looked}`)];
     const provider = scriptedProvider([{ content: { parts: [look] } }, 'Fine.']);
     const agent = createAgent({ provider, tools, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
+    await hand.submitMessage('Look.');
     for (let plan = await hand.advance(); ; plan = await hand.advance()) {
       expect(await hand.advance()).toEqual(plan);
       if (plan.do === 'done') break;
@@ -127,8 +127,12 @@ describe('a run whose work is distributed', () => {
 
   test('gives so many items at once that they can be handed on, and more by reference', async () => {
     const log = memoryLog();
-    const hand = new ByHand(createAgent({ provider: scriptedProvider(['Fine.']), log }), session);
-    for (let said = 0; said < 200; said++) await hand.say('x'.repeat(15_000), `${said}`, 'steer');
+    const hand = new StepRunner(
+      createAgent({ provider: scriptedProvider(['Fine.']), log }),
+      session,
+    );
+    for (let said = 0; said < 200; said++)
+      await hand.submitMessage('x'.repeat(15_000), `${said}`, 'steer');
     const advanced = await hand.advanced();
     expect(advanced.settled).toHaveLength(200);
     expect(JSON.stringify(advanced).length).toBeLessThan(500_000);
@@ -137,8 +141,8 @@ describe('a run whose work is distributed', () => {
   test('gives settled items by value, and large ones by reference', async () => {
     const log = memoryLog();
     const provider = scriptedProvider(['x'.repeat(40_000)]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Say much.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Say much.');
     const { settled } = await hand.advanced();
     expect(settled.map(({ by }) => by)).toEqual(['value']);
     const { item } = await hand.request(1);
@@ -163,8 +167,8 @@ describe('a request', () => {
       'A whole answer.',
     ] as const;
     const agent = createAgent({ provider: scriptedProvider(script), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const zombie = hand.request(1);
     zombie.catch(() => {});
@@ -186,8 +190,8 @@ describe('a request', () => {
       'Whole.',
     ]);
     const agent = createAgent({ provider, log, retry: { baseDelayMs: 0 } });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     expect(await hand.drive()).toMatchObject({ text: 'Whole.', stop: { reason: 'stop' } });
     expect(factsIn(await sound(log))).toContain('retry_scheduled');
     expect(await texts(log)).toEqual(['Answer.', 'Whole.']);
@@ -199,8 +203,8 @@ describe('a request', () => {
     const provider = scriptedProvider([
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const controller = new AbortController();
     const asked = hand.request(1, { signal: controller.signal });
@@ -218,8 +222,8 @@ describe('a request', () => {
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
     const agent = createAgent({ provider, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const asked = hand.request(1);
     await until(log, saying('Half an'));
@@ -240,8 +244,8 @@ describe('a request', () => {
     const stall = { type: 'stall', after: 2 } as const;
     const half = { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' } as const;
     const script = [half, 'Whole.'];
-    const hand = new ByHand(createAgent({ provider: scriptedProvider(script), log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider: scriptedProvider(script), log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const leaving = new AbortController();
     const left = hand.request(1, { leave: leaving.signal });
@@ -260,8 +264,8 @@ describe('a request', () => {
     const provider = scriptedProvider([
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const dead = hand.request(1);
     dead.catch(() => {});
@@ -278,8 +282,8 @@ describe('a request', () => {
       throw new Error('no instructions today');
     };
     const agent = createAgent({ provider: scriptedProvider([]), log, instructions });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     expect(await hand.drive()).toMatchObject({ stop: { reason: 'error', cause: 'failed' } });
     await sound(log);
   });
@@ -300,8 +304,8 @@ describe('calls', () => {
     });
     const script = [{ content: { parts: [look, listen] } }, 'Fine.'];
     const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const plan = await hand.advance();
@@ -333,8 +337,8 @@ describe('calls', () => {
       }, replay);
       const script = [{ content: { parts: [look] } }, 'Fine.'];
       const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-      const hand = new ByHand(agent, session);
-      await hand.say('Look.');
+      const hand = new StepRunner(agent, session);
+      await hand.submitMessage('Look.');
       await hand.advance();
       await hand.request(1);
       const plan = await hand.advance();
@@ -353,8 +357,8 @@ describe('calls', () => {
     const script = [{ content: { parts: [look, listen] } }, 'Fine.'];
     const provider = scriptedProvider(script);
     const agent = createAgent({ provider, tools, log, approve: () => 'ask' });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const plan = await hand.advance();
@@ -387,8 +391,8 @@ describe('calls', () => {
     });
     const script = [{ content: { parts: [look] } }];
     const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const called = hand.calls(await hand.advance());
@@ -405,8 +409,8 @@ describe('the session', () => {
   test('is held between steps, and whoever comes second is told by whom', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     const { stop, error } = await agent.resume(session).result;
     expect(stop.cause).toBe('held');
@@ -416,8 +420,8 @@ describe('the session', () => {
   test('is advanced by the latest try alone, whichever wakes up last', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     const runId = 'run one' as never;
     const at = (step: number, attempt: number) =>
       advance(agent, { session, runId, claim: hand.claim(step, attempt) });
@@ -446,8 +450,8 @@ describe('the session', () => {
     // As if it had died: its lease is taken, and it has not noticed.
     await (await log.open(session, { takeOver: true })).release();
     const agent = createAgent({ provider: scriptedProvider(['Whole.', 'More.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('And?');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('And?');
     expect(await hand.drive()).toMatchObject({ text: 'Whole.', runId: 'run one' });
     expect(await texts(log)).toEqual(['Answer.', 'Half', 'And?', 'Whole.']);
     gate.resolve();
@@ -457,7 +461,7 @@ describe('the session', () => {
   test('where nothing was said is left alone, if that is asked for', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider([]), log });
-    const hand = new ByHand(agent, session);
+    const hand = new StepRunner(agent, session);
     const own = { session, runId: 'run one' as never, ifAsked: true };
     expect((await advance(agent, { ...own, claim: hand.claim(1) })).plan).toEqual({ do: 'idle' });
     expect(await log.info(session)).toMatchObject({ through: 0, lease: undefined });
@@ -477,12 +481,12 @@ describe('the session', () => {
     const script = [{ content: { parts: [look] } }, 'Steered.', 'Followed.'];
     const provider = scriptedProvider(script);
     const agent = createAgent({ provider, tools, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
-    await hand.say('Quick!', 'quick', 'steer');
-    await hand.say('Then?', 'then');
+    await hand.submitMessage('Quick!', 'quick', 'steer');
+    await hand.submitMessage('Then?', 'then');
     expect(await hand.drive()).toMatchObject({ text: 'Followed.' });
     expect((await texts(log)).slice(1)).toEqual([
       'the wheel is fine',

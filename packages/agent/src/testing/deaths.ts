@@ -20,7 +20,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
 import type { Run, RunResult } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import { folded } from './read-log.ts';
+import { foldRecords } from './read-log.ts';
 import { scenarios, scenarioTools } from './scenarios.ts';
 
 export const session = sessionId('s');
@@ -38,7 +38,7 @@ type Moment = keyof typeof most;
 export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
 
 /** A process that was killed, and what came of its session when another one took it over. */
-export interface Death {
+export interface Kill {
   /** Which scenario, at which fact or effect, and by which policy it was taken over. */
   readonly name: string;
   readonly scenario: string;
@@ -50,7 +50,7 @@ export interface Death {
   /** It was among the sessions that wait for somebody. */
   readonly wasWaiting: boolean;
   /** Where a call waited for a person who was not there: what there was then. */
-  readonly parked: Left | undefined;
+  readonly parked: ParkedState | undefined;
   readonly after: readonly LogRecord[];
   readonly result: RunResult;
   /** How often a model was asked. */
@@ -60,19 +60,19 @@ export interface Death {
   readonly hasWork: boolean;
 }
 
-interface Left {
+interface ParkedState {
   readonly records: readonly LogRecord[];
   readonly written: readonly string[];
 }
 
 /** A program, started for a scenario and killed at the first moment, at the second …, until it outlives them. */
-export async function deathsOf(
+export async function killsOf(
   program: string,
   folder: string,
   scenario: string,
   moment: Moment,
-): Promise<readonly Death[]> {
-  const deaths: Death[] = [];
+): Promise<readonly Kill[]> {
+  const deaths: Kill[] = [];
   for (let count = 1; count <= most[moment]; count++) {
     const name = `${scenario}, ${moment} ${count}`;
     const files = filesOf(join(folder, name));
@@ -80,18 +80,18 @@ export async function deathsOf(
     const take = (policy: Policy) => {
       const whole = `${name}, ${policy}`;
       const own = copied(files, join(folder, whole));
-      return takenOver(own, { name: whole, scenario, moment, policy });
+      return resumeElsewhere(own, { name: whole, scenario, moment, policy });
     };
     const kept = await take('keep');
     deaths.push(kept);
     // Where no answer was cut off, the policy makes no difference.
-    if (isSpeaking(kept.before)) deaths.push(await take('retry'));
+    if (isStreaming(kept.before)) deaths.push(await take('retry'));
   }
   return deaths;
 }
 
 /** A response has begun and is not over. */
-function isSpeaking(records: readonly LogRecord[]): boolean {
+function isStreaming(records: readonly LogRecord[]): boolean {
   const last = (...types: readonly string[]) =>
     records.findLastIndex(({ fact }) => fact !== undefined && types.includes(fact.type));
   return last('response_started') > last('response_finished', 'attempt_superseded');
@@ -132,10 +132,10 @@ async function isKilled(
   return signal === 'SIGKILL';
 }
 
-async function takenOver(
+async function resumeElsewhere(
   files: Files,
-  about: Pick<Death, 'name' | 'scenario' | 'moment' | 'policy'>,
-): Promise<Death> {
+  about: Pick<Kill, 'name' | 'scenario' | 'moment' | 'policy'>,
+): Promise<Kill> {
   const log = sqliteLog({ path: files.log });
   const told = linesIn(files.told).map((line) => decodeRecord(line));
   const before = await recordsOf(log);
@@ -143,7 +143,7 @@ async function takenOver(
   const provider = scriptedProvider(['Go on.', 'Go on.', 'Go on.', 'Go on.']);
   const resume = () => resumed(log, files, about.scenario, about.policy, provider);
   let result = await resume();
-  let parked: Left | undefined;
+  let parked: ParkedState | undefined;
   if (result.stop.reason === 'parked') {
     parked = { records: await recordsOf(log), written: linesIn(files.lines) };
     await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'from elsewhere');
@@ -211,7 +211,7 @@ export function factsOf(records: readonly LogRecord[]): readonly Fact[] {
 }
 
 export function itemsOf(records: readonly LogRecord[]): readonly Item[] {
-  return transcript(folded(session, records));
+  return transcript(foldRecords(session, records));
 }
 
 export function itemOf(items: readonly Item[], id: ItemId): Item | undefined {
@@ -224,12 +224,12 @@ export function resultsIn(items: readonly Item[]): readonly ToolResultPart[] {
   );
 }
 
-export function has({ before }: Death, type: Fact['type']): boolean {
+export function has({ before }: Kill, type: Fact['type']): boolean {
   return factsOf(before).some((fact) => fact.type === type);
 }
 
 /** The answer that was under way, as far as it had come. */
-export function cutAnswer({ before }: Death): (Item & { readonly turn: number }) | undefined {
+export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) | undefined {
   const at = before.findLastIndex(({ fact }) => fact?.type === 'response_started');
   const { fact, turn = 0 } = before[at] ?? {};
   if (fact?.type !== 'response_started') return undefined;
@@ -237,12 +237,12 @@ export function cutAnswer({ before }: Death): (Item & { readonly turn: number })
     (later) =>
       later.type === 'attempt_superseded' || ('itemId' in later && later.itemId === fact.itemId),
   );
-  const item = itemOf(liveTranscript(folded(session, before)), fact.itemId);
+  const item = itemOf(liveTranscript(foldRecords(session, before)), fact.itemId);
   return isOver || item?.kind !== 'assistant' ? undefined : { ...item, turn };
 }
 
 /** Somebody had said so, and nobody had heard it yet. */
-export function isUnheard({ before }: Death, command: string): boolean {
+export function isUnhandled({ before }: Kill, command: string): boolean {
   const facts = factsOf(before);
   const heard = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
   return facts.some(
@@ -252,7 +252,7 @@ export function isUnheard({ before }: Death, command: string): boolean {
 }
 
 /** The calls of a tool whose executions came to this, in the order in which they did. */
-export function callsThat(
+export function callsWithOutcome(
   records: readonly LogRecord[],
   came: 'started' | 'completed' | 'lost',
   tools: readonly string[],

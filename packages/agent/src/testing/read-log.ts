@@ -20,7 +20,7 @@ export async function eventsOf(run: Run): Promise<readonly AgentEvent[]> {
 }
 
 /** The text that was told of the assistant, joined; of one turn, or of all. */
-export function toldText(events: readonly AgentEvent[], turn?: number): string {
+export function textOfEvents(events: readonly AgentEvent[], turn?: number): string {
   return events
     .map((event) => {
       const isOf = turn === undefined || event.turn === turn;
@@ -51,7 +51,7 @@ export class LogReader {
 }
 
 /** What the first records of a session come to. They must fold. */
-export function folded(session: SessionId, records: readonly LogRecord[]): FoldState {
+export function foldRecords(session: SessionId, records: readonly LogRecord[]): FoldState {
   let state = emptyState(session);
   for (const record of records) {
     const next = fold(state, record);

@@ -16,7 +16,7 @@ import { defineTool, type ToolOptions } from '../tool/define-tool.ts';
 import { call } from './model-script.ts';
 
 /** What a cast is made of: things that work, or things of which none may be used. */
-interface Props {
+interface AgentParts {
   readonly log: Log;
   provider(script: readonly Scripted[], id?: string): Provider;
   tool(tool: Tool): Tool;
@@ -25,9 +25,9 @@ interface Props {
 }
 
 /** Agents as they are played with, and what is done with them. */
-export interface Piece {
-  readonly cast: (props: Props) => Agent;
-  readonly act: (agent: Agent, log: Log) => Promise<unknown>;
+export interface ReplayScenario {
+  readonly buildAgent: (parts: AgentParts) => Agent;
+  readonly run: (agent: Agent, log: Log) => Promise<unknown>;
   /** The session that is replayed; `s` unless told. */
   readonly session?: SessionId | undefined;
 }
@@ -35,37 +35,37 @@ export interface Piece {
 export const session: SessionId = sessionId('s');
 
 /** Plays a piece, and gives what was recorded. */
-export async function performed({ cast, act, session: of = session }: Piece) {
+export async function record({ buildAgent, run, session: of = session }: ReplayScenario) {
   const log = memoryLog();
-  const provider: Props['provider'] = (script, id) => scriptedProvider(script, { id });
-  const agent = cast({ log, provider, tool: (tool) => tool, hook: (hook) => hook });
-  await act(agent, log);
+  const provider: AgentParts['provider'] = (script, id) => scriptedProvider(script, { id });
+  const agent = buildAgent({ log, provider, tool: (tool) => tool, hook: (hook) => hook });
+  await run(agent, log);
   const { records } = await log.read(of, { maxBytes: Number.POSITIVE_INFINITY });
   return { log, agent, records };
 }
 
-interface Understudied extends Replayed {
+interface InertReplay extends Replayed {
   /** What observers were told. */
   readonly told: readonly LogRecord[];
 }
 
 /** Replays with agents of the same kind in which nothing works: whatever were asked would throw. */
-export async function understudied(
-  cast: Piece['cast'],
+export async function replayInert(
+  buildAgent: ReplayScenario['buildAgent'],
   log: Log,
   of: SessionId = session,
-): Promise<Understudied> {
+): Promise<InertReplay> {
   const used: string[] = [];
   const fail = (what: string) => (): never => {
     used.push(what);
     throw new Error(`${what} was used`);
   };
-  const provider: Props['provider'] = (_script, id = 'scripted') => {
+  const provider: AgentParts['provider'] = (_script, id = 'scripted') => {
     const stream = fail(`provider ${id}`);
     return { id, model: 'none', stream, complete: stream };
   };
   const tool = (one: Tool): Tool => ({ ...one, execute: fail(`tool ${one.name}`) });
-  const agent = cast({ log, provider, tool, hook: () => fail('a hook') as never });
+  const agent = buildAgent({ log, provider, tool, hook: () => fail('a hook') as never });
   const told: LogRecord[] = [];
   const replayed = await agent.replay(of, { observers: [(record) => void told.push(record)] });
   if (used.length > 0) throw new Error(`A replay used ${used.join(', ')}`);
@@ -106,12 +106,12 @@ const transfers = (to: string): ScriptedResponse => ({
 export const go = (agent: Agent) => agent.run('Go', { session }).result;
 
 /** A piece of one agent. */
-export function solo(
+export function singleAgent(
   script: readonly Scripted[],
   options: Partial<AgentOptions> = {},
-  act: Piece['act'] = go,
-): Piece {
-  const cast = ({ log, provider, tool, hook }: Props) => {
+  run: ReplayScenario['run'] = go,
+): ReplayScenario {
+  const buildAgent = ({ log, provider, tool, hook }: AgentParts) => {
     const { tools = [lookTool()], approve } = options;
     return createAgent({
       ...{ retry: { baseDelayMs: 1 }, ...options, log, provider: provider(script) },
@@ -121,13 +121,13 @@ export function solo(
       ...(approve && { approve: hook(approve) }),
     });
   };
-  return { cast, act };
+  return { buildAgent, run };
 }
 
 /** One agent hands over to another, whose provider has the same name or one of its own. */
-export function handingOver(isNamedAlike: boolean): Piece {
+export function handOffScenario(isNamedAlike: boolean): ReplayScenario {
   const ids = isNamedAlike ? ['same', 'same'] : ['one', 'two'];
-  const cast = ({ log, provider, tool }: Props) => {
+  const buildAgent = ({ log, provider, tool }: AgentParts) => {
     const two = createAgent({
       ...{ name: 'two', provider: provider([looks('a'), 'From two.', 'Still two.'], ids[1]) },
       tools: [tool(lookTool())],
@@ -137,37 +137,37 @@ export function handingOver(isNamedAlike: boolean): Piece {
       ...{ name: 'one', log, provider: provider([transfers('two')], ids[0]), tools: [hands] },
     });
   };
-  const act: Piece['act'] = async (agent) => {
+  const run: ReplayScenario['run'] = async (agent) => {
     await go(agent);
     await agent.run('Who is it?', { session }).result;
   };
-  return { cast, act };
+  return { buildAgent, run };
 }
 
-export const child: Piece['cast'] = ({ log, provider, tool }) =>
+export const child: ReplayScenario['buildAgent'] = ({ log, provider, tool }) =>
   createAgent({
     ...{ name: 'child', log, provider: provider([looks('a'), 'From the child.'], 'child') },
     tools: [tool(lookTool())],
   });
 
 /** An agent that has another one as a tool. */
-export const callingAChild: Piece = {
-  cast: (props) => {
-    const asks = subAgent({ name: 'ask', description: 'Asks', agent: child(props) });
+export const subAgentScenario: ReplayScenario = {
+  buildAgent: (parts) => {
+    const asks = subAgent({ name: 'ask', description: 'Asks', agent: child(parts) });
     const script = [{ content: { parts: [call('c', 'ask', { task: 'Look' })] } }, 'It says so.'];
-    const { log, provider, tool } = props;
+    const { log, provider, tool } = parts;
     return createAgent({ log, provider: provider(script), tools: [tool(asks)] });
   },
-  act: go,
+  run: go,
 };
 
 /** Providers of these ids, each with what it says, that are asked one after another. */
-export const falling = (
+export const fallbackScenario = (
   options: Partial<AgentOptions>,
   ids: readonly string[],
   ...scripts: Scripted[][]
 ) => {
-  const cast = ({ log, provider, tool }: Props) => {
+  const buildAgent = ({ log, provider, tool }: AgentParts) => {
     const [first, ...fallbacks] = scripts.map((script, at) => provider(script, ids[at]));
     if (first === undefined) throw new Error('There is no provider');
     const tools = [tool(lookTool())];
@@ -180,7 +180,7 @@ export const falling = (
       tools,
     });
   };
-  return { cast, act: go };
+  return { buildAgent, run: go };
 };
 
 export const usage = { input: 900, output: 100 };

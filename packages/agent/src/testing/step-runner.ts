@@ -11,7 +11,7 @@ import {
 } from '../steps/index.ts';
 
 /** Somebody who distributes a run's work, as a workflow does. */
-export class ByHand {
+export class StepRunner {
   readonly #agent: Agent;
   readonly #session: SessionId;
   readonly #run: string;
@@ -24,7 +24,7 @@ export class ByHand {
     this.#run = run;
   }
 
-  say(text: string, key = `said ${text}`, when: 'follow_up' | 'steer' = 'follow_up') {
+  submitMessage(text: string, key = `said ${text}`, when: 'follow_up' | 'steer' = 'follow_up') {
     const item = { id: key as never, kind: 'user', parts: [{ kind: 'text', text }] } as const;
     const command = { type: 'message', when, items: [item] } as const;
     return submitStep(this.#agent, { session: this.#session, command, key });

@@ -24,7 +24,7 @@ export interface Told {
 }
 
 /** What observers are told of a whole log, which must fold. */
-export function toldOf(
+export function observedRecords(
   records: readonly LogRecord[],
   session: SessionId = sessionId('test'),
 ): readonly Told[] {
@@ -43,7 +43,7 @@ export function toldOf(
   return told;
 }
 
-export function tellAll(observer: Observer, told: readonly Told[]): void {
+export function notifyAll(observer: Observer, told: readonly Told[]): void {
   for (const { record, events } of told) observer(record, events);
 }
 
@@ -112,7 +112,7 @@ export class Story {
   }
 
   get told(): readonly Told[] {
-    return toldOf(this.records, this.session);
+    return observedRecords(this.records, this.session);
   }
 
   #head() {

@@ -24,7 +24,7 @@ export const session: SessionId = sessionId('s');
 export const never = (): Promise<never> => new Promise(() => {});
 
 /** An agent whose surroundings mean it no good, on virtual time. */
-interface HostileStage {
+interface TestAgent {
   readonly agent: Agent;
   readonly clock: VirtualClock;
   readonly log: Log;
@@ -37,15 +37,15 @@ interface HostileStage {
   end(run: Run): Promise<RunResult>;
 }
 
-export interface StageOptions extends Partial<AgentOptions> {
+export interface TestAgentOptions extends Partial<AgentOptions> {
   readonly clock?: VirtualClock;
 }
 
-export function stageOf(
+export function createTestAgent(
   script: readonly Scripted[],
-  options: StageOptions = {},
+  options: TestAgentOptions = {},
   how: ScriptedOptions = {},
-): HostileStage {
+): TestAgent {
   const { clock = new VirtualClock() } = options;
   const { log = memoryLog({ clock }) } = options;
   const provider = scriptedProvider(script, { clock, pieces: 'whole', ...how });
@@ -107,7 +107,10 @@ export const resultTexts = (items: readonly Item[]): readonly string[] =>
   items.flatMap((item) => (item.kind === 'tool' ? textsOf(item) : []));
 
 /** What is wrong with the session's log, and whether it waits for somebody. */
-export async function leftIn(log: Log, of: SessionId = session): Promise<readonly string[]> {
+export async function problemsLeftIn(
+  log: Log,
+  of: SessionId = session,
+): Promise<readonly string[]> {
   const { records } = await log.read(of, { maxBytes: Number.POSITIVE_INFINITY });
   const isWaiting = (await log.info(of))?.hasWork === true;
   return [...problemsIn(of, records), ...(isWaiting ? ['somebody has to go on with it'] : [])];

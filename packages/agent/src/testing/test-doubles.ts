@@ -4,17 +4,17 @@ import { type Provider, wrapProvider } from '@millrace/providers';
 import type { Tool } from '../contract/tool.ts';
 
 /** What is under way. */
-interface Busy {
+interface Activity {
   readonly streams: number;
   readonly tools: number;
 }
 
-interface Counted {
+interface ActivityCounter {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  now(): Busy;
+  now(): Activity;
   /** The most there was at a time. */
-  most(): Busy;
+  most(): Activity;
   /** What the streams said in the end that they used. */
   used(): readonly Usage[];
 }
@@ -25,20 +25,20 @@ interface CountOptions {
   readonly tools: readonly Tool[];
   /** What each of them does before it is over, so that one notices who does not wait for that. */
   readonly close: (() => Promise<void>) | undefined;
-  readonly onBegin: (what: keyof Busy) => void;
+  readonly onBegin: (what: keyof Activity) => void;
 }
 
 /** The same provider and tools, whose streams and executions are counted from their begin to their end. */
-export function counted({ provider, tools, close, onBegin }: CountOptions): Counted {
-  let now: Busy = { streams: 0, tools: 0 };
+export function countActivity({ provider, tools, close, onBegin }: CountOptions): ActivityCounter {
+  let now: Activity = { streams: 0, tools: 0 };
   let most = now;
   const used: Usage[] = [];
-  const begin = (what: keyof Busy) => {
+  const begin = (what: keyof Activity) => {
     now = { ...now, [what]: now[what] + 1 };
     most = { ...most, [what]: Math.max(most[what], now[what]) };
     onBegin(what);
   };
-  const end = async (what: keyof Busy) => {
+  const end = async (what: keyof Activity) => {
     if (close !== undefined) await close();
     now = { ...now, [what]: now[what] - 1 };
   };

@@ -31,19 +31,19 @@ const now = defineTool({
 });
 
 /** A server that says what a test wants, and files. */
-interface Stage {
+interface TestServer {
   url(): string;
   reply(reply: ScriptedReply): void;
   answer(answer: WireAnswer, options?: AnswerOptions): void;
   requests(): ScriptedServer['requests'];
   /** One that asks the server by Chat Completions, and has the tools `read` and `now`. */
-  agentOf(options?: Partial<AgentOptions>): Agent;
+  createAgent(options?: Partial<AgentOptions>): Agent;
   /** A file, as two processes have it. */
   twoLogs(): [Log, Log];
 }
 
 /** In each test of the file from here on: a stage of its own, which is cleared afterwards. */
-export function useStage(): Stage {
+export function useTestServer(): TestServer {
   let [server, folder] = [undefined as never as ScriptedServer, ''];
   let open: Log[] = [];
   beforeEach(async () => {
@@ -61,7 +61,7 @@ export function useStage(): Stage {
     reply: (reply) => server.reply(reply),
     answer: (answer, options) => server.answer(answer, options),
     requests: () => server.requests,
-    agentOf: (options) => {
+    createAgent: (options) => {
       const provider = openaiChat({ model: 'm', baseUrl: server.url, preset: 'compatible' });
       const retry = { baseDelayMs: 1 };
       return createAgent({ provider, tools: [read, now], retry, ...options });
@@ -76,7 +76,7 @@ export function useStage(): Stage {
 }
 
 /** Reads a run until so much was said, and leaves. */
-export async function untilSaid({ events }: Run, text: string): Promise<void> {
+export async function readUntilText({ events }: Run, text: string): Promise<void> {
   let told = '';
   for await (const event of events) {
     if (event.type === 'assistant_text_delta') told += event.text;

@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
-import { checkFields, type DefinedTool, defineTool } from './define-tool.ts';
+import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
 
 export interface SubAgentOptions<Name extends string> {
   readonly name: Name;
@@ -21,7 +21,7 @@ interface Task {
 export function subAgent<const Name extends string>(
   options: SubAgentOptions<Name>,
 ): DefinedTool<Name, Task> {
-  checkFields(options, { name: true, description: true, agent: true, timeoutMs: true });
+  assertKnownFields(options, { name: true, description: true, agent: true, timeoutMs: true });
   const { name, description, agent, timeoutMs } = options;
   return defineTool({
     name,
@@ -83,7 +83,7 @@ interface Reason {
  * keeps the log, the observers and the limits of the run.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
-  checkFields(options, { to: true, description: true, name: true });
+  assertKnownFields(options, { to: true, description: true, name: true });
   const { to, description } = options;
   const target = typeof to === 'function' ? to : () => to;
   const name = options.name ?? (typeof to === 'function' ? undefined : `transfer_to_${to.name}`);

@@ -2,7 +2,7 @@ import type { AgentEvent, JsonObject } from '@millrace/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Execution, Tool, ToolContext } from '../contract/tool.ts';
-import { checkInput, jsonSchemaOf } from './schema.ts';
+import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
@@ -37,7 +37,7 @@ export type CallEvent<Name extends string, Input> = Extract<
   { readonly type: 'tool_call_ready' }
 > & { readonly name: Name; readonly input: Input };
 
-const fields = {
+const optionNames = {
   name: true,
   description: true,
   input: true,
@@ -70,7 +70,7 @@ export function defineTool<const Name extends string, Input extends Schema>(
 ): DefinedTool<Name, StandardSchemaV1.InferInput<Input>> {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
-  checkFields<ToolOptions<Input>>(options, fields);
+  assertKnownFields<ToolOptions<Input>>(options, optionNames);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {
@@ -85,7 +85,7 @@ export function defineTool<const Name extends string, Input extends Schema>(
     startsSession: options.startsSession ?? false,
     handsOff: options.handsOff,
     summarize: (given) => summarize?.(given as never) ?? name,
-    validate: (given) => checkInput(input, given),
+    validate: (given) => validateWithSchema(input, given),
     isCall: (event): event is never => isCall(name, input, event),
     execute: (given, context) => execute(given as never, context),
   };
@@ -102,7 +102,7 @@ function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
 
 function schemaOf(name: string, schema: Schema): JsonObject {
   const told = jsonSchemaOf(schema);
-  if (told === undefined) throw noSchema(name);
+  if (told === undefined) throw noJsonSchema(name);
   return told;
 }
 
@@ -116,7 +116,7 @@ function badNumber(name: string, key: string, value: unknown): AgentError {
   return new AgentError('bad_option', message, { tool: name });
 }
 
-function noSchema(name: string): AgentError {
+function noJsonSchema(name: string): AgentError {
   const message = `Cannot define tool ${name}: its schema library does not give JSON Schema. Say it with inputSchema`;
   return new AgentError('bad_option', message, { tool: name });
 }
@@ -128,18 +128,18 @@ type Fields<Options> = Readonly<Record<keyof Options, true>>;
  * Throws where a tool is given a field that would be ignored. Other kits have approval on the tool: whoever
  * relied on that would have it run unasked.
  */
-export function checkFields<Options extends { readonly name?: string | undefined }>(
+export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
   options: Options,
   fields: Fields<Options>,
 ): void {
   for (const [field, value] of Object.entries(options))
     if (value !== undefined && !Object.hasOwn(fields, field))
-      throw unknown(options.name ?? '', field, Object.keys(fields));
+      throw unknownField(options.name ?? '', field, Object.keys(fields));
 }
 
 const isApproval = /approv|confirm|permission/i;
 
-function unknown(name: string, field: string, fields: readonly string[]): AgentError {
+function unknownField(name: string, field: string, fields: readonly string[]): AgentError {
   const way = isApproval.test(field)
     ? 'Whether a call may run is said for all tools, by createAgent({ approve })'
     : `It takes ${fields.join(', ')}`;

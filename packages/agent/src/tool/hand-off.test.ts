@@ -15,7 +15,7 @@ import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { eventsOf } from '../testing/read-log.ts';
-import { useStage } from '../testing/test-server.ts';
+import { useTestServer } from '../testing/test-server.ts';
 import { handOff } from './agent-tools.ts';
 import { defineTool } from './define-tool.ts';
 
@@ -196,7 +196,7 @@ describe('of two hand-offs in one turn', () => {
 });
 
 describe('a session that was handed over', () => {
-  const stage = useStage();
+  const stage = useTestServer();
 
   /** As a process makes them: agents of the same names each time. */
   function cast(log: Log, front: readonly Scripted[], billing: readonly Scripted[]) {

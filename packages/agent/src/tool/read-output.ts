@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
-interface Stretch {
+interface ByteRange {
   readonly output: string;
   readonly start?: number | undefined;
   readonly length?: number | undefined;
@@ -20,11 +20,11 @@ const description = `Reads a stretch of a tool's output that was too long and wa
 export function readOutputTool({
   name = 'read_output',
   maxBytes = 20_000,
-}: ReadOutputOptions = {}): DefinedTool<string, Stretch> {
+}: ReadOutputOptions = {}): DefinedTool<string, ByteRange> {
   return defineTool({
     name,
     description,
-    input: stretchSchema,
+    input: rangeSchema,
     effects: 'none',
     replay: 'safe',
     maxOutputLength: maxBytes + 1000,
@@ -42,20 +42,24 @@ export function readOutputTool({
   });
 }
 
-const whole = { type: 'integer', minimum: 0 } as const;
+const byteCount = { type: 'integer', minimum: 0 } as const;
 const jsonSchema = {
   type: 'object',
-  properties: { output: { type: 'string' }, start: whole, length: { ...whole, minimum: 1 } },
+  properties: {
+    output: { type: 'string' },
+    start: byteCount,
+    length: { ...byteCount, minimum: 1 },
+  },
   required: ['output'],
 } as const;
 
 /** By hand, because this package asks for no schema library. */
-const stretchSchema: StandardSchemaV1<Stretch> & StandardJSONSchemaV1<Stretch> = {
+const rangeSchema: StandardSchemaV1<ByteRange> & StandardJSONSchemaV1<ByteRange> = {
   '~standard': {
     version: 1,
     vendor: 'millrace',
     validate(value) {
-      const { output, start, length } = (value ?? {}) as Partial<Stretch>;
+      const { output, start, length } = (value ?? {}) as Partial<ByteRange>;
       if (typeof output !== 'string' || !/^[0-9a-f]{64}$/.test(output))
         return { issues: [{ message: 'it is the id of an output', path: ['output'] }] };
       if (start !== undefined && !(Number.isSafeInteger(start) && start >= 0))

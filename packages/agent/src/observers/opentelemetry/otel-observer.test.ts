@@ -29,7 +29,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Story, stop, type Told, tellAll, usage } from '../../testing/story.ts';
+import { notifyAll, Story, stop, type Told, usage } from '../../testing/story.ts';
 import { type OpenTelemetryOptions, openTelemetryObserver } from './otel-observer.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -58,7 +58,7 @@ function spansOf(
   told: readonly Told[],
   options: Partial<OpenTelemetryOptions> = {},
 ): readonly ReadableSpan[] {
-  tellAll(openTelemetryObserver({ tracer, ...options }).observe, told);
+  notifyAll(openTelemetryObserver({ tracer, ...options }).observe, told);
   return exporter.getFinishedSpans();
 }
 
@@ -247,7 +247,7 @@ describe('a run', () => {
     });
     const inner = storyOf('inner', child).told;
     const { observe, end } = openTelemetryObserver({ tracer });
-    tellAll(observe, [...begin, ...inner, ...all.told.slice(begin.length)]);
+    notifyAll(observe, [...begin, ...inner, ...all.told.slice(begin.length)]);
     end();
     const spans = exporter.getFinishedSpans();
     const run = spans.find(
@@ -430,7 +430,7 @@ describe('spans', () => {
     story.request();
     story.fact({ type: 'tool_execution_started', ...call, summary: 's' });
     const { observe, end } = openTelemetryObserver({ tracer });
-    tellAll(observe, story.told);
+    notifyAll(observe, story.told);
     expect(exporter.getFinishedSpans()).toEqual([]);
     end();
     const spans = exporter.getFinishedSpans();
@@ -543,7 +543,7 @@ describe('spans', () => {
 });
 
 test('the API is imported for its types alone: it need not be installed', () => {
-  const sources = globSync('otel-*.ts', { cwd: import.meta.dirname }).filter(
+  const sources = globSync('*.ts', { cwd: import.meta.dirname }).filter(
     (name) => !name.endsWith('.test.ts'),
   );
   const imports = sources.flatMap((name) => {

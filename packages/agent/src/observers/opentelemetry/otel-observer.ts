@@ -61,7 +61,7 @@ export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTeleme
     const known = traces.get(session);
     // Only a fact begins anything.
     const trace = known ?? (record.fact && begin(session));
-    trace?.hear(record, events, run);
+    trace?.onRecord(record, events, run);
     if (trace?.isIdle) traces.delete(session);
   };
 

@@ -8,7 +8,7 @@ import type {
   SpanStatus,
 } from '@opentelemetry/api';
 import type { RunSpanIds } from './run-span-ids.ts';
-import { parentIn, type SpanTracer, type TracedSpan } from './timed-span.ts';
+import { parentSpanOf, type SpanTracer, type TracedSpan } from './timed-span.ts';
 
 const sampled = 1;
 /** Of one span: a run of days must not grow without end. */
@@ -21,7 +21,7 @@ export function otlpTracer(ids: RunSpanIds, give: (span: FinishedSpan) => void):
   };
 }
 
-interface Making {
+interface SpanEnvironment {
   readonly ids: RunSpanIds;
   readonly give: (span: FinishedSpan) => void;
   readonly context: Context | undefined;
@@ -39,12 +39,12 @@ class OtlpSpan implements TracedSpan {
   #status: SpanStatus | undefined;
   #isOver = false;
 
-  constructor(name: string, options: SpanOptions, { ids, give, context }: Making) {
+  constructor(name: string, options: SpanOptions, { ids, give, context }: SpanEnvironment) {
     this.#name = name;
     this.#kind = options.kind ?? 0;
     this.#startMs = toMs(options.startTime as HrTime);
     this.#attributes = { ...options.attributes };
-    this.#parent = parentIn(context);
+    this.#parent = parentSpanOf(context);
     this.#give = give;
     this.#own = {
       traceId: this.#parent?.traceId ?? ids.generateTraceId(),

@@ -28,12 +28,12 @@ import {
 import {
   type AttemptSpan,
   type ExecutionSpan,
-  type SpanMaker,
+  type SpanFactory,
   type SpanStart,
   TimedSpan,
 } from './timed-span.ts';
 
-interface TraceOptions extends SpanMaker {
+interface TraceOptions extends SpanFactory {
   readonly agentName: string | undefined;
   readonly recordContent: boolean;
   /** The execution that the session is the work of, where it is a sub-agent's. */
@@ -51,7 +51,7 @@ export class SessionTrace {
   readonly #executions = new Map<ExecutionId, ExecutionSpan>();
   #run: TimedSpan | undefined;
   /** What the ids of its spans follow from. */
-  #about: ObservedRun | undefined;
+  #runInfo: ObservedRun | undefined;
   #lastTurn = 0;
   #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
   #attempt: AttemptSpan | undefined;
@@ -73,15 +73,15 @@ export class SessionTrace {
     return this.#executions.values().find(({ child }) => child === session)?.span;
   }
 
-  hear(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
+  onRecord(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
     this.#lastMs = record.time;
-    this.#about = run ?? aboutRun(record) ?? this.#about;
+    this.#runInfo = run ?? runInfoOf(record) ?? this.#runInfo;
     if (record.fact === undefined) this.#noteChunk(record);
     else {
-      if (run?.trace !== undefined) this.#takeUp(record, run);
-      this.#hearFact(record, record.fact);
+      if (run?.trace !== undefined) this.#resumeRun(record, run);
+      this.#onFact(record, record.fact);
     }
-    if (this.#content !== undefined) for (const event of events) this.#content.hear(event);
+    if (this.#content !== undefined) for (const event of events) this.#content.onEvent(event);
   }
 
   /** What is under way ends here, and is marked. */
@@ -98,7 +98,7 @@ export class SessionTrace {
     this.#run = undefined;
   }
 
-  #hearFact(record: FactRecord, fact: Fact): void {
+  #onFact(record: FactRecord, fact: Fact): void {
     switch (fact.type) {
       case 'run_started':
         return this.#startRun(record, fact.runId);
@@ -138,7 +138,7 @@ export class SessionTrace {
   }
 
   /** What begun in a process that died is called the same here, and comes to its end here. */
-  #takeUp(record: FactRecord, run: ObservedRun): void {
+  #resumeRun(record: FactRecord, run: ObservedRun): void {
     const { fact, turn } = record;
     if (fact.type === 'run_started') return;
     if (this.#run === undefined) this.#startRun(record, run.id, { 'millrace.resumed': true });
@@ -151,9 +151,9 @@ export class SessionTrace {
     attributes: Attributes,
   ): TimedSpan {
     const all = { ...ofSession(this.#session), ...attributes };
-    const { id: run } = this.#about ?? {};
-    const called = run && { traceId: traceIdOf(run), spanId: start.id(run) };
-    return new TimedSpan(this.#options, { name, ...start, called, attributes: all });
+    const { id: run } = this.#runInfo ?? {};
+    const ids = run && { traceId: traceIdOf(run), spanId: start.id(run) };
+    return new TimedSpan(this.#options, { name, ...start, ids, attributes: all });
   }
 
   #note({ fact, time }: FactRecord, attributes: Attributes): void {
@@ -165,10 +165,10 @@ export class SessionTrace {
     this.end(timeMs, 'interrupted');
     const { parent } = this.#options;
     // The name that was given is that of who was asked, not of who helps.
-    const agentName = parent ? this.#about?.agent : this.#options.agentName;
+    const agentName = parent ? this.#runInfo?.agent : this.#options.agentName;
     const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
     const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId, ...more };
-    const { trace } = this.#about ?? {};
+    const { trace } = this.#runInfo ?? {};
     const remote = trace && parseTraceparent(trace.traceparent);
     this.#run = this.#start({ name, timeMs, parent, remote, id: spanIdOf.run }, attributes);
     this.#lastError = undefined;
@@ -304,6 +304,6 @@ export class SessionTrace {
 }
 
 /** For whoever hears of records without being told which run they are part of. */
-function aboutRun({ fact }: LogRecord): ObservedRun | undefined {
+function runInfoOf({ fact }: LogRecord): ObservedRun | undefined {
   return fact?.type === 'run_started' ? { id: fact.runId, trace: fact.trace } : undefined;
 }

@@ -93,7 +93,7 @@ const maxLength = 32_768;
 const maxParts = 64;
 
 /** A part of a message, as the conventions have it. */
-interface Said {
+interface MessagePart {
   readonly type: 'text' | 'reasoning' | 'tool_call';
   readonly content?: string;
   readonly [field: string]: unknown;
@@ -102,11 +102,11 @@ interface Said {
 /** What was said in a turn, for those who want to see it in their traces. Forgotten with the turn. */
 export class TracedContent {
   /** The parts of each attempt, by their ids. */
-  readonly #said = new Map<string, Said>();
+  readonly #parts = new Map<string, MessagePart>();
   readonly #inputs = new Map<ToolCallId, string>();
   readonly #results = new Map<ToolCallId, string>();
 
-  hear(event: AgentEvent): void {
+  onEvent(event: AgentEvent): void {
     // What people say belongs to no attempt.
     if (event.turn === 0) return;
     switch (event.type) {
@@ -119,7 +119,7 @@ export class TracedContent {
         const text = JSON.stringify(input);
         const isShort = text.length <= maxLength;
         const args = isShort ? input : clip(text);
-        this.#said.set(partId, { type: 'tool_call', id, name, arguments: args });
+        this.#parts.set(partId, { type: 'tool_call', id, name, arguments: args });
         this.#inputs.set(id, text);
         return;
       }
@@ -127,7 +127,7 @@ export class TracedContent {
         if (event.part !== undefined) this.#replace(event.partId, event.part);
         return;
       case 'part_retracted':
-        this.#said.delete(event.partId);
+        this.#parts.delete(event.partId);
         return;
       case 'turn_finished':
         return this.#forget(event.turn);
@@ -136,7 +136,7 @@ export class TracedContent {
   }
 
   ofResponse(turn: number, attempt: number, { reason, raw }: Stop): Attributes {
-    const parts = [...this.#said]
+    const parts = [...this.#parts]
       .filter(([id]) => id.startsWith(`${turn}.${attempt}.`))
       .slice(0, maxParts)
       .map(([, { content, ...part }]) =>
@@ -156,22 +156,22 @@ export class TracedContent {
     return result === undefined ? {} : { 'gen_ai.tool.call.result': clip(result) };
   }
 
-  #add(partId: string, type: Said['type'], text: string): void {
-    const before = this.#said.get(partId)?.content ?? '';
-    this.#said.set(partId, { type, content: `${before}${text}` });
+  #add(partId: string, type: MessagePart['type'], text: string): void {
+    const before = this.#parts.get(partId)?.content ?? '';
+    this.#parts.set(partId, { type, content: `${before}${text}` });
   }
 
   #replace(partId: string, part: Part): void {
     if (part.kind === 'tool_result') this.#results.set(part.toolCallId, part.text);
     if (part.kind === 'text' || part.kind === 'reasoning')
-      this.#said.set(partId, { type: part.kind, content: part.text });
-    else this.#said.delete(partId);
+      this.#parts.set(partId, { type: part.kind, content: part.text });
+    else this.#parts.delete(partId);
   }
 
   #forget(turn: number): void {
     this.#inputs.clear();
     this.#results.clear();
-    for (const id of this.#said.keys()) if (id.startsWith(`${turn}.`)) this.#said.delete(id);
+    for (const id of this.#parts.keys()) if (id.startsWith(`${turn}.`)) this.#parts.delete(id);
   }
 }
 

@@ -43,11 +43,11 @@ export interface SpanStart {
   /** What it is under where it has no parent here. */
   readonly remote?: TraceParent | undefined;
   /** Its ids, where they follow from the run's. */
-  readonly called?: SpanName | undefined;
+  readonly ids?: SpanName | undefined;
 }
 
 /** What all spans of an observer are made with. */
-export interface SpanMaker {
+export interface SpanFactory {
   readonly tracer: SpanTracer;
   /** What spans without a parent are under; absent: whatever is active when they start. */
   readonly context?: Context | undefined;
@@ -60,17 +60,17 @@ export class TimedSpan {
   readonly #span: TracedSpan;
   readonly #startMs: number;
 
-  constructor({ tracer, context, ids }: SpanMaker, start: SpanStart) {
-    const { name, kind = 'internal', attributes, timeMs, parent, remote, called } = start;
+  constructor({ tracer, context, ids }: SpanFactory, start: SpanStart) {
+    const { name, kind = 'internal', attributes, timeMs, parent, remote, ids: spanIds } = start;
     this.#startMs = timeMs;
     const options = { kind: kinds[kind], attributes, startTime: toHrTime(timeMs) };
     const startIn = (under: Context | undefined) => tracer.startSpan(name, options, under);
     const begin = (under: Context | undefined) =>
-      ids && called ? ids.naming(called, () => startIn(under)) : startIn(under);
+      ids && spanIds ? ids.naming(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
     // Of what is not traced the parts are not either; under such a parent they would begin traces.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
-    else this.#span = begin(contextOf(parent.#span, context));
+    else this.#span = begin(contextWithSpan(parent.#span, context));
   }
 
   set(attributes: Attributes): void {
@@ -118,7 +118,7 @@ export interface ExecutionSpan {
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
 /** The context in which what starts is a child of the span. */
-export function contextOf(
+export function contextWithSpan(
   span: { spanContext(): SpanContext },
   base: Context | undefined,
 ): Context {
@@ -131,11 +131,11 @@ export function remoteContext(
   base: Context | undefined,
 ): Context {
   const remote = { traceId, spanId, traceFlags: flags, isRemote: true };
-  return contextOf({ spanContext: () => remote }, base);
+  return contextWithSpan({ spanContext: () => remote }, base);
 }
 
 /** Of the context that a span is started in. */
-export function parentIn(context: Context | undefined): SpanContext | undefined {
+export function parentSpanOf(context: Context | undefined): SpanContext | undefined {
   return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../../core/src/testing/random-log.ts';
-import { Story, stop, type Told, tellAll, toldOf, usage } from '../../testing/story.ts';
+import { notifyAll, observedRecords, Story, stop, type Told, usage } from '../../testing/story.ts';
 import { type TerminalOptions, terminalObserver } from './terminal-observer.ts';
 
 /** What is on the screen after each record was told. */
@@ -13,7 +13,7 @@ function writesOf(
 ): readonly string[] {
   const writes: string[] = [];
   const observer = terminalObserver({ write: (text) => writes.push(text), ...options });
-  tellAll(observer, told);
+  notifyAll(observer, told);
   return writes;
 }
 
@@ -432,7 +432,9 @@ describe('the terminal', () => {
       fc.property(seeds, (seed) => {
         const records = randomLog(seed);
         // The end of a run is the end of what is said in it: here there is one, and it is the last word.
-        const told = toldOf(records).filter(({ record }) => record.fact?.type !== 'run_finished');
+        const told = observedRecords(records).filter(
+          ({ record }) => record.fact?.type !== 'run_finished',
+        );
         told.push(...new Story().fact({ type: 'run_finished', runId: runId('r'), stop }).told);
         const screen = screenOf(told, { columns: 10_000 });
         const marks = records.filter(({ fact }) => fact?.type === 'attempt_superseded').length;

@@ -1,7 +1,7 @@
 import type { AgentEvent, ItemKind, LogRecord, Part } from '@millrace/core';
 import { AgentError } from '../../contract/agent-error.ts';
 import type { Observer } from '../../contract/observer.ts';
-import { type Manner, TerminalStage } from './terminal-screen.ts';
+import { TerminalScreen, type TextStyle } from './terminal-screen.ts';
 import {
   type Line,
   lineOf,
@@ -45,8 +45,8 @@ type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly t
 
 class Terminal {
   readonly #columns: number;
-  readonly #stage: TerminalStage;
-  readonly #reasoning: Manner;
+  readonly #screen: TerminalScreen;
+  readonly #reasoning: TextStyle;
   /** The items whose parts are shown, until their turn is finished, or they are where they have none. */
   readonly #items = new Map<string, EventOf<'item_started'>>();
   /** How the texts begin that were shown whole, until their turn is finished. */
@@ -56,13 +56,13 @@ class Terminal {
   constructor(hasColor: boolean, columns: number) {
     this.#columns = columns;
     const paint = hasColor ? withColor : withoutColor;
-    this.#stage = new TerminalStage({ paint, patience: columns });
+    this.#screen = new TerminalScreen({ paint, maxSilentLength: columns });
     const label = hasColor ? '' : '(thinking) ';
     this.#reasoning = { tone: 'dim', label, isAnswer: false };
   }
 
   take(): string {
-    return this.#stage.take();
+    return this.#screen.take();
   }
 
   show(event: AgentEvent): void {
@@ -75,13 +75,13 @@ class Terminal {
         if (event.turn === 0) this.#items.delete(itemKeyOf(event));
         return;
       case 'assistant_text_delta':
-        return this.#stage.say(keyOf(event), printable(event.text), answer);
+        return this.#screen.append(keyOf(event), printable(event.text), answer);
       case 'text_delta':
         if (this.#kindOf(event) === 'notification')
-          this.#stage.say(keyOf(event), printable(event.text), notice);
+          this.#screen.append(keyOf(event), printable(event.text), notice);
         return;
       case 'reasoning_delta':
-        return this.#stage.say(keyOf(event), printable(event.text), this.#reasoning);
+        return this.#screen.append(keyOf(event), printable(event.text), this.#reasoning);
       case 'part_finished':
         return this.#finishPart(event);
       case 'part_retracted':
@@ -95,7 +95,7 @@ class Terminal {
       case 'turn_finished':
         return this.#forget(event);
       case 'run_finished':
-        for (const id of this.#voicesOf(`${event.session} `)) this.#stage.finish(id);
+        for (const id of this.#blocksOf(`${event.session} `)) this.#screen.finish(id);
         return this.#line(lineOf(event));
       default:
         return this.#line(lineOf(event));
@@ -103,15 +103,15 @@ class Terminal {
   }
 
   #line(line: Line | undefined): void {
-    if (line !== undefined) this.#stage.line(line.tone, oneLine(line.text, this.#columns));
+    if (line !== undefined) this.#screen.line(line.tone, oneLine(line.text, this.#columns));
   }
 
   #kindOf(event: OfItem): ItemKind | undefined {
     return this.#items.get(itemKeyOf(event))?.kind;
   }
 
-  #voicesOf(prefix: string): readonly string[] {
-    return this.#stage.voices.filter((id) => id.startsWith(prefix));
+  #blocksOf(prefix: string): readonly string[] {
+    return this.#screen.blockIds.filter((id) => id.startsWith(prefix));
   }
 
   #finishPart(event: EventOf<'part_finished'>): void {
@@ -119,31 +119,31 @@ class Terminal {
     const kind = this.#kindOf(event);
     if (kind === undefined) return;
     if (event.part !== undefined) this.#finishWhole(key, event.part, kind);
-    else if (event.kind !== 'tool_call' && this.#stage.saidBy(key) === undefined)
-      this.#line(asideOf(event.kind));
-    const said = this.#stage.saidBy(key);
-    if (said !== undefined) this.#quotes.set(key, quote(said));
-    this.#stage.finish(key);
+    else if (event.kind !== 'tool_call' && this.#screen.textOf(key) === undefined)
+      this.#line(placeholderLine(event.kind));
+    const shown = this.#screen.textOf(key);
+    if (shown !== undefined) this.#quotes.set(key, quote(shown));
+    this.#screen.finish(key);
   }
 
   /** It came whole, or is not what streamed. */
   #finishWhole(key: string, part: Part, kind: ItemKind): void {
-    const said = this.#stage.saidBy(key);
-    if (part.kind === 'structured' && said !== undefined) return;
+    const shown = this.#screen.textOf(key);
+    if (part.kind === 'structured' && shown !== undefined) return;
     const text = textOf(part);
     if (text === undefined) {
       this.#retract(key, 'replaced');
-      return this.#line(part.kind === 'tool_call' ? undefined : asideOf(part.kind));
+      return this.#line(part.kind === 'tool_call' ? undefined : placeholderLine(part.kind));
     }
-    const isMore = said === undefined || text.startsWith(said);
+    const isMore = shown === undefined || text.startsWith(shown);
     if (!isMore) this.#retract(key, 'replaced by what follows');
-    const manner = kind === 'notification' ? notice : answer;
-    const how = part.kind === 'reasoning' ? this.#reasoning : manner;
-    this.#stage.say(key, isMore ? text.slice(said?.length ?? 0) : text, how);
+    const style = kind === 'notification' ? notice : answer;
+    const how = part.kind === 'reasoning' ? this.#reasoning : style;
+    this.#screen.append(key, isMore ? text.slice(shown?.length ?? 0) : text, how);
   }
 
   #retract(key: string, reason: string): void {
-    const shown = this.#stage.remove(key);
+    const shown = this.#screen.remove(key);
     const quoted = shown === '' ? this.#quotes.get(key) : quote(shown);
     this.#quotes.delete(key);
     if (quoted !== undefined)
@@ -153,7 +153,7 @@ class Terminal {
   #supersede(event: EventOf<'attempt_superseded'>): void {
     const { session, turn, attempt } = event;
     const prefix = `${session} ${turn}.${attempt}.`;
-    for (const id of this.#voicesOf(prefix)) this.#stage.remove(id);
+    for (const id of this.#blocksOf(prefix)) this.#screen.remove(id);
     deleteThose(this.#quotes, prefix);
     this.#line(lineOf(event));
   }
@@ -161,7 +161,7 @@ class Terminal {
   #startExecution(event: EventOf<'tool_execution_started'>): void {
     const key = `${event.session} ${event.executionId}`;
     this.#executions.set(key, event);
-    this.#stage.beginLine(key, 'plain', this.#tool(event.summary));
+    this.#screen.beginLine(key, 'plain', this.#toolLine(event.summary));
   }
 
   #finishExecution(event: EventOf<'tool_execution_finished'>): void {
@@ -169,13 +169,13 @@ class Terminal {
     const started = this.#executions.get(key);
     this.#executions.delete(key);
     const outcome = outcomeOf(event, started?.time ?? event.time);
-    if (this.#stage.endLine(key, outcome.tone, outcome.text)) return;
-    const line = `${this.#tool(started?.summary ?? event.name)} ${outcome.text}`;
-    this.#stage.line(outcome.tone, line);
+    if (this.#screen.endLine(key, outcome.tone, outcome.text)) return;
+    const line = `${this.#toolLine(started?.summary ?? event.name)} ${outcome.text}`;
+    this.#screen.line(outcome.tone, line);
   }
 
   /** Leaves room for what became of it. */
-  #tool(summary: string): string {
+  #toolLine(summary: string): string {
     return `▸ ${oneLine(summary, Math.max(1, this.#columns - outcomeColumns))}`;
   }
 
@@ -187,8 +187,8 @@ class Terminal {
   }
 }
 
-const answer: Manner = { tone: 'plain', label: '', isAnswer: true };
-const notice: Manner = { tone: 'mark', label: '', isAnswer: true };
+const answer: TextStyle = { tone: 'plain', label: '', isAnswer: true };
+const notice: TextStyle = { tone: 'mark', label: '', isAnswer: true };
 
 /** `▸`, two spaces, the longest outcome and a time. */
 const outcomeColumns = 20;
@@ -214,7 +214,7 @@ function outcomeOf(event: EventOf<'tool_execution_finished'>, startMs: number): 
   return isError ? { tone: 'bad', text: `✗ failed${took}` } : { tone: 'good', text: `✓${took}` };
 }
 
-function asideOf(kind: Part['kind']): Line {
+function placeholderLine(kind: Part['kind']): Line {
   return { tone: 'dim', text: `[${kind}]` };
 }
 

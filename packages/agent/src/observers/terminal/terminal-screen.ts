@@ -1,6 +1,6 @@
 import type { Paint, Tone } from './terminal-text.ts';
 
-export interface Manner {
+export interface TextStyle {
   readonly tone: Tone;
   /** Before its first word. */
   readonly label: string;
@@ -9,8 +9,8 @@ export interface Manner {
 }
 
 /** Something that is being said, piece by piece. */
-interface Voice {
-  readonly manner: Manner;
+interface TextBlock {
+  readonly style: TextStyle;
   /** What of it is on the screen. Only ever appended to: to look into a growing text costs its length. */
   shown: string;
   /** What is not yet. */
@@ -18,13 +18,13 @@ interface Voice {
   /** Others spoke since: its next words go on from further up. */
   isCut: boolean;
   /** All is said, and waits to be shown. */
-  isOver: boolean;
+  isFinished: boolean;
 }
 
-interface StageOptions {
+interface ScreenOptions {
   readonly paint: Paint;
   /** How much others say before a speaker that fell silent loses its place. */
-  readonly patience: number;
+  readonly maxSilentLength: number;
 }
 
 /** However busy the speaker is, no more than this waits. */
@@ -34,18 +34,18 @@ const maxWaiting = 16_384;
  * Puts what several voices say at once one after the other, on a screen that only goes forward. One
  * speaks, and the others wait until it is done, or silent for long; so that no two are in one line.
  */
-export class TerminalStage {
-  readonly #options: StageOptions;
-  readonly #voices = new Map<string, Voice>();
-  #speaker: Voice | undefined;
+export class TerminalScreen {
+  readonly #options: ScreenOptions;
+  readonly #blocks = new Map<string, TextBlock>();
+  #current: TextBlock | undefined;
   /** What others said since the speaker last spoke. */
-  #unheard = 0;
+  #waitingLength = 0;
   #isLineStart = true;
   /** A line that may still get its end. */
   #openLine: string | undefined;
   #out = '';
 
-  constructor(options: StageOptions) {
+  constructor(options: ScreenOptions) {
     this.#options = options;
   }
 
@@ -56,43 +56,44 @@ export class TerminalStage {
     return out;
   }
 
-  say(id: string, text: string, manner: Manner): void {
+  append(id: string, text: string, style: TextStyle): void {
     if (text === '') return;
-    const voice = this.#voices.get(id) ?? this.#enter(id, manner);
-    voice.waiting += text;
-    this.#speaker ??= voice;
-    if (voice === this.#speaker) return this.#utter(voice);
-    this.#unheard += text.length;
-    const isWanted = manner.isAnswer && !this.#speaker.manner.isAnswer;
-    const isLong = voice.waiting.length > maxWaiting;
-    if (isWanted || isLong || this.#unheard > this.#options.patience) this.#utter(voice);
+    const block = this.#blocks.get(id) ?? this.#addBlock(id, style);
+    block.waiting += text;
+    this.#current ??= block;
+    if (block === this.#current) return this.#print(block);
+    this.#waitingLength += text.length;
+    const isWanted = style.isAnswer && !this.#current.style.isAnswer;
+    const isLong = block.waiting.length > maxWaiting;
+    if (isWanted || isLong || this.#waitingLength > this.#options.maxSilentLength)
+      this.#print(block);
   }
 
   /** What was said so far, be it on the screen or not. */
-  saidBy(id: string): string | undefined {
-    const voice = this.#voices.get(id);
-    return voice && voice.shown + voice.waiting;
+  textOf(id: string): string | undefined {
+    const block = this.#blocks.get(id);
+    return block && block.shown + block.waiting;
   }
 
   /** It has said all. */
   finish(id: string): void {
-    const voice = this.#voices.get(id);
-    if (voice === undefined) return;
-    voice.isOver = true;
-    if (voice === this.#speaker) this.#leave(id);
-    this.#goOn();
+    const block = this.#blocks.get(id);
+    if (block === undefined) return;
+    block.isFinished = true;
+    if (block === this.#current) this.#removeBlock(id);
+    this.#printWaiting();
   }
 
   /** It did not say that. Gives what of it is on the screen. The next line comes before others speak. */
   remove(id: string): string {
-    const voice = this.#voices.get(id);
-    this.#voices.delete(id);
-    if (voice !== undefined && voice === this.#speaker) this.#speaker = undefined;
-    return voice?.shown ?? '';
+    const block = this.#blocks.get(id);
+    this.#blocks.delete(id);
+    if (block !== undefined && block === this.#current) this.#current = undefined;
+    return block?.shown ?? '';
   }
 
-  get voices(): readonly string[] {
-    return [...this.#voices.keys()];
+  get blockIds(): readonly string[] {
+    return [...this.#blocks.keys()];
   }
 
   /** A line by itself. */
@@ -100,7 +101,7 @@ export class TerminalStage {
     this.#breakLine();
     this.#write(tone, `${text}\n`);
     this.#isLineStart = true;
-    this.#goOn();
+    this.#printWaiting();
   }
 
   /** The beginning of a line that `endLine` may complete. */
@@ -119,47 +120,47 @@ export class TerminalStage {
     return true;
   }
 
-  #enter(id: string, manner: Manner): Voice {
-    const voice = { manner, shown: '', waiting: '', isCut: false, isOver: false };
-    this.#voices.set(id, voice);
-    return voice;
+  #addBlock(id: string, style: TextStyle): TextBlock {
+    const block = { style, shown: '', waiting: '', isCut: false, isFinished: false };
+    this.#blocks.set(id, block);
+    return block;
   }
 
-  #utter(voice: Voice): void {
-    const text = voice.waiting;
-    this.#unheard = 0;
+  #print(block: TextBlock): void {
+    const text = block.waiting;
+    this.#waitingLength = 0;
     if (text === '') return;
-    const isBegin = voice.shown === '';
-    const isSwitch = voice !== this.#speaker;
+    const isBegin = block.shown === '';
+    const isSwitch = block !== this.#current;
     if (isBegin || isSwitch || this.#openLine !== undefined) this.#breakLine();
-    if (isSwitch && this.#speaker !== undefined) this.#speaker.isCut = this.#speaker.shown !== '';
-    this.#speaker = voice;
-    this.#write('dim', isBegin ? voice.manner.label : voice.isCut ? '… ' : '');
-    this.#write(voice.manner.tone, text);
+    if (isSwitch && this.#current !== undefined) this.#current.isCut = this.#current.shown !== '';
+    this.#current = block;
+    this.#write('dim', isBegin ? block.style.label : block.isCut ? '… ' : '');
+    this.#write(block.style.tone, text);
     this.#isLineStart = text.endsWith('\n');
-    voice.shown += text;
-    voice.waiting = '';
-    voice.isCut = false;
+    block.shown += text;
+    block.waiting = '';
+    block.isCut = false;
   }
 
   /** Shows what waits, until somebody speaks who has not said all. */
-  #goOn(): void {
-    for (const [id, voice] of this.#voices) {
-      if (this.#speaker !== undefined) return;
-      this.#utter(voice);
-      if (voice.isOver) this.#leave(id);
+  #printWaiting(): void {
+    for (const [id, block] of this.#blocks) {
+      if (this.#current !== undefined) return;
+      this.#print(block);
+      if (block.isFinished) this.#removeBlock(id);
     }
   }
 
-  #leave(id: string): void {
+  #removeBlock(id: string): void {
     this.#breakLine();
-    this.#voices.delete(id);
-    this.#speaker = undefined;
+    this.#blocks.delete(id);
+    this.#current = undefined;
   }
 
   #breakLine(): void {
     if (this.#isLineStart) return;
-    if (this.#speaker !== undefined && this.#openLine === undefined) this.#speaker.isCut = true;
+    if (this.#current !== undefined && this.#openLine === undefined) this.#current.isCut = true;
     this.#write('dim', this.#openLine === undefined ? '' : ' …');
     this.#out += '\n';
     this.#openLine = undefined;
