@@ -1,15 +1,18 @@
 import type { Clock } from '@millrace/providers';
 
-/** Stands for what was not waited for. */
+/** The value of `raceAbort` if the signal aborts first. */
 export const halted: unique symbol = Symbol('halted');
 
-/** How long what is to stop is waited for all the same. */
+/** How long to keep waiting after the abort. */
 interface GracePeriod {
   readonly clock: Clock;
   readonly ms: number;
 }
 
-/** What somebody else's code comes to, unless the signal aborts before: an abort waits for nobody. */
+/**
+ * Waits for `work`, but resolves with `halted` if the signal aborts first. User code that never
+ * settles must not block an abort.
+ */
 export function raceAbort<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -41,7 +44,7 @@ export function raceAbort<T>(
   });
 }
 
-/** Resolves when so much time is gone, or at once when the signal aborts. */
+/** Resolves after `ms` milliseconds, or at once if the signal aborts. */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -33,7 +33,7 @@ type Performed = Awaited<ReturnType<typeof perform>>;
 interface Delays {
   /** How long streams and tools take to end. */
   readonly closingMs: number;
-  /** How long the log takes to store something. */
+  /** How long the log takes to store a batch. */
   readonly storingMs: number;
 }
 
@@ -45,7 +45,7 @@ const variants: readonly Delays[] = [
   { ...atOnce, storingMs: 12 },
 ];
 
-/** The scenario, aborted when a record of this offset was told. */
+/** Runs the scenario and aborts it after the record with this offset. */
 async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   const { closingMs, storingMs } = delays;
   const clock = new VirtualClock();
@@ -78,7 +78,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
     ],
   });
   run = agent.run('Begin', { session });
-  // At once, and not when a test comes to look.
+  // Measured when the result resolves, not later.
   const left = run.result.then(() => busy.now());
   const result = await play(clock, run.result);
   const name = `at ${abortAt}, closing in ${closingMs} ms, storing in ${storingMs} ms`;
@@ -86,7 +86,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   return { name, abortAt, delays, result, records, log, clock, common, ...seen };
 }
 
-/** What each wire would send next, by its own rules. */
+/** The next request on each wire, validated by its rules. */
 async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const { wire, provider, faults: faultsOf, read } of wireTable) {
@@ -110,7 +110,7 @@ async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly
 const offsetOf = (records: readonly LogRecord[], type: string) =>
   records.find(({ fact }) => fact?.type === type)?.offset;
 
-/** What was said and thought by then, part by part, in answers that were not superseded by then. */
+/** The text and reasoning parts up to an offset, without superseded attempts. */
 function saidBy(records: readonly LogRecord[], offset: number): readonly string[] {
   const then = records.filter((record) => record.offset <= offset);
   const items = liveTranscript(foldRecords(session, then));
@@ -120,7 +120,7 @@ function saidBy(records: readonly LogRecord[], offset: number): readonly string[
 const textsOf = (parts: readonly Part[]) =>
   parts.flatMap((part) => (part.kind === 'text' || part.kind === 'reasoning' ? part.text : []));
 
-/** The last word on what each attempt used, read from the facts alone. */
+/** The last usage of each attempt, derived from facts only. */
 function usageOf(records: readonly LogRecord[]): ReadonlyMap<string, Usage> {
   const used = new Map<string, Usage>();
   for (const { turn, attempt, fact } of records)
@@ -191,7 +191,8 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
   });
 });
 
-// While what ran beside a failed request is stopped, nobody looks whether the run was aborted meanwhile.
+// Regression: an abort that arrived while tools were stopped after a failed request was not
+// checked.
 test('what was said is kept also where its request has failed and is about to be given up', async () => {
   const clock = new VirtualClock();
   let run: Run | undefined;

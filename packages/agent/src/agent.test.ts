@@ -403,7 +403,7 @@ describe('an approval', () => {
   });
 });
 
-/** Counting from where no other counts. */
+/** Ids that do not overlap with those of other agents. */
 function lateIds() {
   const ids = countingIds();
   for (let used = 0; used < 1000; used++) {

@@ -28,26 +28,26 @@ import { createOutput } from './run/output.ts';
 
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
   readonly provider: Provider;
-  /** Asked in this order when the first one fails. */
+  /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly instructions?: Instructions;
-  /** Shown to whoever finds a session held. */
+  /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
-  /** Where sessions are kept; in memory unless told. */
+  /** Stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
   readonly observers?: readonly Observer[] | undefined;
-  /** May a call run? All may, unless told. */
+  /** Decides whether a call may run. Default: all calls may run. */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   readonly request?: RequestOptions | undefined;
-  /** What answers have to be like: any Standard Schema. The result has the `value`. */
+  /** Schema for the answers: any Standard Schema. The result has the validated `value`. */
   readonly output?: Output | undefined;
-  /** Makes what is sent shorter when it gets long; never, unless told when. */
+  /** Shortens the context when it gets long. Default: off. */
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
-  /** What is left out of what is sent, each time: `dropReasoning()`, `dropFailedResults()` … */
+  /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly retry?: Partial<RetrySettings> | undefined;
@@ -55,7 +55,7 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
   readonly random?: (() => number) | undefined;
-  /** Hears what is wrong and changes nothing: an observer that throws, for instance. */
+  /** Called about problems that do not stop the run, such as an observer that throws. */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
 }
 
@@ -77,9 +77,10 @@ const retry: RetrySettings = {
 };
 
 /**
- * @example
- * const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools: [now] });
- * const { text } = await agent.run('What time is it?').result;
+ * Creates an agent from a provider, tools and settings.
+ *
+ * @example const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools:
+ * [now] }); const { text } = await agent.run('What time is it?').result;
  */
 export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
   options: AgentOptions<Output>,
@@ -141,13 +142,13 @@ function settingsFrom(options: AgentOptions): Settings {
   };
 }
 
-/** Whoever hears of problems makes none. */
+/** A diagnostic callback must not break the run. */
 function quietly(hear: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
   return (...problem) => {
     try {
       hear?.(...problem);
     } catch {
-      // Nobody is left to tell.
+      // Nothing is left to report to.
     }
   };
 }

@@ -24,7 +24,7 @@ import {
 import { foldRecords } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
-/** Processes at a time. */
+/** Number of concurrent processes. */
 const atOnce = 3;
 let folder: string;
 let deaths: readonly Kill[];
@@ -39,14 +39,14 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Those that a claim is about; there have to be some. */
+/** The kills that match. There must be at least one. */
 function those(which: (death: Kill) => boolean): readonly Kill[] {
   const found = deaths.filter(which);
   expect(found.length).toBeGreaterThan(0);
   return found;
 }
 
-/** None of them may run again, unlike `look`. */
+/** Unlike `look`, these may not run again. */
 const withEffects = ['write', 'hang'];
 
 test('there was a death at each kind of fact, in the middle of text, and after what a tool did', () => {
@@ -82,7 +82,7 @@ test('a session is among those that wait for somebody, unless its run was finish
 });
 
 describe('an answer that was cut off', () => {
-  /** What was to be stopped is kept by either policy. */
+  /** Aborted answers are kept by both policies. */
   const areCut = (policy: Kill['policy']) =>
     those((death) => {
       const isStopped = has(death, 'aborted') || isUnhandled(death, 'abort');
@@ -112,7 +112,7 @@ describe('an answer that was cut off', () => {
       expect(said && itemOf(items, said.id), name).toBeUndefined();
       const news = factsOf(after.slice(before.length));
       expect(news, name).toContainEqual({ type: 'attempt_superseded', reason: 'interrupted' });
-      // What steers joins the next request, and so makes one more.
+      // A steer message joins the next request and causes one more.
       expect([result.text, requests], name).toEqual([
         'Go on.',
         isUnhandled(death, 'message') ? 2 : 1,
@@ -128,7 +128,7 @@ test('a run goes on to its end, or ends as aborted where that was said, or where
     const isKept =
       policy === 'keep' && cutAnswer(death) !== undefined && !isUnhandled(death, 'message');
     const wasAborted = has(death, 'aborted') && !has(death, 'run_finished');
-    // Whoever took it over aborts what would never end.
+    // The resuming process aborts a tool that never ends.
     const hangs = callsWithOutcome(after.slice(before.length), 'started', ['hang']).length > 0;
     const isAborted = isKept || wasAborted || hangs;
     expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
@@ -146,7 +146,7 @@ test('a result that was told is still there, and so is every item that was finis
     for (const item of toArray(foldRecords(session, told).items)) {
       const { id, turn, finished } = item;
       if (finished) expect(itemOf(items, id), name).toEqual(toItem(item));
-      // What was done while a model spoke that was cut off does not count.
+      // Results of tools that started early do not count if the response was interrupted.
       if (turn === cutAnswer(death)?.turn) continue;
       for (const part of resultsIn([toItem(item)])) {
         results++;

@@ -12,7 +12,7 @@ test('laws 6, 7 and 10: whatever happens, the log is legal, every call has one r
       const { result, log, records, told, ran } = await perform(plan);
       expect(problemsIn(session, records)).toEqual([]);
       expect(told).toEqual(records);
-      // Nothing that has effects ran twice, or ran for an answer that does not count.
+      // No tool with effects ran twice, or ran for a superseded answer.
       const state = await snapshot(log, session);
       const calls = transcript(state).flatMap(({ parts }) =>
         parts.flatMap((part) => (part.kind === 'tool_call' ? part : [])),

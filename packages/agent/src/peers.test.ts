@@ -34,7 +34,7 @@ import { withDelay, withMethods } from './testing/test-doubles.ts';
 import { readUntilText, session, useTestServer } from './testing/test-server.ts';
 import { defineTool } from './tool/define-tool.ts';
 
-// What others were found to do wrong, done here: through an agent, over real sockets and on real files.
+// Bugs that were found in other libraries, tested here with an agent, real sockets and real files.
 
 const { url, reply, answer, requests, createAgent, twoLogs } = useTestServer();
 
@@ -82,7 +82,7 @@ describe('agentkit', () => {
     ]);
   });
 
-  // How the transport reads it is in stream-rules.test.ts of the providers.
+  // Chunk handling of the transport is tested in stream-rules.test.ts of the providers.
   test('a character that is split over network chunks is that character', async () => {
     const text = 'Grüße, 水車 👩‍👩‍👧!';
     reply(streamReply(splitEvery(frameSse([said(text), finished()]), 1)));
@@ -125,7 +125,7 @@ describe('agentkit', () => {
   });
 });
 
-// Characters over chunks are above.
+// Split characters are tested above.
 describe('mini-claw-code', () => {
   test('`data:` without a space is data', async () => {
     reply(sseReply([said('It'), said(' turns.'), finished()], { spaceAfterColon: false }));
@@ -408,7 +408,7 @@ describe('Vercel AI SDK', () => {
     expect(followed).toBe(0);
   });
 
-  // That the log keeps no more than a cap for each of them is in stalled.test.ts of the log.
+  // The memory limit per reader is tested in stalled.test.ts of the log.
   test('a reader that stops reading holds nobody up, and finds everything when it goes on', async () => {
     const count = 5000;
     const run = createAgent(flood(count)).run('Go');
@@ -428,14 +428,14 @@ describe('TanStack AI', () => {
     const gate = newGate();
     reply(streamReply([framed(said('A')), { type: 'wait', for: gate }, framed(finished())]));
     const run = createAgent({ log: twoLogs()[0] }).run('Go');
-    // Nothing more comes before it was told.
+    // The rest of the stream is held back until this text was read.
     await readUntilText(run, 'A');
     gate.open();
     expect((await run.result).text).toBe('A');
   });
 });
 
-// That what is there is not generated again is in kills.test.ts.
+// Recovery without generating again is tested in kills.test.ts.
 describe('Cloudflare Agents', () => {
   test('everything that anybody was told is stored by then', async () => {
     answer({ text: 'One two three four five six.' }, { pieces: 'characters' });
@@ -451,7 +451,7 @@ describe('Cloudflare Agents', () => {
   });
 });
 
-// Approvals that survive a restart are in kills.test.ts, steering is in agent.test.ts.
+// Approvals across a restart are tested in kills.test.ts, steering in agent.test.ts.
 describe('what users ask for', () => {
   test('a stream that stalls ends by itself, with a reason, and keeps what was said', async () => {
     reply(streamReply([framed(said('One moment')), stalled]));

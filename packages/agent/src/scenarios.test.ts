@@ -8,7 +8,7 @@ import { createAgent } from './create-agent.ts';
 import { play, VirtualClock } from './testing/play.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
 
-/** All that is told of a scenario, as lines. */
+/** All observed records of a scenario, as lines. */
 async function told(scenario: Scenario): Promise<readonly string[]> {
   const clock = new VirtualClock();
   const events: AgentEvent[] = [];
@@ -34,7 +34,7 @@ async function told(scenario: Scenario): Promise<readonly string[]> {
   return events.map((event) => encodeEvent(event));
 }
 
-/** As they were when somebody last read them: a change of any of them is a change of what users see. */
+/** The reviewed recordings. A change in one of them is a change for users. */
 function recorded(name: string): readonly string[] {
   const file = new URL(`../fixtures/scenarios/${name.replaceAll(' ', '-')}.jsonl`, import.meta.url);
   return readFileSync(file, 'utf8').trimEnd().split('\n');

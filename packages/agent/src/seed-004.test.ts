@@ -37,7 +37,7 @@ const read = defineTool({
   execute: async ({ path }) => `the contents of ${path}`,
 });
 
-/** One run on a virtual clock, and all that was told of it: to an observer, and to a reader at his leisure. */
+/** Runs on a virtual clock, and collects what an observer and a slow reader receive. */
 async function perform(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const clock = options.clock instanceof VirtualClock ? options.clock : new VirtualClock();
   const provider = scriptedProvider(script, { clock });
@@ -105,7 +105,7 @@ describe('a tool is never executed before its arguments are complete', () => {
         return 'seen';
       },
     });
-    // Each beginning of these arguments is JSON by itself.
+    // Each prefix of these arguments is valid JSON.
     const content = { parts: [call('c', 'look', '12345')] };
     const fault = { type: 'stall', after: 5 } as const;
     const provider = scriptedProvider([{ content, fault }], { clock });

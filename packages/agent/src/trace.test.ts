@@ -35,7 +35,7 @@ const other: TraceContext = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(
 const session = sessionId('s');
 const under = (spanId: string) => ({ ...given, traceparent: `00-${traceId}-${spanId}-01` });
 
-/** What the provider was told to send. */
+/** Records the trace contexts that the provider receives. */
 function listening(provider: Provider) {
   const traces: (TraceContext | undefined)[] = [];
   const heard = wrapProvider(provider, (request, context, next) => {

@@ -5,7 +5,10 @@ import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;
 
-/** Who may decide on the calls of one attempt: the policy, which is asked once, and people. */
+/**
+ * Decisions on the calls of one attempt. The policy is called once per call; users answer through
+ * the log.
+ */
 export class Approvals {
   readonly #context: RunContext;
   readonly #at: Attempt;
@@ -17,7 +20,10 @@ export class Approvals {
     this.#at = at;
   }
 
-  /** What the policy says. What was allowed before, for longer than one call, need not be asked about. */
+  /**
+   * The policy's decision on a call. A standing approval for the same rule turns `ask` into
+   * `allow`.
+   */
   async policyDecision(call: PendingCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
     const known = this.#decisions.get(toolCallId) ?? this.#askPolicy(call);
@@ -44,7 +50,7 @@ export class Approvals {
     return until !== undefined && settings.clock.now() < until;
   }
 
-  /** The question, for people. */
+  /** The record that asks the user. */
   askedDraft(
     { call: { toolCallId, name } }: PendingCall,
     { reason, rule }: PolicyDecision,
@@ -53,7 +59,7 @@ export class Approvals {
     return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why } };
   }
 
-  /** When somebody has decided on a call, or the signal aborts. */
+  /** Resolves when the call has an answer, or when the signal aborts. */
   async waitForAnswer(id: ToolCallId, signal: AbortSignal): Promise<void> {
     const { loop } = this.#context.journal;
     if (loop.turn?.calls.get(id)?.answer !== undefined || signal.aborted) return;
@@ -68,13 +74,16 @@ export class Approvals {
     });
   }
 
-  /** Somebody decided on a call: whoever waits for that goes on. */
+  /** Resumes the call that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }
 }
 
-/** Policies are others' code: what goes to the log is what it says it is. */
+/**
+ * Checks the policy's return value, because user code may return anything and the log must stay
+ * valid.
+ */
 function validDecision({ decision, reason, rule }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')
     throw new Error('it says neither allow nor ask nor deny');

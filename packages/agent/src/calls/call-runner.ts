@@ -19,26 +19,29 @@ import { ResultSlots } from './result-slots.ts';
 import { denialText, errorResult } from './tool-result.ts';
 
 interface CallRunnerOptions extends Attempt {
-  /** Where answers are, if there are some already. */
+  /** The item that holds the results, if the turn already has one. */
   readonly toolItemId: ItemId | undefined;
 }
 
-/** What became of a call: it has its result, waits for a person, or was left because all is to stop. */
+/**
+ * The outcome of a call: it has a result, it waits for the user, or it was left because the run
+ * stops.
+ */
 type CallOutcome = 'answered' | 'parked' | 'left';
 
-/** Answers the calls of one attempt: each gets exactly one result, whatever happens. */
+/** Answers the calls of one attempt. Each call gets exactly one result, whatever happens. */
 export class CallRunner {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #limiter: ConcurrencyLimiter;
-  /** Stops what runs, with the run or with the attempt. */
+  /** Stops the running tools, with the run or with the attempt. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => this.#stop.abort();
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
   readonly #running = new Map<ToolCallId, Promise<void>>();
-  /** The response came to its end: what runs counts. */
+  /** True once the response has ended with these calls: results now count. */
   #isAdopted = false;
 
   constructor(context: RunContext, { turn, attempt, toolItemId }: CallRunnerOptions) {
@@ -53,7 +56,10 @@ export class CallRunner {
     else signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** A call is whole while the model still speaks: one without effects may start. */
+  /**
+   * Called when a call is complete while the response still streams. A tool without effects starts
+   * at once.
+   */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const { tools } = this.#context.settings;
     if (tools.get(call.name)?.effects !== 'none') return;
@@ -61,7 +67,7 @@ export class CallRunner {
     if (!ready.ok || this.#isLate(call)) return;
     const { decision } = await this.#approvals.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
-    // Where it cannot be written down, the run stops, and says so.
+    // If the log cannot be written, the run stops and reports it.
     this.#start(ready, before).catch(() => {});
   }
 
@@ -69,7 +75,7 @@ export class CallRunner {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
   }
 
-  /** The response is on the log with its calls: what was begun while it streamed counts. */
+  /** The log has the end of the response with its calls, so tools that started early count. */
   get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
     return turn?.attempt === this.#at.attempt && turn.stop?.reason === 'tool_use';
@@ -79,23 +85,24 @@ export class CallRunner {
     return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
-  /** Somebody decided on a call. */
+  /** Resumes the call that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
   }
 
-  /** Resolves when each of them has its result, waits for nothing but a person, or all is to stop. */
+  /** Resolves when each call has its result or waits only for the user, or when the run stops. */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
     const fates = await Promise.all(calls.map((call) => this.#answer(call)));
     const parked = calls.filter((_call, at) => fates[at] === 'parked');
-    // While others ran, somebody may have answered: then there is something to do.
+    // The user may have answered while other calls ran. Then there is work to do, and the run does
+    // not park.
     const isWaiting = parked.every((call) => this.#callState(call)?.answer === undefined);
     return parked.length > 0 && isWaiting && !fates.includes('left') ? 'parked' : 'answered';
   }
 
-  /** None of them runs. */
+  /** Answers each call with an error result. No tool runs. */
   async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut'): Promise<void> {
     const message =
       code === 'aborted'
@@ -107,30 +114,30 @@ export class CallRunner {
       if (this.#slots.isOpen(call.toolCallId)) await this.#reject(call, code, message);
   }
 
-  /** What runs is stopped, and is waited for. */
+  /** Stops the running tools and waits for them. */
   async halt(): Promise<void> {
     this.#stop.abort();
     this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.settled();
   }
 
-  /** When what runs now has its result. */
+  /** Resolves when all running tools have their results. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** The response did not come to its end with calls: nor does what is done already count. */
+  /** The response ended without valid calls: results of tools that started early are retracted. */
   async discard(): Promise<void> {
     await this.halt();
     await this.#write(this.#slots.retract(this.#context.journal.state));
   }
 
-  /** The attempt is superseded, and all that is told of it from now on comes too late. */
+  /** The attempt is superseded: later results are ignored. */
   abandon(): void {
     this.#slots.close();
   }
 
-  /** Everything has its result. */
+  /** Waits for all results and finishes the tool item. */
   async finish(): Promise<void> {
     await Promise.all(this.#running.values());
     this.#context.signal.removeEventListener('abort', this.#onAbort);
@@ -146,7 +153,7 @@ export class CallRunner {
     return this.#slots.isOpen(call.toolCallId) ? 'left' : 'answered';
   }
 
-  /** May it run, and with what? */
+  /** Decides whether the call runs, and with which input. */
   async #decide(call: ToolCallPart): Promise<PendingCall | CallOutcome> {
     const { tools, whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
@@ -182,12 +189,12 @@ export class CallRunner {
     return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
   }
 
-  /** What is on the log about a call. */
+  /** The state of a call according to the log. */
   #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
-  /** It ran in a process that died: perhaps to its end. */
+  /** The tool ran in a process that died. It may have completed. */
   async #reportUnknownOutcome(call: ToolCallPart): Promise<'answered'> {
     const text =
       'It was interrupted, and nobody knows whether it was done. Look before you do it again.';
@@ -201,7 +208,10 @@ export class CallRunner {
     return running;
   }
 
-  /** Its turn has come; much may have happened while it waited for that. */
+  /**
+   * Runs after a free place in the limiter. The state is checked again, because it may have changed
+   * in the queue.
+   */
   async #execute(waiting: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
@@ -215,7 +225,7 @@ export class CallRunner {
       checkResult: (part: ToolResultPart) => this.#handOffs.checkResult(ready, part),
       handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
     };
-    // After an abort nothing is begun, not even where the log has not told of it yet.
+    // Starts nothing after an abort, even if the abort is not yet on the log.
     for (let tried = 0; !this.#isOver; tried++) {
       const slots = this.#slots.reserve([...before, call]);
       if (await executeOnce(ready, slots, tried < tool.retries, options)) return;
@@ -234,7 +244,7 @@ export class CallRunner {
   }
 }
 
-/** To whom an attempt's calls hand the session over: of several, the first counts. */
+/** Hand-offs of one attempt. Only the first one takes effect. */
 class HandOffs {
   readonly #context: RunContext;
   readonly #at: Attempt;
@@ -245,7 +255,7 @@ class HandOffs {
     this.#at = at;
   }
 
-  /** What the model is told of one that comes too late. */
+  /** Replaces the result of a later hand-off with an error. */
   checkResult({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
     const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
     if (tool.handsOff === undefined || part.isError || !isTaken) return part;
@@ -263,7 +273,7 @@ class HandOffs {
   }
 }
 
-/** It is done either way. */
+/** A reason that throws does not prevent the hand-off. */
 function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
   try {
     return handsOff.reason(input);
@@ -272,7 +282,7 @@ function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
   }
 }
 
-/** Lets so many through at once, in the order in which they came. */
+/** Runs at most `width` tasks at once, in the order in which they arrive. */
 class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -18,15 +18,15 @@ interface ExecutionOptions {
   readonly context: RunContext;
   readonly at: Attempt;
   readonly slots: ResultSlots;
-  /** Aborts when the run, or the attempt, stops. */
+  /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
-  /** It is to stop, though the signal may not say so yet. */
+  /** True when the tool has to stop, possibly before the signal aborts. */
   readonly isOver: () => boolean;
-  /** Whether what comes of it counts. */
+  /** True if the result counts, because the response has ended with this call. */
   readonly isAdopted: () => boolean;
-  /** The result, or what is said instead. */
+  /** Returns the result, or an error result that replaces it. */
   readonly checkResult: (part: ToolResultPart) => ToolResultPart;
-  /** What else is said with the result. */
+  /** Further records to write with the result. */
   readonly handOffDrafts: (part: ToolResultPart) => readonly DraftRecord[];
 }
 
@@ -37,8 +37,8 @@ interface ExecutionInfo {
 }
 
 /**
- * One try at a call: one start and one end on the log, and between them what it tells. False where it
- * failed and may be tried again.
+ * Runs a tool once. The log gets one start record, the progress, and one end record. Returns false
+ * if the tool failed and may be retried.
  */
 export async function executeOnce(
   ready: PendingCall,
@@ -72,7 +72,7 @@ export async function executeOnce(
   return true;
 }
 
-/** Runs it, and writes down what it tells meanwhile. */
+/** Runs the tool and writes its progress to the log. */
 async function runAndReport(
   { call, tool, input }: PendingCall,
   {
@@ -83,7 +83,7 @@ async function runAndReport(
 ): Promise<ToolRunResult> {
   const { settings, journal, session } = context;
   const { toolCallId } = call;
-  // Somebody may have said stop while its start was written down.
+  // An abort may arrive while the start record is written.
   if (isOver()) return stoppedEarly;
   const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
   const performed = await runTool(
@@ -104,7 +104,10 @@ async function runAndReport(
   return performed;
 }
 
-/** As the model gets it. What cannot be kept is said to have been done. */
+/**
+ * The result part for the model. If the output cannot be stored, the result says that the tool has
+ * run.
+ */
 async function storeOutput(
   { call, tool }: PendingCall,
   { output }: ToolRunResult,
@@ -143,11 +146,14 @@ function executionFinished(
   return { ...at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
 }
 
-/** Of what one execution tells; the rest is left out, and said to be. */
+/** Maximum progress text of one execution. Further text is dropped, with a note. */
 const maxLength = 1_000_000;
 const truncatedNote = '\n[… and so on …]';
 
-/** What an execution tells while it works: written at once, and together where it comes faster than that. */
+/**
+ * Writes the progress of one execution. Text that arrives during a write is joined into the next
+ * write.
+ */
 class ProgressWriter {
   readonly #write: (text: string) => Promise<void>;
   #next = '';
@@ -167,7 +173,7 @@ class ProgressWriter {
     if (!this.#isWriting) this.#flush();
   }
 
-  /** What is told from now on comes too late. */
+  /** Ignores all later progress. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -180,7 +186,7 @@ class ProgressWriter {
     this.#isWriting = text !== '';
     if (text === '') return;
     const done = () => this.#flush();
-    // Where it cannot be written down, the run's own next word cannot either.
+    // If this write fails, the run's own next write fails too and reports it.
     this.#write(text).then(done, done);
   }
 }

@@ -25,7 +25,7 @@ const [c1, c2] = [toolCallId('c1'), toolCallId('c2')];
 const asking: TestAgentOptions = { approve: () => 'ask' };
 const parking: TestAgentOptions = { ...asking, whileAsking: 'park' };
 
-/** A tool that should not have run, and what it was given. */
+/** A tool that must not run. Records its inputs. */
 function dangerous() {
   const ran: unknown[] = [];
   const rm = tool('rm', async (input) => {

@@ -18,7 +18,7 @@ import {
 
 watchRejections();
 
-/** A tool that should not have run, and what it was given. */
+/** A tool that must not run. Records its inputs. */
 function dangerous() {
   const ran: unknown[] = [];
   const rm = tool('rm', async (input) => {

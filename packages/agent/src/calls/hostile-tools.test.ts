@@ -22,7 +22,7 @@ watchRejections();
 const one = call('c1', 't', {});
 const retryAtOnce = { retry: { baseDelayMs: 0, toolGraceMs: 100 } };
 
-/** Runs a tool once, and gives the result that the model reads. */
+/** Runs a tool once and returns the result for the model. */
 async function resultOf(execute: () => unknown, more: Parameters<typeof tool>[2] = {}) {
   const { agent, end, log } = createTestAgent([answer(one), 'Done.'], {
     tools: [tool('t', execute, more)],
@@ -59,7 +59,7 @@ describe('what a tool returns', () => {
     ['a value too deep to be kept', nested, JSON.stringify(nested)],
   ])('may be %s, and is told as JSON writes it', async (_what, returned, text) => {
     expect(await resultOf(async () => returned)).toMatchObject({ text, isError: false });
-    // Nor need there be a promise.
+    // A tool need not return a promise.
     expect(await resultOf(() => returned)).toMatchObject({ text, isError: false });
   });
 
@@ -135,7 +135,7 @@ describe('what a tool throws', () => {
 });
 
 describe('what a tool tells', () => {
-  // The first request fails while the tool runs; the tool belongs to it, and to nothing that comes later.
+  // The first request fails while the tool runs. The tool belongs to that attempt only.
   const superseded = {
     ...answer(one, 'and more that nobody will hear'),
     fault: { type: 'error', after: 3, error: 'overloaded' },

@@ -7,7 +7,10 @@ type PreparedCall =
   | ({ readonly ok: true } & PendingCall)
   | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
 
-/** A call that can run, or what is wrong with it in words for the model. Nothing runs on half an input. */
+/**
+ * Checks whether a call can run. The error message is written for the model. A tool never runs with
+ * partial or invalid input.
+ */
 export async function prepareCall(
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
@@ -64,7 +67,7 @@ function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): str
   return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
 }
 
-/** The names that are most like another, best first: for whoever misspelt one. */
+/** The most similar names, best first, as hints for a misspelled name. */
 function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
   const wanted = name.toLowerCase();
   const far = (other: string) => distance(wanted, other.toLowerCase());
@@ -76,7 +79,7 @@ function nearestNames(name: string, names: readonly string[], most = 3): readonl
     .map(({ other }) => other);
 }
 
-/** How many letters have to be changed, added or taken away. */
+/** The edit distance between two names. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

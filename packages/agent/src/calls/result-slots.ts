@@ -12,7 +12,7 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 
-/** Where the results of an attempt's calls go: one item, its parts in the order of the calls. */
+/** The results of one attempt's calls: parts of one tool item, in the order of the calls. */
 export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
@@ -20,7 +20,7 @@ export class ResultSlots {
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
-  /** `itemId` where there are some already; those that are open there are gone on with. */
+  /** If `itemId` is given, its open parts are continued. */
   constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
     this.#at = at;
     this.#ids = ids;
@@ -32,7 +32,10 @@ export class ResultSlots {
         this.#open.set(begin.toolCallId, this.#writer.goOn(begin, text.length));
   }
 
-  /** Gives each a place in this order, whatever is done first. */
+  /**
+   * Reserves a result part for each call, so that results stay in call order whichever finishes
+   * first.
+   */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
     for (const { toolCallId, name } of calls)
@@ -41,30 +44,30 @@ export class ResultSlots {
     return [...drafts, ...this.#takeDrafts()];
   }
 
-  /** It has a place, and no result yet. */
+  /** True if the call has a slot but no result yet. */
   isOpen(id: ToolCallId): boolean {
     return this.#open.get(id)?.isOpen ?? false;
   }
 
-  /** What is told meanwhile. */
+  /** Appends progress text. */
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
     if (place?.isOpen) place.append(text);
     return this.#takeDrafts();
   }
 
-  /** The result, instead of what was told meanwhile. */
+  /** Commits the result, which replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#takeDrafts();
   }
 
-  /** What is told from now on comes too late. */
+  /** Ignores everything that comes later. */
   close(): void {
     this.#open.clear();
   }
 
-  /** None of them counts. */
+  /** Retracts all results of the attempt. */
   retract(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item) return [];
@@ -73,7 +76,7 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Nothing more comes. */
+  /** Finishes the tool item. */
   finish(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item || item.finished !== undefined) return [];

@@ -10,16 +10,16 @@ export interface ToolRunResult {
 
 interface RunToolOptions {
   readonly clock: Clock;
-  /** How long one that was told to stop is waited for. */
+  /** How long to wait for a tool after it was asked to stop. */
   readonly graceMs: number;
-  /** Aborts when the run, or the attempt, stops. */
+  /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
 }
 
 const stoppedText = 'It was stopped before it was done.';
 export const stoppedEarly: ToolRunResult = stopped(stoppedText);
 
-/** Runs a tool to its end, to its time-out, or until it is told to stop. It never throws. */
+/** Runs a tool until it ends, times out or is stopped. Never throws. */
 export async function runTool(
   tool: Tool,
   input: unknown,
@@ -37,7 +37,7 @@ export async function runTool(
     why = reason;
     own.abort(new Error(reason));
     cancel();
-    // Whatever does not stop when it is told to is not waited for.
+    // A tool that ignores its abort signal must not block the run.
     cancel = clock.after(graceMs, () => ended.resolve(stopped(reason)));
   };
   const onStop = () => halt(stoppedText);
@@ -71,7 +71,7 @@ function isGenerator(execution: unknown): execution is Generator {
   return typeof execution === 'object' && execution !== null && Symbol.asyncIterator in execution;
 }
 
-/** What a generator yields is what it tells meanwhile. One that is to stop is told so where it stands. */
+/** Sends what the generator yields as progress. On abort the generator is asked to return. */
 async function drainGenerator(
   execution: Generator,
   { update }: Pick<ToolContext, 'update'>,
@@ -86,7 +86,10 @@ async function drainGenerator(
   }
 }
 
-/** One that ended tidily when its time was over has not done all of it. */
+/**
+ * A tool that returned normally after its timeout still did not complete: the result gets an error
+ * note.
+ */
 function withStopNote(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
   return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };
 }

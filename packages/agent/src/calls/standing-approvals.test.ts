@@ -25,7 +25,7 @@ const execute = async ({ path }: z.infer<typeof input>) => `did ${path}`;
 const write = defineTool({ name: 'write', description: 'Writes', input, execute });
 const look = defineTool({ name: 'look', description: 'Looks', effects: 'none', input, execute });
 
-/** Asks about everything; the rule is the tool and the folder. */
+/** Asks about every call. The rule is the tool and the folder. */
 function byFolder({ tool, input: given }: PendingCall): ApprovalDecision {
   const [folder] = (given as z.infer<typeof input>).path.split('/');
   return { decision: 'ask', reason: 'it touches files', rule: `${tool.name} ${folder}` };
@@ -35,7 +35,7 @@ const calls = (...all: readonly (readonly [string, string, string?])[]): Scripte
   content: { parts: all.map(([id, path, tool = 'write']) => call(id, tool, { path })) },
 });
 
-/** One that runs on virtual time; `asked` are the calls that people were asked about. */
+/** An agent on virtual time. `asked` lists the calls that needed an approval. */
 function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const clock = new VirtualClock();
   const log = options.log ?? memoryLog({ clock });
@@ -50,7 +50,7 @@ function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {
     ...{ agent, clock, log, told, asked: () => ids('approval_asked') },
     ran: () => ids('tool_execution_started'),
     end: (run: Run) => play(clock, run.result),
-    /** Approves so, once this is asked about. */
+    /** Approves a call as soon as it is asked about. */
     async approve(run: Run, id: string, how?: ApproveOptions) {
       while (!ids('approval_asked').includes(id)) {
         await quiet();
@@ -282,7 +282,7 @@ describe('an approval for the session', () => {
 describe('an approval until a time', () => {
   const minute = 60_000;
 
-  /** Approves the first call for a minute, and makes the second one so long after that. */
+  /** Approves the first call for a minute, and makes the second call `ms` later. */
   async function secondAfter(ms: number) {
     const made = agentOf([calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.']);
     const { agent, clock, end, approve, asked } = made;
@@ -342,7 +342,7 @@ describe('an approval until a time', () => {
 describe('in another process', () => {
   const stage = useTestServer();
 
-  /** A session that was parked in one process, and approved so. */
+  /** A session that is parked in one process and then approved. */
   async function parked(log: Log, until: number | 'session', now: VirtualClock) {
     const script = [calls(['c1', 'a/1'])];
     const first = agentOf(script, { log, clock: now, whileAsking: 'park' });

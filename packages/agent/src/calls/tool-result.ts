@@ -11,7 +11,9 @@ import type { Tool, ToolOutput } from '../contract/tool.ts';
 
 type Output = ToolOutput['output'];
 
-/** Whatever a tool returned, as a result in full. What is no JSON is as JSON writes it. */
+/**
+ * Converts any return value of a tool to an output. A value that is not text is encoded as JSON.
+ */
 export function toOutput(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
@@ -28,7 +30,10 @@ function isOutput(returned: unknown): returned is ToolOutput {
   return typeof output === 'object' && output !== null && typeof output.text === 'string';
 }
 
-/** The part that the model gets. What is too long is clipped in the middle, and kept whole as a blob. */
+/**
+ * Creates the result part for the model. Text over the limit is clipped in the middle, and the full
+ * text is stored as a blob.
+ */
 export async function createResultPart(
   { toolCallId, name }: ToolCallPart,
   output: Output,
@@ -63,7 +68,7 @@ export async function createResultPart(
   };
 }
 
-/** Is it the whole of a text that the part, or the tool itself, has clipped? */
+/** True if the attachment is the full text of a result that was clipped. */
 export function isFullOutput(
   { source }: MediaPart | FilePart,
   { metadata }: { readonly metadata?: Metadata | undefined },
@@ -80,7 +85,7 @@ function clipMiddle(text: string, most: number, hash: string): string {
   return (start + note + end).toWellFormed();
 }
 
-/** A result that says what went wrong. */
+/** A result part that reports an error. */
 export function errorResult({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
 }

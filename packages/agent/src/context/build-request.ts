@@ -13,7 +13,7 @@ import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted } from '../contract/loop-state.ts';
 import type { ContextFilter, Settings } from '../contract/settings.ts';
 
-/** What a model is sent: instructions, what was said as far as it still counts, and the tools. */
+/** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
@@ -42,7 +42,10 @@ function systemItem(text: string): Item {
   return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
 }
 
-/** Providers take bytes, not names of blobs. What was clipped stays clipped. */
+/**
+ * Loads blobs into the item, because providers take bytes. Full outputs of clipped results are left
+ * out.
+ */
 export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
   if (!item.parts.some(hasBlob)) return item;
   return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, blobs))) };
@@ -70,7 +73,9 @@ async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
   return bytes === undefined ? source : { type: 'bytes', bytes };
 }
 
-/** What a model is sent of a transcript: without what the summary stands for, and with the summary. */
+/**
+ * The context items: the transcript without the items that the summary covers, plus the summary.
+ */
 export function applyCompaction(
   items: readonly Item[],
   { covered, summary }: Compacted,

@@ -51,7 +51,7 @@ describe('a context that gets long', () => {
     const last = provider.calls.at(-1)?.request.items ?? [];
     expect(last.map(({ kind }) => kind)).toEqual(['context', 'assistant', 'tool']);
     expect(last[0]?.parts).toEqual([{ kind: 'text', text: summaries[1] }]);
-    // The second summary was made of the first one and of what came since.
+    // The second summary covers the first one and the items since.
     const asked = provider.calls[3]?.request.items.map(({ kind }) => kind);
     expect(asked).toEqual(['context', 'assistant', 'tool', 'user']);
     expect(items.some(({ kind }) => kind === 'context')).toBe(true);

@@ -2,11 +2,11 @@ import type { Item, Part } from '@millrace/core';
 import type { ContextFilter } from '../contract/settings.ts';
 
 export interface DropOptions {
-  /** How many of the last answers stay as they are; 1 unless told. */
+  /** How many of the last answers stay unchanged. Default: 1. */
   readonly keepAnswers?: number | undefined;
 }
 
-/** Without what the model thought before its last answers. */
+/** Removes reasoning from all but the last answers. */
 export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
   return (items) =>
     changeOlderItems(items, keepAnswers, (parts) =>
@@ -14,7 +14,7 @@ export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFil
     );
 }
 
-/** Without the words of results that were errors, but for the last answers: that there were some stays. */
+/** Shortens failed tool results to "It failed." in all but the last answers. */
 export function dropFailedResults({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
   return (items) =>
     changeOlderItems(items, keepAnswers, (parts) =>

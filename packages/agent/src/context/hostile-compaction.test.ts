@@ -26,7 +26,7 @@ const tooLong: Scripted = { ...answer('Never said'), fault: overflow };
 
 const isSummary = (items: readonly Item[] = []) => items.at(-1)?.id === 'summarise';
 
-/** A model that calls a tool in each of so many turns, and says how long that was. */
+/** A model that calls a tool in each turn and reports the token count. */
 function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scripted = 'Summary') {
   let turn = 0;
   const said: Scripted = ({ items }) => {
@@ -38,7 +38,7 @@ function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scr
   return Array.from({ length: 3 * count }, () => said);
 }
 
-/** Two questions; before the second one is answered, what was said is to be summarised. */
+/** Two questions. The context is compacted before the second one is answered. */
 async function summarisedBy(summary: Scripted, options: TestAgentOptions = {}) {
   const first: Scripted = { ...answer('Hello, Ada.'), usage: long };
   const stage = createTestAgent([first, summary, 'You are Ada.'], { ...afterOne, ...options });

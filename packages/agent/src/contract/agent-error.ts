@@ -2,27 +2,30 @@ import { type ErrorPlace, MillraceError } from '@millrace/core';
 
 export type AgentErrorCode =
   | 'bad_option'
-  /** Two tools, or two agents, of one name. */
+  /** Two tools, or two agents, have the same name. */
   | 'name_taken'
-  /** The session was handed to somebody who is not there. */
+  /** The session was handed off to an agent that this agent does not know. */
   | 'unknown_agent'
-  /** The session has a fact marked `must_understand` that this version does not. */
+  /** The session has a `must_understand` fact that this version does not support. */
   | 'not_understood'
-  /** There is no such call to decide on, or it was decided on already. */
+  /** The current turn has no such call. */
   | 'no_such_call'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
-  /** The run was left as it is, for whoever resumes it. */
+  /** The run was left with the `leave` signal and can be resumed. */
   | 'left'
-  /** A bug of ours: the loop would turn for ever. */
+  /** A bug in the loop: it makes no progress. */
   | 'stuck'
-  /** Not all of what a session said is left. */
+  /** The session cannot be replayed, because some of its deltas are gone. */
   | 'not_replayable'
-  /** What is in the log does not follow from what is before it. */
+  /** A record does not follow from the records before it. */
   | 'not_foldable';
 
-/** A mistake of the program, or a call that comes too late. What happens on the way is a result. */
+/**
+ * An error in the calling program, or a call to a run that is already over. Failures during a run
+ * are part of its result instead.
+ */
 export class AgentError extends MillraceError<AgentErrorCode> {
   constructor(
     code: AgentErrorCode,
@@ -34,7 +37,7 @@ export class AgentError extends MillraceError<AgentErrorCode> {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of an error, whatever value was thrown. Never throws. */
 export function textOfError(error: unknown): string {
   try {
     const text: unknown = error instanceof Error ? error.message : String(error);

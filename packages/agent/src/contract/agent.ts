@@ -4,26 +4,28 @@ import type { Replayed, ReplayOptions } from './replay.ts';
 import type { Run, RunInput } from './run.ts';
 
 export interface AgentRunOptions {
-  /** A new one unless told. */
+  /** The session to run in. Default: a new session. */
   readonly session?: SessionId | undefined;
   /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Leaves the run as a process that dies would, but for its lease, which is given back: nothing more is
-   * written, and whoever resumes the session goes on. The result's stop has the cause `left`.
+   * Stops the run without ending it, for a process that has to exit. The lease is released and
+   * nothing more is written, except results of calls that finish within 2 s. Another process can
+   * resume the session. The result's stop has the cause `left`.
    */
   readonly leave?: AbortSignal | undefined;
   /**
-   * What the run is part of, as `traceContext(headers…)` reads it. It is on the log with the run, and
-   * goes to observers, to tools as `ctx.trace` and to providers; a run that goes on keeps its own.
+   * The trace that the run belongs to, as read by `traceContext(headers…)`. It is stored on the log
+   * and passed to observers, to tools as `ctx.trace`, and to providers. A resumed run keeps its own
+   * trace.
    */
   readonly trace?: TraceContext | undefined;
-  /** Hear of this run and of its sub-agents' for it, besides those of each agent. */
+  /** Observers for this run and for its sub-agents, in addition to the observers of each agent. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
 export interface ForkedRunOptions {
-  /** The fork; a new one unless told. */
+  /** The id of the fork. Default: a new session id. */
   readonly into?: SessionId | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly leave?: AbortSignal | undefined;
@@ -33,21 +35,24 @@ export interface ForkedRunOptions {
 
 export interface Agent<Value = unknown> {
   readonly name: string;
-  /** Answers. One agent serves many runs at once, of one session one at a time. */
+  /** Starts a run. One agent can serve many runs at once, but only one per session. */
   run(input: RunInput, options?: AgentRunOptions): Run<Value>;
-  /** Goes on with a session: what was cut short, what waits in its queue, what was approved meanwhile. */
+  /** Resumes a session: interrupted work, queued messages and answered approvals. */
   resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
-  /** Answers again, in a fork: all after the last thing that was said to it, or from one of its items on. */
+  /**
+   * Answers again, in a fork. By default, everything after the last user input is replaced; with
+   * `item`, everything from that item on.
+   */
   regenerate(
     session: SessionId,
     options?: ForkedRunOptions & { readonly item?: ItemId },
   ): Run<Value>;
-  /** Answers something else than what was said there, in a fork. */
+  /** Replaces an item with new input and answers it, in a fork. */
   edit(session: SessionId, item: ItemId, input: RunInput, options?: ForkedRunOptions): Run<Value>;
   /**
-   * Runs a recorded session again, by the same loop: what models, tools and people said and decided is
-   * taken from the recording, and so are times and ids. Nothing is executed and nothing is sent. Says
-   * where this agent would do something else.
+   * Runs a recorded session through the loop again. Model output, tool results, decisions, times
+   * and ids come from the recording. Nothing is executed or sent. Reports the first record at which
+   * this agent would act differently.
    */
   replay(session: SessionId, options?: ReplayOptions): Promise<Replayed>;
 }

@@ -1,21 +1,24 @@
 import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
 
-/** What somebody wants of a session that is driven, or is to be. It travels as JSON. */
+/** A command to a session. Commands travel as JSON and may come from any process. */
 export type Command =
-  /** Joins the next request (`steer`), or starts a turn when the run would end (`follow_up`). */
+  /**
+   * Input for the agent: it joins the next request (`steer`), or starts a turn when the run would
+   * end (`follow_up`).
+   */
   | {
       readonly type: 'message';
       readonly when: 'steer' | 'follow_up';
       readonly items: readonly Item[];
-      /** What a run that is begun for it is part of. */
+      /** The trace for a run that starts because of this message. */
       readonly trace?: TraceContext | undefined;
     }
   | { readonly type: 'abort'; readonly reason?: string | undefined }
-  /** What was said long ago is summarised, however long it is. */
+  /** Compacts the context now, whatever its length. */
   | { readonly type: 'compact' }
-  /** A message that still waits, by the key it was submitted with, is not heard. */
+  /** Withdraws a message that is still queued, by the key that it was submitted with. */
   | { readonly type: 'withdraw'; readonly key: string }
-  /** What was allowed by this rule for longer than one call is asked about again. */
+  /** Revokes the standing approvals of this rule. */
   | { readonly type: 'revoke'; readonly rule: string }
   | Decision;
 
@@ -23,10 +26,10 @@ export type Decision =
   | {
       readonly type: 'approve';
       readonly toolCallId: ToolCallId;
-      /** What the call runs with instead. */
+      /** Replaces the input of the call. */
       readonly input?: JsonValue | undefined;
       readonly by?: string | undefined;
-      /** Also for what is asked by the same rule, until this time or to the session's end. */
+      /** Also allows other calls with the same rule, until this time or until the session ends. */
       readonly until?: number | 'session' | undefined;
     }
   | {
@@ -38,6 +41,9 @@ export type Decision =
 
 export interface QueuedCommand {
   readonly key: string;
-  /** Where it is one of ours and cannot be read, it is dealt with by taking it off the queue. */
+  /**
+   * A command of a known type that cannot be decoded is `unreadable`; the loop removes it from the
+   * queue.
+   */
   readonly command: Command | { readonly type: 'unreadable' };
 }

@@ -10,43 +10,51 @@ import type {
 } from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
 
-/** What the loop has to know of a session, besides its items. A fold of the log, like these. */
+/**
+ * The state of the loop: everything about a session, besides its items, that the loop needs. It is
+ * a fold of the log.
+ */
 export interface LoopState {
   readonly run: RunState | undefined;
-  /** The one that was started and is not finished. */
+  /** The current turn: started and not finished. */
   readonly turn: TurnState | undefined;
-  /** Of the run that goes on, or of the last one: what a turn that waits goes on in. */
+  /** The trace of the current or last run. A turn that waits continues in it. */
   readonly trace: TraceContext | undefined;
-  /** The number of the last one there was. */
+  /** The number of the last turn. */
   readonly lastTurn: number;
-  /** How the last finished one ended. */
+  /** How the last finished turn ended. */
   readonly lastStop: Stop | undefined;
-  /** What went wrong last, in this run. */
+  /** The last error of this run. */
   readonly lastError: ErrorInfo | undefined;
-  /** Something was said that no request has had yet. */
+  /** True if there is input that no request has contained yet. */
   readonly hasInput: boolean;
-  /** What the last compaction made of the session, for what a model is sent. */
+  /** The result of the last compaction. */
   readonly compacted: Compacted;
-  /** Tokens of the last request and its answer: about how long the next one is. */
+  /** Tokens of the last request and its answer: an estimate for the next request. */
   readonly lastTokens: number;
-  /** Whom it was handed to. */
+  /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
-  /** What was allowed for longer than one call, by rule: until this time. */
+  /** Standing approvals: rule to the time until which it is allowed. */
   readonly standingApprovals: ReadonlyMap<string, number>;
-  /** Those that wait, in order. */
+  /** The queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
 }
 
 export interface Compacted {
-  /** What is not sent any more, and where summaries were written. */
+  /**
+   * Items that are no longer sent: compacted items and the items in which summaries were written.
+   */
   readonly covered: ReadonlySet<ItemId>;
-  /** What stands for them. */
+  /** The text that replaces the compacted items. */
   readonly summary: string | undefined;
 }
 
 interface RunState {
   readonly id: RunId;
-  /** Turns that it has started, and finished: the first may be one that another run left open. */
+  /**
+   * Turns that this run has started and finished. The first one may have been started by another
+   * run.
+   */
   readonly turns: number;
   readonly finishedTurns: number;
   readonly aborted: Aborted | undefined;
@@ -58,32 +66,32 @@ interface Aborted {
 
 export interface TurnState {
   readonly turn: number;
-  /** The last try at its request; 0 before the first. */
+  /** The last attempt at the request; 0 before the first. */
   readonly attempt: number;
   readonly isSuperseded: boolean;
-  /** What the try is written to. */
+  /** The item that the attempt writes to. */
   readonly itemId: ItemId | undefined;
-  /** Where the answers to its calls are. */
+  /** The item with the results of its calls. */
   readonly toolItemId: ItemId | undefined;
   /** How the response ended. */
   readonly stop: Stop | undefined;
   readonly calls: ReadonlyMap<ToolCallId, CallState>;
-  /** Whom the session is handed to when the turn is over. */
+  /** The agent that takes over after this turn. */
   readonly handedTo: string | undefined;
-  /** It is not part of the conversation: a summary is made. */
+  /** True if the turn writes a summary and is not part of the conversation. */
   readonly isCompaction: boolean;
-  /** There was something that no request has had yet, before this turn. */
+  /** `LoopState.hasInput` before this turn. */
   readonly hadInput: boolean;
 }
 
-/** What was decided on a call, and done. Its result is in the tool item. */
+/** Decisions on a call and its executions. The result itself is in the tool item. */
 export interface CallState {
   readonly isAsked: boolean;
-  /** What an answer that lasts is about. */
+  /** The rule that a standing approval would apply to. */
   readonly rule: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
   readonly isRejected: boolean;
-  /** The last one. */
+  /** The last execution. */
   readonly execution: ExecutionState | undefined;
   readonly executions: number;
 }
@@ -97,7 +105,7 @@ interface ApprovalAnswer {
 interface ExecutionState {
   readonly id: ExecutionId;
   readonly name: string;
-  /** Nobody knows what became of it. */
+  /** True if the outcome is unknown, because the process died. */
   readonly isLost: boolean;
   readonly isRunning: boolean;
 }

@@ -1,17 +1,17 @@
 import type { AgentEvent, LogRecord, RunId, TraceContext } from '@millrace/core';
 
-/** The run that a record is part of, also where its beginning was told to another process. */
+/** The run that a record belongs to, even if another process started it. */
 export interface ObservedRun {
   readonly id: RunId;
   readonly trace?: TraceContext | undefined;
-  /** Whose it is: the agent's name. */
+  /** The name of the agent. */
   readonly agent?: string | undefined;
 }
 
 /**
- * Hears of each record after its commit, in order, once, with the events that it is told as. Called
- * inline: write, count or pass on, and never block. It cannot steer, and what it gets is not its own to
- * change. One that throws is reported and goes on hearing.
+ * A function that is called after each record is committed, in order and once, with the record's
+ * events. It is called inline, so it must not block. It cannot change the run, and it must not
+ * modify its arguments. An observer that throws is reported and stays registered.
  */
 export type Observer = (
   record: LogRecord,

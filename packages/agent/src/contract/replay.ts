@@ -1,28 +1,31 @@
 import type { DraftRecord, FoldState, LogRecord, SessionId } from '@millrace/core';
 import type { Observer } from './observer.ts';
 
-/** Where a replay would have written something else than was recorded. */
+/** The first difference between a recording and its replay. */
 export interface Divergence {
-  /** Of the record that should have come. */
+  /** The offset of the expected record. */
   readonly offset: number;
   readonly expected: LogRecord;
-  /** What the loop wanted to write instead; nothing where it waits for something that does not come. */
+  /**
+   * The records that the loop tried to write instead. Empty if it waits for something that never
+   * comes.
+   */
   readonly found: readonly DraftRecord[];
-  /** What differs, in a sentence. */
+  /** A sentence that describes the difference. */
   readonly message: string;
 }
 
 export interface ReplayOptions {
-  /** Told of every record again. The agent's own are not. */
+  /** Observers of the replay. The agent's own observers are not called. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
-/** What came of running a recorded session again. */
+/** The result of a replay. */
 export interface Replayed {
   readonly session: SessionId;
-  /** What was written again: all of it, or what comes before the place where the replay diverges. */
+  /** The replayed records: all of them, or those before the divergence. */
   readonly records: readonly LogRecord[];
   readonly state: FoldState;
-  /** Where this agent would do something else; absent where it does the same to the last record. */
+  /** The first difference. Absent if the replay equals the recording. */
   readonly divergence?: Divergence | undefined;
 }

@@ -3,26 +3,26 @@ import type { LoopState } from './loop-state.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
 
-/** What everybody in a run shares. */
+/** Shared by all parts of one run. */
 export interface RunContext {
-  /** Of the agent that has the session now: another one after a hand-off. */
+  /** The settings of the active agent. They change after a hand-off. */
   readonly settings: Settings;
   readonly journal: Journal;
-  /** Keeps calls apart. */
+  /** Makes tool call ids unique. */
   readonly callIds: CallIds;
   readonly session: SessionId;
-  /** The session as the run found it. */
+  /** The session state when the run opened it. */
   readonly initialState: FoldState;
-  /** Aborts when the run is to stop. */
+  /** Aborts when the run has to stop. */
   readonly signal: AbortSignal;
   readonly phase: RunPhase;
-  /** Of this run alone, and of what its sub-agents do for it. */
+  /** Observers of this run, which its sub-agents also get. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
 /**
- * The only way by which a run writes to its session's log and reads its state. Records of other writers
- * arrive the same way, with the response to the next write.
+ * The only way in which a run writes to its session's log and reads its state. Records of other
+ * writers arrive the same way, with the response to the next write.
  */
 export interface Journal {
   /** The folded session: items, parts, usage. */
@@ -50,12 +50,12 @@ export interface CallIds {
   withUniqueId(delta: Delta): Delta;
 }
 
-/** Where a run stands, before it is on the log. */
+/** Transitions that have started but are not on the log yet. */
 interface RunPhase {
-  /** An abort is on its way to the log: nothing is begun after it. */
+  /** An abort is being written. Nothing may start after it. */
   isAborting: boolean;
-  /** Nothing that comes now is part of the turn. */
+  /** The turn is being finished. Later commands do not belong to it. */
   isTurnEnding: boolean;
-  /** How the run ends is said already. */
+  /** The end of the run is decided. Later aborts have no effect. */
   isRunEnding: boolean;
 }

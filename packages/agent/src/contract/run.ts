@@ -10,30 +10,30 @@ import type {
   Usage,
 } from '@millrace/core';
 
-/** What a run comes to. It is a result in any case: an error or an abort is in it. */
+/** The result of a run. Errors and aborts are results too, with a `stop` that says why. */
 export interface RunResult<Value = unknown> {
   readonly session: SessionId;
   readonly stop: Stop;
-  /** What the assistant said last. */
+  /** The text of the last answer. */
   readonly text: string;
-  /** The answer as it was asked for by `output`, checked. */
+  /** The validated value, if the agent has an `output` schema. */
   readonly value?: Value | undefined;
-  /** What is new in the transcript since the run began, the input not counted. */
+  /** The items that the run added to the transcript, without its input. */
   readonly items: readonly Item[];
-  /** Of the run's attempts, superseded ones included. */
+  /** Token usage of all attempts, including superseded ones. */
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
-  /** What was thrown, where it was not by us. In this process alone: it is not on the log. */
+  /** The value that user code threw. It exists only in this process and is not on the log. */
   readonly cause?: unknown;
 }
 
-/** Who, what instead, and until when. */
+/** Options of `Run.approve`. */
 export interface ApproveOptions {
   readonly input?: JsonValue | undefined;
   readonly by?: string | undefined;
   /**
-   * Calls that are asked about by the same `rule` run without being asked about, until this time
-   * (milliseconds since 1970) or to the session's end. This call alone, unless told.
+   * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
+   * until the session ends. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -43,23 +43,29 @@ export interface DenyOptions {
   readonly by?: string | undefined;
 }
 
-/** Text, items, or one of the caller's own histories. */
+/** Input of a run: a text, one item, or a list of items. */
 export type RunInput = string | Item | readonly Item[];
 
-/** A run that goes on: two views of it, and what steers it. Nobody has to look at it for it to go on. */
+/**
+ * A run in progress: its events, its result, and methods to control it. It continues whether or not
+ * anything reads it.
+ */
 export interface Run<Value = unknown> {
   readonly session: SessionId;
   readonly id: RunId;
-  /** Each iteration begins at the run's first record, however late. It ends with the run. */
+  /**
+   * The events of the run. Each iteration starts at the run's first record, however late, and ends
+   * with the run.
+   */
   readonly events: AsyncIterable<AgentEvent>;
   readonly result: Promise<RunResult<Value>>;
-  /** Stops it, and keeps what was said. Resolves when that is on the log. */
+  /** Stops the run and keeps the partial answer. Resolves when the abort is on the log. */
   abort(reason?: string): Promise<void>;
-  /** Joins the next request. */
+  /** Adds input to the next request. */
   steer(input: RunInput): Promise<void>;
-  /** Is answered when the run would end. */
+  /** Queues input that is answered when the run would end. */
   followUp(input: RunInput): Promise<void>;
-  /** Has what was said long ago summarised, before the next request or when the run would end. */
+  /** Summarizes older items, before the next request or when the run would end. */
   compact(): Promise<void>;
   approve(toolCallId: ToolCallId, options?: ApproveOptions): Promise<void>;
   deny(toolCallId: ToolCallId, options?: DenyOptions): Promise<void>;

@@ -14,11 +14,11 @@ import type { Tool, Validated } from './tool.ts';
 
 export type Approval = 'allow' | 'ask' | 'deny';
 
-/** What is asked of a policy, and of a person. */
+/** A call that needs a decision by the policy or the user. */
 export interface PendingCall {
   readonly call: ToolCallPart;
   readonly tool: Tool;
-  /** As the tool will get it. */
+  /** The validated input that the tool will get. */
   readonly input: unknown;
   readonly summary: string;
 }
@@ -28,14 +28,17 @@ export type ApprovalDecision =
   | {
       readonly decision: Approval;
       readonly reason?: string | undefined;
-      /** What an answer that lasts would be about: calls that are asked about by the same one. */
+      /**
+       * Groups calls for standing approvals: an approval with `until` also covers later calls with
+       * the same rule.
+       */
       readonly rule?: string | undefined;
     };
 
-/** All that an agent goes by, with nothing left open. */
+/** The complete settings of an agent, with all defaults applied. */
 export interface Settings {
   readonly name: string;
-  /** The first, then those that are tried when it fails. */
+  /** The main provider, then the fallbacks. */
   readonly providers: readonly Provider[];
   readonly tools: ReadonlyMap<string, Tool>;
   readonly instructions: Instructions;
@@ -44,7 +47,7 @@ export interface Settings {
   readonly log: Log;
   readonly observers: readonly Observer[];
   readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** Whether a run waits for a person, or ends as `parked` until somebody answered. */
+  /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
@@ -53,7 +56,7 @@ export interface Settings {
   readonly onInterrupted: 'keep' | 'retry';
   readonly clock: Clock;
   readonly ids: Ids;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
 }
@@ -63,48 +66,54 @@ export type Instructions =
   | undefined
   | ((transcript: readonly Item[]) => string | undefined | Promise<string | undefined>);
 
-/** What goes into every request as it is. */
+/** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
 
 export interface Limits {
   readonly maxTurns: number;
-  /** Of all attempts of a run together, in and out. */
+  /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
-  /** The same in money; what a provider does not tell the price of is not counted. */
+  /** Maximum cost of a run. Attempts without a known price are not counted. Default: no limit. */
   readonly maxCost: Cost | undefined;
   readonly maxParallelTools: number;
-  /** So often may the same call, with the same arguments, be made in turns that follow each other. */
+  /** Maximum number of consecutive turns with an identical call. Default: 5. */
   readonly maxRepeats: number;
 }
 
 export interface RetrySettings {
-  /** Tries at one request with one provider. */
+  /** Maximum attempts at one request with one provider. Default: 4. */
   readonly maxAttempts: number;
-  /** The same for some kinds of errors: a network that is away may come back. */
+  /** Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network. */
   readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
   readonly baseDelayMs: number;
-  /** A provider that asks for longer is not waited for. */
+  /**
+   * Maximum delay between attempts. If a provider asks for a longer one, the request is not
+   * retried. Default: 60 s.
+   */
   readonly maxDelayMs: number;
-  /** How long a tool that was told to stop is waited for. */
+  /** How long to wait for a tool or a stream after it was asked to stop. Default: 5 s. */
   readonly toolGraceMs: number;
 }
 
-/** When and how what a model is sent is made shorter. The transcript stays as it is. */
+/** When and how the context is shortened. The transcript does not change. */
 export interface Compaction {
-  /** Of the last request and its answer, after which it is done. */
+  /** Compacts when the last request and its answer used this many tokens. */
   readonly whenTokens: number;
-  /** How many of the last steps stay: a question, or an answer with the results of its calls. */
+  /**
+   * How many of the last steps stay. A step is an input, or an answer with the results of its
+   * calls. Default: 6.
+   */
   readonly keepSteps: number;
-  /** What the model is asked for; false drops what is old without a word. */
+  /** The prompt for the summary. `false` drops old items without a summary. */
   readonly summarize: string | false;
 }
 
-/** Makes what a model is sent shorter, without changing what was said. */
+/** Changes the items that are sent to a model. The transcript does not change. */
 export type ContextFilter = (items: readonly Item[]) => readonly Item[];
 
-/** What an agent's answers have to be like. */
+/** The schema for an agent's answers. */
 export interface Output {
-  /** As the model is told. */
+  /** JSON Schema for the model. */
   readonly schema: JsonObject;
   check(value: JsonValue | undefined): Promise<Validated>;
 }

@@ -14,31 +14,40 @@ import type { BlobStore } from '@millrace/log';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
 
-/** Something that a model can have done. Make one with `defineTool`, which fills in what is not said. */
+/** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
 export interface Tool {
   readonly name: string;
-  /** What it does and when to use it, for the model. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
-  /** JSON Schema of its input, as the model is told. */
+  /** JSON Schema of the input, for the model. */
   readonly inputSchema: JsonObject;
-  /** `none`: it changes nothing, so it may start while the model still speaks, and its work may be thrown away. */
+  /**
+   * `none`: the tool changes nothing. It may start while the response streams, and its result may
+   * be discarded.
+   */
   readonly effects: 'none' | 'external';
-  /** Whether it may run again when nobody knows what became of it. */
+  /** Whether the tool may run again if a process died during the call. */
   readonly replay: 'safe' | 'never';
   readonly timeoutMs: number | undefined;
-  /** Of the text that the model gets. What is longer is clipped, and kept whole beside it. */
+  /**
+   * Maximum length of the text for the model. Longer text is clipped, and the full text is stored
+   * as a blob.
+   */
   readonly maxOutputLength: number;
-  /** How often it is tried again when it throws. */
+  /** How often the tool is retried after it throws. */
   readonly retries: number;
-  /** It runs a session of its own, whose id it gets as `child`. */
+  /** True if the tool runs a session of its own. It gets the id as `child`. */
   readonly startsSession: boolean;
-  /** Where the session goes on with another agent, after the turn in which it was called. */
+  /** The agent that takes over after the turn with this call. */
   readonly handsOff?: HandOff | undefined;
-  /** One line for people: what it is about to do. */
+  /** One line for the user: what the call is about to do. */
   summarize(input: unknown): string;
-  /** The input as the tool takes it, or what is wrong with it, in words that help the model. */
+  /** Validates the input. The problem text is written for the model. */
   validate(input: JsonValue): Promise<Validated>;
-  /** May be a generator of texts that tell what it does, meanwhile. A throw is a result too: an error. */
+  /**
+   * Runs the tool. It may be an async generator that yields progress texts. A throw becomes an
+   * error result.
+   */
   execute(input: unknown, context: ToolContext): Execution;
 }
 
@@ -53,40 +62,45 @@ export type Validated =
 
 export type Execution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
 
-/** A text, a result in full, or any JSON, which the model gets as text. */
+/**
+ * Return value of a tool: a text, a full output, or any JSON value, which is sent to the model as
+ * text.
+ */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a tool too
 export type ToolReturn = string | ToolOutput | JsonValue | undefined | void;
 
-/** A result in full. */
+/** A full tool output. */
 export interface ToolOutput {
   readonly output: {
-    /** What the model reads. */
+    /** The text for the model. */
     readonly text: string;
-    /** What a program reads. */
+    /** The value for programs. */
     readonly value?: JsonValue | undefined;
-    /** Pictures and documents that the model sees, but for the blob that `metadata.wholeOutput` names. */
+    /** Images and documents for the model. The blob named by `metadata.wholeOutput` is not sent. */
     readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
     readonly isError?: boolean | undefined;
     readonly metadata?: Metadata | undefined;
   };
 }
 
-/** What an execution may use, and what it is part of. */
+/** Passed to `execute`: the abort signal, ids, blobs and progress. */
 export interface ToolContext {
-  /** Aborts when it is to stop. Its result is then not waited for beyond a moment. */
+  /** Aborts when the tool has to stop. The run waits only for a short grace period after that. */
   readonly signal: AbortSignal;
   readonly session: SessionId;
   readonly runId: RunId;
   readonly turn: number;
   readonly toolCallId: ToolCallId;
   readonly executionId: ExecutionId;
-  /** The session for a sub-agent, for tools that start one. */
+  /** The session for a sub-agent, if the tool has `startsSession`. */
   readonly child: SessionId | undefined;
   readonly blobs: BlobStore;
-  /** Under the span of this execution, where the run is part of a trace: for what the tool calls. */
+  /** The trace context for outgoing calls, under the span of this execution. */
   readonly trace?: TraceContext | undefined;
-  /** Those of the run, for what it does by other agents; the agent's own are not among them. */
+  /**
+   * The observers of the run, to pass to sub-agents. The agent's own observers are not included.
+   */
   readonly observers?: readonly Observer[] | undefined;
-  /** Tells what it does, while it does it. Shown to people; the model gets the result alone. */
+  /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
 }

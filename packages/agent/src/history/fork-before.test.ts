@@ -25,7 +25,7 @@ const user = (id: string, text: string): Item => ({
 const textOf = ({ parts }: Item) =>
   parts.map((part) => (part.kind === 'tool_call' ? part.name : 'text' in part && part.text)).join();
 
-/** A transcript as one reads it: who, and what. */
+/** A readable transcript: kind and text of each item. */
 const asRead = (items: readonly Item[]) => items.map((item) => `${item.kind}: ${textOf(item)}`);
 
 async function textsIn(log: Log, of = into): Promise<readonly string[]> {
@@ -44,7 +44,7 @@ function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {
   return { agent, log, provider };
 }
 
-/** The fork's end, after which the origin is what it was and both are sound. */
+/** Runs the fork, and checks that the origin is unchanged and both logs are valid. */
 async function forked(log: Log, fork: () => Run) {
   const [before, info] = [await log.read(session), await log.info(session)];
   const run = fork();
@@ -52,7 +52,7 @@ async function forked(log: Log, fork: () => Run) {
   expect(await log.read(session)).toEqual(before);
   expect(await log.info(session)).toEqual(info);
   const { records } = result.error ? { records: [] } : await log.read(run.session);
-  // The checker knows logs that are whole.
+  // The checker supports only logs that are not settled.
   const isSettled = records.some(({ fact }) => fact?.type === 'snapshot');
   if (!isSettled && result.stop.reason !== 'parked')
     expect(problemsIn(run.session, records)).toEqual([]);
@@ -98,7 +98,7 @@ describe('regenerate', () => {
     const [, second] = await itemsIn(log, 'assistant');
     await forked(log, () => agent.regenerate(session, { into, item: second as ItemId }));
     expect(await textsIn(log)).toEqual([...kept, 'assistant: A alone.']);
-    // A result is of its answer's turn.
+    // A result belongs to the turn of its answer.
     const [, result] = await itemsIn(log, 'tool');
     const { run } = await forked(log, () => agent.regenerate(session, { item: result as ItemId }));
     expect(await textsIn(log, run.session)).toEqual([...kept, 'assistant: A, again.']);
@@ -193,7 +193,7 @@ describe('edit', () => {
       agent.edit(session, second as ItemId, 'Not the second', { into }),
     );
     expect(text).toBe('Another two.');
-    // The run that the second one began is not in it.
+    // The fork does not contain the run that the second message started.
     const { records } = await log.read(session);
     const runs = records.filter(({ fact }) => fact?.type === 'run_finished');
     expect((await log.info(into))?.origin?.through).toBe(runs[0]?.offset);
@@ -258,7 +258,8 @@ describe('edit', () => {
     provider.assertUsedUp();
   });
 
-  // The fork has an open run, which is driven to its end before the new words are said: one request too many.
+  // Regression: the fork has an open run, which was driven to its end before the new input, with
+  // one request too many.
   test('of what was said meanwhile is said in its place, and nothing is answered before', async () => {
     const { agent, log } = agentOf([looks('a'), 'I turn left.', 'I turn right.', 'Once more.'], {
       observers: [
@@ -281,7 +282,7 @@ describe('edit', () => {
     ]);
   });
 
-  // The same: what stands before it in one input is answered first, alone.
+  // Regression: earlier items of the same input were answered alone first.
   test('of the second of two things that were said at once is answered with the first', async () => {
     const { agent, log } = agentOf(['Both.', 'Both of these.', 'Once more.']);
     await agent.run([user('u1', 'First'), user('u2', 'Second')], { session }).result;

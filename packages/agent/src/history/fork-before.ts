@@ -4,11 +4,11 @@ import { AgentError } from '../contract/agent-error.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
-  /** The first answer to the last thing that was said, unless told. */
+  /** The item to fork before. Default: the first answer to the last user input. */
   readonly item?: ItemId | undefined;
 }
 
-/** A copy of a session as it was before an item, or before the turn that the item is part of. */
+/** Forks a session before an item, or before the turn that contains the item. */
 export async function forkBefore(
   log: Log,
   session: SessionId,
@@ -34,12 +34,13 @@ function lastAnswer(records: readonly LogRecord[]): number | undefined {
   return at === -1 ? undefined : at;
 }
 
-/** The index of the first record that the copy does not have. */
+/** The index of the first record that is not copied. */
 function cutBefore(records: readonly LogRecord[], start: number): number {
   const turn = records[start]?.turn ?? 0;
   if (turn > 0)
     return records.findIndex(({ fact, turn: of }) => of === turn && fact?.type === 'turn_started');
-  // What brought it goes with it: the command, the run that it began.
+  // The records that introduced the item are left out too: the consumed command and the start of
+  // its run.
   let at = start;
   while (isOpening(records[at - 1])) at--;
   return at;
@@ -56,7 +57,7 @@ function noSuchItem(session: SessionId, item: ItemId | undefined): AgentError {
   return new AgentError('no_such_item', message, { session, item });
 }
 
-/** All that a session's log has at the moment, in order. */
+/** Reads all records of a session, in order. */
 export async function readRecords(log: Log, session: SessionId): Promise<readonly LogRecord[]> {
   const records: LogRecord[] = [];
   for (let from = 0; ; ) {

@@ -15,21 +15,21 @@ import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
-/** A request of an earlier moment, made again. */
+/** A request of an earlier attempt, built again. */
 export interface PastRequest extends Attempt {
-  /** Who was asked. */
+  /** The id of the provider that was used. */
   readonly provider: string;
   readonly model: string;
-  /** Undefined where it is not made again: then the notes say why. */
+  /** Undefined if the request cannot be built again. The notes say why. */
   readonly described: DescribedRequest | undefined;
-  /** What may be otherwise than it was, for people. */
+  /** Differences to the original request that are possible, as sentences for the user. */
   readonly notes: readonly string[];
 }
 
 /**
- * The request of an attempt, as the log and the agent's settings have it: nobody keeps requests, because
- * each has all that was said before. Undefined where there was no such attempt. Nothing is sent, and
- * nothing is written.
+ * Builds the request of a past attempt again, from the log and the agent's current settings.
+ * Requests are not stored, because each one repeats the whole conversation. Returns undefined if
+ * there was no such attempt. Sends and writes nothing.
  */
 export async function requestAt(
   agent: Agent,
@@ -69,7 +69,7 @@ function otherNote(then: { readonly provider: string; readonly model: string }, 
 }
 
 interface AttemptStart {
-  /** Right before the attempt. */
+  /** The state right before the attempt. */
   readonly state: FoldState;
   readonly loop: LoopState;
   readonly kind: ItemKind;
@@ -77,7 +77,7 @@ interface AttemptStart {
   readonly model: string;
 }
 
-/** Reads no further than to where the attempt begins. */
+/** Reads the log only up to the start of the attempt. */
 async function findAttemptStart(
   log: Log,
   session: SessionId,
@@ -98,7 +98,7 @@ async function findAttemptStart(
 
 function attemptStartFinder(folder: Folder, { turn, attempt }: Attempt) {
   let loop: LoopState = emptyLoopState;
-  /** What was known before the last item of the attempt was begun. */
+  /** The state before the last item of the attempt started. */
   let before: (Pick<AttemptStart, 'state' | 'loop' | 'kind'> & { readonly id: ItemId }) | undefined;
   return (record: LogRecord): AttemptStart | undefined => {
     const { fact, offset } = record;

@@ -17,7 +17,7 @@ type Entry = AgentEvent | Dropped;
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' });
 
-/** What a reader gets that reads so much after each record, and all in the end. */
+/** Reads a given number of entries after each record, and the rest at the end. */
 function readAll(told: readonly Told[], maxEvents: number, pace: readonly number[]): Entry[] {
   const buffer = new ChannelBuffer(maxEvents);
   const entries: Entry[] = [];
@@ -44,7 +44,7 @@ const isEvent = (entry: Entry): entry is AgentEvent => entry.type !== 'dropped';
 const droppedOf = (entries: readonly Entry[]) =>
   entries.filter((entry): entry is Dropped => entry.type === 'dropped');
 
-/** The stretch of its part that an event adds. */
+/** The range of its part that an event appends. */
 function stretchOf(event: AgentEvent): { id: PartId; from: number; to: number } | undefined {
   if (!('at' in event)) return undefined;
   const added = 'text' in event ? event.text : 'bytes' in event ? event.bytes : event.delta;

@@ -1,39 +1,42 @@
 import type { AgentEvent } from '@millrace/core';
 
-/** Stands where events are missing, because they came faster than they were read. */
+/** Marks a gap in the events, because they arrived faster than they were read. */
 export interface Dropped {
   readonly type: 'dropped';
-  /** How many events about content are missing. The content itself is in the log, and in `turn_finished`. */
+  /** Number of missing content events. The content itself is on the log. */
   readonly content: number;
-  /** How many facts are missing. */
+  /** Number of missing facts. */
   readonly facts: number;
 }
 
-/** The lower, the sooner it is given up: what parts grew by, what became of them, and facts. */
+/** Events with a lower rank are dropped first: 0 appends, 1 starts and ends of parts, 2 facts. */
 type DropRank = 0 | 1 | 2;
 const factRank = 2;
 
 interface Entry {
-  /** Its place among all events. */
+  /** The position of the event in the whole sequence. */
   readonly position: number;
-  /** How many events it stands for. */
+  /** How many events were joined into this one. */
   count: number;
   event: AgentEvent;
 }
 
 /**
- * Events that wait for their reader, in order and at most so many. When they are too many, neighbours
- * that add to one part are joined; when they still are, the oldest are dropped and counted.
+ * A bounded queue of events for one reader. When it is full, neighboring appends to the same part
+ * are joined. If that is not enough, the oldest events are dropped and counted.
  */
 export class ChannelBuffer {
   readonly #maxEvents: number;
   #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
   #nextPosition = 0;
-  /** The newest, unless it was read or dropped. */
+  /** The newest entry, unless it was read or dropped. */
   #newest: Entry | undefined;
-  /** It was full, and has not been empty since: all that can be joined is. */
+  /**
+   * True from the moment the queue is full until it is empty. Meanwhile, new appends are joined at
+   * once.
+   */
   #isBehind = false;
-  /** Where the first of those that are missing was, and how many are. */
+  /** The position of the first dropped event, and the number of dropped events. */
   #missing: (Omit<Dropped, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
@@ -51,7 +54,7 @@ export class ChannelBuffer {
     if (this.#isBehind && this.#join(event)) return;
     if (this.size >= this.#maxEvents) {
       const lowest = this.#ranks.findIndex(({ size }) => size > 0);
-      // All that waits is worth more than what came.
+      // All queued events rank higher than the new one.
       if (lowest > rank) return this.#countDropped(rank, { position: position, count: 1, event });
       this.#dropOldest(lowest);
     }
@@ -59,7 +62,7 @@ export class ChannelBuffer {
     this.#ranks[rank].push(this.#newest);
   }
 
-  /** The next one to read. */
+  /** Removes and returns the next event. */
   take(): AgentEvent | Dropped | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
     const missing = this.#missing;
@@ -73,7 +76,7 @@ export class ChannelBuffer {
     return entry?.event;
   }
 
-  /** Joins all that can be, once; what comes from then on is joined as it comes. */
+  /** Joins all queued appends, once. Later appends are joined when they arrive. */
   #fallBehind(): void {
     if (this.#isBehind) return;
     this.#isBehind = true;
@@ -145,13 +148,15 @@ function rankOf({ type }: AgentEvent): DropRank {
   }
 }
 
-/** An event that says what was added to a part, and where. */
+/** An event that appends to a part. */
 export type AppendEvent = Extract<AgentEvent, { readonly at: number }>;
 
-/** A bound on what one event may become. */
+/** Maximum length of a joined event. */
 export const maxJoinedLength: number = 2 ** 16;
 
-/** Both in one, where the second goes on where the first ends; it has the place in the log of the second. */
+/**
+ * Joins two appends if the second continues the first. The result has the log offset of the second.
+ */
 export function joinAppends(first: AgentEvent, second: AgentEvent): AppendEvent | undefined {
   if (!isAppend(first) || !isAppend(second) || !follows(first, second)) return undefined;
   const { at } = first;
@@ -199,10 +204,10 @@ function joinBytes(first: string | Uint8Array, second: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** How many empty places are kept before they are given back. */
+/** How many empty entries to keep before the array is compacted. */
 const maxEmpty = 1024;
 
-/** First in, first out, each in constant time however much is in it. */
+/** A first-in, first-out queue with constant time per operation, whatever its length. */
 export class Fifo<T> {
   #entries: (T | undefined)[] = [];
   #taken = 0;
@@ -222,7 +227,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const { first } = this;
     if (this.size === 0) return undefined;
-    // What was taken is not held any longer.
+    // Releases the entry for garbage collection.
     this.#entries[this.#taken++] = undefined;
     if (this.size === 0 || (this.#taken > maxEmpty && this.#taken > this.size)) {
       this.#entries.splice(0, this.#taken);

@@ -13,7 +13,7 @@ import { usageObserver } from './usage-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
 
-/** So that nobody is slow because the machine is. */
+/** A clock that stands still, so that a slow machine does not make observers slow. */
 const still = { now: () => 0 };
 
 const oneRecord = new Story().fact({ type: 'turn_finished', stop }).told;

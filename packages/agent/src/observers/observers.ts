@@ -4,38 +4,41 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ObservedRun, Observer } from '../contract/observer.ts';
 
 interface ObserversOptions {
-  /** Hears of an observer that throws, once for each message, and of one that is slow. */
+  /** Called once per error message if an observer throws, and if an observer is slow. */
   readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
-  /** One that takes longer than this for a record is reported. */
+  /** Reports an observer that takes longer than this for one record. Default: 50 ms. */
   readonly slowMs?: number | undefined;
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** For tests: an observer that changes what it is told throws. */
+  /** For tests: freezes the arguments, so that an observer that modifies them throws. */
   readonly freeze?: boolean | undefined;
 }
 
 const defaultSlowMs = 50;
-/** Messages may have ids in them, so that each is new; after so many an observer is heard no more. */
+/**
+ * Messages may contain ids, so each may be new. After this many, the observer's errors are no
+ * longer reported.
+ */
 const maxMessages = 100;
 
 interface ObserverEntry {
   readonly observer: Observer;
   readonly name: string;
-  /** What it threw and was reported for. */
+  /** Error messages that were already reported. */
   readonly messages: Set<string>;
-  /** What it is reported for only when it takes longer still. */
+  /** The observer is reported again only if it takes longer than this. */
   slowMs: number;
 }
 
 /**
- * Tells several observers of each record, inline and in the order they were given in. Whatever one of
- * them does, all hear all records, in one order.
+ * Calls several observers for each record, inline and in registration order. All observers get all
+ * records in the same order, even if one of them throws.
  */
 export class Observers {
   readonly #entries: readonly ObserverEntry[];
   readonly #clock: Pick<Clock, 'now'>;
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
-  /** What came while observers were being told: one of them made it happen. */
+  /** Records that arrived during a notification, because an observer caused them. */
   readonly #next: Parameters<Observer>[] = [];
   #isNotifying = false;
 
@@ -83,7 +86,8 @@ export class Observers {
     const [record] = told;
     try {
       const returned: unknown = listener.observer(...told);
-      // An async function passes for an observer; nobody else would hear that it failed.
+      // TypeScript accepts an async function as an observer. Without this, its rejection would be
+      // unhandled.
       if (returned instanceof Promise)
         returned.catch((error: unknown) => this.#reportThrow(listener, error, record));
     } catch (error) {
@@ -101,7 +105,7 @@ export class Observers {
 
   #checkPace(listener: ObserverEntry, elapsedMs: number, record: LogRecord): void {
     if (!(elapsedMs > listener.slowMs)) return;
-    // One that is always slow is not reported for each record.
+    // An observer that is always slow is not reported for each record.
     listener.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
     this.#report(`${listener.name} ${took}, and the run waited for it`, record);
@@ -111,7 +115,7 @@ export class Observers {
     try {
       this.#onDiagnostic(problem, record);
     } catch {
-      // Nobody is left to tell, and the run is not to blame.
+      // Nothing is left to report to, and the run must continue.
     }
   }
 }
@@ -121,9 +125,9 @@ function badSlowMs(slowMs: number): AgentError {
   return new AgentError('bad_option', message, { slowMs });
 }
 
-/** Freezes a value and all that it holds, so that whoever changes a part of it throws. */
+/** Freezes a value and everything in it. */
 function deepFreeze<T>(value: T): T {
-  // Bytes cannot be frozen.
+  // Typed arrays cannot be frozen.
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);
   return Object.freeze(value);

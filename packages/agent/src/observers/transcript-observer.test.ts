@@ -36,7 +36,7 @@ test('made from a state, it goes on from there', () => {
   );
 });
 
-/** A turn that says one thing. */
+/** A turn with one text. */
 function says(story: Story, turn: number, words: string): Story {
   const writer = story.at(turn, 1).item('assistant');
   const text = writer.text();

@@ -19,7 +19,7 @@ test('what was used is what the fold of the log says', () => {
   );
 });
 
-/** Two tries at a request, the second with a tool. */
+/** Two attempts at a request, the second with a tool call. */
 function runOf(session = sessionId('test')): Story {
   const story = new Story(session).at(1).fact({ type: 'turn_started' }).at(1, 1);
   story.request();

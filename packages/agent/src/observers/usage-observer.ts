@@ -9,24 +9,27 @@ import {
 import type { Observer } from '../contract/observer.ts';
 
 export interface UsageTotals {
-  /** Of all attempts together, superseded ones included. */
+  /** Usage of all attempts, including superseded ones. */
   readonly usage: Usage;
   readonly turns: number;
-  /** Tries at a request. */
+  /** Number of model requests. */
   readonly attempts: number;
-  /** Of tools. */
+  /** Number of tool executions. */
   readonly executions: number;
-  /** Errors that ended or repeated an attempt. That a tool failed is a result, and none of these. */
+  /** Errors that ended an attempt or led to a retry. Failed tools are not counted. */
   readonly errors: number;
 }
 
 export interface UsageObserver {
   readonly observe: Observer;
-  /** What was used since it began to listen. */
+  /** Totals since the observer started. */
   totals(): UsageTotals;
 }
 
-/** Counts what runs use, of however many sessions: each attempt once, by the last word on it. */
+/**
+ * Creates an observer that counts usage over any number of sessions. Each attempt counts once, with
+ * its last reported usage.
+ */
 export function usageObserver(): UsageObserver {
   const turns = new Set<string>();
   const attempts = new Set<string>();

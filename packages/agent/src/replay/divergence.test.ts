@@ -22,7 +22,7 @@ import {
 import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
-/** Without waiting for what waits in vain: timers fall due when nothing else happens. */
+/** Runs timers as soon as nothing else happens, so that the test does not wait for them. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
@@ -46,7 +46,7 @@ describe('an agent that would do something else', () => {
   const offsetOf = (records: readonly LogRecord[], type: string) =>
     records.find(({ fact }) => fact?.type === type)?.offset ?? -1;
 
-  /** Where another agent diverges from what this one did. */
+  /** Records one agent and replays the session with another. */
   async function diverging(was: ReplayScenario, now: ReplayScenario) {
     const { log, records } = await record(was);
     const before = await log.read(session);
@@ -106,7 +106,7 @@ describe('an agent that would do something else', () => {
     expect(found[0]?.fact).toMatchObject({ summary: 'look at a' });
   });
 
-  // Where both records are of one type, the sentence names that twice and not what differs.
+  // Regression: if both records had the same type, the message did not say what differs.
   test('says in what they differ where it is only in a field', async () => {
     const { message } = await diverging(
       singleAgent(script),
@@ -115,7 +115,7 @@ describe('an agent that would do something else', () => {
     expect(message).toContain('summary');
   });
 
-  // A batch is held against the recording as a whole, and its first record is named whichever differs.
+  // Regression: the first record of a batch was reported, whichever record differed.
   test('is found at the record that differs, not where its batch begins', async () => {
     const handing = (reason: string): ReplayScenario => ({
       buildAgent: ({ log, provider, tool }) => {

@@ -15,7 +15,7 @@ function describeFound(found: readonly DraftRecord[], fields: readonly string[])
   return `the loop writes ${found.map(describe).join(', ')}`;
 }
 
-/** Where both are of one type: what they say differently, without what that is. */
+/** The fields that differ, if both have the same type. */
 function differingFields(expected: LogRecord, found: DraftRecord): readonly string[] {
   const [one, other] = [contentOf(expected), contentOf(found)];
   if (one['type'] !== other['type']) return [];
@@ -33,7 +33,7 @@ function describe({ delta, fact, turn, attempt }: DraftRecord | LogRecord): stri
   return turn === 0 ? `${type}${of}` : `${type}${of} (turn ${turn}, attempt ${attempt})`;
 }
 
-/** Would the log have this record of this draft? */
+/** True if the log would store this draft as this record. */
 export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   if (draft.turn !== record.turn || draft.attempt !== record.attempt) return false;
   const [given, known] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
@@ -42,7 +42,7 @@ export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   return isDeepStrictEqual(storedForm(draft), storedForm(record));
 }
 
-/** As it is on the wire: without what is derived, and whatever the order of its keys. */
+/** The encoded form: without derived fields and independent of key order. */
 function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
   const at = { turn, attempt };
   const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };

@@ -5,12 +5,12 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** How many rounds of the event loop nothing happens before it is believed that nothing will. */
+/** After this many event loop rounds without activity, the replay counts as idle. */
 const quietRounds = 8;
 
 /**
- * Where a recording stands while it is played: how many of its records there have been, who waits for
- * which of them, and a clock that moves only when nothing else does.
+ * The position of a replay: how many records were replayed, which code waits for which record, and
+ * a clock that advances only when the replay is idle.
  */
 export class Playback implements Clock {
   #count = 0;
@@ -19,21 +19,21 @@ export class Playback implements Clock {
   readonly #timers = new Set<Timer>();
   #quiet = 0;
   #isWatching = false;
-  /** Called when nothing moves any more. */
+  /** Called when nothing can continue. */
   onStuck: () => void = () => {};
 
   get count(): number {
     return this.#count;
   }
 
-  /** So many records there have been now, the last of them at this time. */
+  /** Moves the position to this many records. The last one has this time. */
   moveTo(count: number, timeMs: number): void {
     this.#count = count;
     this.#timeMs = timeMs;
     this.noteActivity();
   }
 
-  /** Resolves when there have been so many records, and they were told. */
+  /** Resolves when this many records were replayed and delivered. */
   reached(count: number): Promise<void> {
     this.noteActivity();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
@@ -51,7 +51,7 @@ export class Playback implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Something happened: what could follow of it is waited for. */
+  /** Restarts the idle check, because something happened that may cause more. */
   noteActivity(): void {
     this.#quiet = 0;
     if (this.#isWatching) return;

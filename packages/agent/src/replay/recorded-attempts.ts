@@ -10,27 +10,27 @@ import {
   type Usage,
 } from '@millrace/core';
 
-/** What a provider said in one attempt, and how that ended. */
+/** The output of a provider in one attempt, and its end. */
 export interface RecordedAttempt {
   readonly itemId: ItemId;
   readonly provider: string;
   readonly model: string;
   readonly deltas: readonly Delta[];
-  /** Undefined where its driver died before. */
+  /** Undefined if the driver died before the end. */
   readonly end: RecordedEnd | undefined;
 }
 
 export interface RecordedEnd {
-  /** How many records there were when it ended: what follows came of it. */
+  /** Number of records before the end: later records result from it. */
   readonly after: number;
   readonly stop: Stop;
   readonly usage: Usage;
   readonly error: ErrorInfo | undefined;
-  /** How long the next attempt was put off, where there was to be one. */
+  /** Delay before the next attempt, if one was scheduled. */
   readonly delayMs: number | undefined;
 }
 
-/** By `turn.attempt`. */
+/** All attempts, by `turn.attempt`. */
 export function recordedAttempts(
   records: readonly LogRecord[],
   items: ReadonlyMap<PartId, ItemId>,
@@ -40,7 +40,7 @@ export function recordedAttempts(
     const start = all.findLast(({ fact }) => fact?.type === 'response_started');
     if (start?.fact?.type !== 'response_started') continue;
     const { itemId, provider, model } = start.fact;
-    // What whoever came after a driver that died wrote about it was not said by the provider.
+    // Records that a later driver wrote about the attempt did not come from the provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
     const said = own.filter(({ delta }) => isOf(delta, itemId, items));
     const deltas = said.flatMap(({ delta }) => delta ?? []);
@@ -88,7 +88,7 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   }
   const { usage = noUsage } = find('usage_reported') ?? {};
   const { error: reported } = find('error_reported') ?? {};
-  // Where a fork was made in the middle of a batch, the rest of it does not matter.
+  // If a fork was made in the middle of a batch, the missing facts do not matter.
   const code = find('attempt_superseded')?.reason ?? 'server';
   const lost = reported ?? { code, message: 'It failed' };
   const { error = lost, delayMs = 0 } = find('retry_scheduled') ?? {};
@@ -96,7 +96,7 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   return { after, stop, usage, error, delayMs: reported === undefined ? delayMs : undefined };
 }
 
-/** What is written when a response has ended: its end, and what is thrown away with it. */
+/** True for facts that are written after a response ended. */
 function followsEnd(fact: Fact): boolean {
   return (
     fact.type === 'response_finished' ||
@@ -106,7 +106,7 @@ function followsEnd(fact: Fact): boolean {
   );
 }
 
-/** Which item each part is in. */
+/** The item of each part. */
 export function itemsOfParts(records: readonly LogRecord[]): ReadonlyMap<PartId, ItemId> {
   const items = new Map<PartId, ItemId>();
   for (const { delta } of records) {

@@ -9,30 +9,30 @@ import type {
 } from '@millrace/core';
 import type { ApprovalDecision } from '../contract/settings.ts';
 
-/** What a tool did, as far as the log was told. */
+/** The recorded behavior of one tool execution. */
 export interface RecordedExecution {
   readonly updates: readonly RecordedUpdate[];
-  /** Undefined where it threw and was tried again, was thrown away, or nobody knows. */
+  /** Undefined if the execution was retried, discarded or lost. */
   readonly result: ToolResultPart | undefined;
-  /** How many records there were when it ended. Undefined where it did not. */
+  /** Number of records before its end. Undefined if it has none. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
 }
 
 interface RecordedUpdate {
   readonly text: string;
-  /** How many records there were before it. */
+  /** Number of records before the update. */
   readonly after: number;
 }
 
-/** What was decided on a call before anything else was done about it. */
+/** The first decision on a call. */
 export interface RecordedDecision {
   readonly decision: ApprovalDecision;
-  /** How many records there were then. */
+  /** Number of records before the decision. */
   readonly after: number;
 }
 
-/** A call's name among all of a session: providers may use an id again in another turn. */
+/** Identifies a call within a session, because providers may reuse an id in another turn. */
 export function callKey(turn: number, toolCallId: string): string {
   return `${turn} ${toolCallId}`;
 }
@@ -41,11 +41,11 @@ export function recordedExecutions(
   records: readonly LogRecord[],
 ): ReadonlyMap<ExecutionId, RecordedExecution> {
   const executions = new Map<ExecutionId, RecordedExecution>();
-  /** Where a call's result goes: the last part that was begun for it. */
+  /** The last result part that was opened for each call. */
   const places = new Map<ToolCallId, PartId>();
   const told = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
-  /** What is under way for a call. */
+  /** The running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
@@ -62,7 +62,7 @@ export function recordedExecutions(
       executions.set(executionId, { updates, result: undefined, after: undefined, child });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
-      // Its end follows, unless a fork was made between them.
+      // The end record follows, unless a fork was made between the two.
       const { part: result } = delta;
       const id = last.get(result.toolCallId);
       const begun = id && executions.get(id);
@@ -71,7 +71,7 @@ export function recordedExecutions(
     if (fact?.type === 'tool_execution_finished') {
       last.delete(fact.toolCallId);
       const begun = executions.get(fact.executionId);
-      // Whoever came after a driver that died says that it is lost; its own end is not recorded.
+      // A later driver reports the execution as lost. Its own end is not recorded.
       if (begun === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
       executions.set(fact.executionId, { ...begun, after, result });
@@ -80,7 +80,10 @@ export function recordedExecutions(
   return executions;
 }
 
-/** A result is committed right before its execution's end; a hand-off may stand between. */
+/**
+ * The result is committed right before the end of its execution, possibly with a hand-off between
+ * them.
+ */
 function resultBefore(
   records: readonly LogRecord[],
   end: number,
@@ -93,7 +96,7 @@ function resultBefore(
   return isOwn ? [at, part] : [end, undefined];
 }
 
-/** By call key. A call of which nothing is recorded was never decided on. */
+/** The decisions by call key. A call without any record was never decided. */
 export function recordedDecisions(
   records: readonly LogRecord[],
 ): ReadonlyMap<string, RecordedDecision> {
@@ -109,7 +112,10 @@ export function recordedDecisions(
   return decisions;
 }
 
-/** A fork may be made after a start made its places and before it is told: which call it was, they say. */
+/**
+ * Handles a fork between the opened result parts and the start record: the opened parts tell which
+ * call was allowed.
+ */
 function cutStarts(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
   return records.flatMap((record, at) => {
     const next = records[at + 1];
@@ -149,8 +155,8 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
 }
 
 /**
- * Where the batch begins that a start is in: one that is made while the model still speaks makes its
- * place, and those of the calls before it, with it. Places of calls behind it were made for all at once.
+ * Start of the batch that contains an execution's start record. A tool that starts early opens its
+ * result part, and those of earlier calls, in the same batch.
  */
 function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};

@@ -10,18 +10,21 @@ import {
 } from '@millrace/core';
 import { loopMetadata } from '../run/output.ts';
 
-/** What one driver wrote: a run, or the part of one until its process died. */
+/** The records of one driver: a run, or the part of a run up to the death of its process. */
 export interface RecordedDrive {
   readonly producer: string;
-  /** Where its first record is, what comes after its last, and where the next driver's first is. */
+  /**
+   * Index of its first record, the index after its own last record, and the index of the next
+   * driver's first record.
+   */
   readonly first: number;
   readonly ownEnd: number;
   readonly end: number;
-  /** What the run was given, as it was. */
+  /** The original input of the run. */
   readonly input: readonly Item[];
-  /** What the first run of it was part of. */
+  /** The trace of its first run. */
   readonly trace: TraceContext | undefined;
-  /** How it took over from a driver that died. */
+  /** How it handled an interrupted answer of the driver before it. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
 }
@@ -69,7 +72,7 @@ function policiesIn(
   };
 }
 
-/** Items that came whole, as they were then: they may have been redacted since. */
+/** The items that arrived whole, in their original form. They may have been redacted since. */
 function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>();
   const folder = new Folder(sessionId('recording'));
@@ -84,13 +87,13 @@ function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> 
   return items;
 }
 
-/** The item that comes with a record. */
+/** The item that a record belongs to. */
 function itemOf({ fact, delta }: LogRecord): ItemId | undefined {
   if (fact?.type === 'item_started' || fact?.type === 'item_finished') return fact.itemId;
   return delta !== undefined && 'itemId' in delta ? delta.itemId : undefined;
 }
 
-/** The keys of commands that say something. */
+/** The keys of `message` commands. */
 function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
   const keys = records.flatMap(({ fact }) =>
     fact?.type === 'command_queued' && fact.command['type'] === 'message' ? fact.key : [],
@@ -98,7 +101,7 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
   return new Set(keys);
 }
 
-/** What was said before the first turn of a drive, and by nobody's command. */
+/** The items before the first turn of a drive that did not come from a command. */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const begun = own.findIndex(({ fact }) => fact?.type === 'run_started');
   const ids: string[] = [];

@@ -12,18 +12,20 @@ import {
 import { callKey, type RecordedExecution } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 
-/** What a drive's ids are taken from. */
+/** The source of a drive's ids. */
 interface IdSource {
   readonly records: readonly LogRecord[];
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
-  /** The parts that providers began, and the items that came from outside. */
+  /** True for parts of providers and for items that came from outside. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
-  /** The turn that is played. */
+  /** The turn that is being replayed. */
   readonly turn: () => number;
 }
 
-/** The ids that a drive made, in its order. Where the replay asks for more, it has diverged already. */
+/**
+ * The ids that a drive created, in order. If the replay needs more ids, it has already diverged.
+ */
 export function recordedIds({ records, drive, executions, isExternal, turn }: IdSource): Ids {
   const own = records
     .slice(drive.first, drive.end)

@@ -9,7 +9,7 @@ import {
 } from './recorded-calls.ts';
 import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
-/** A session's records, and what they say of the world outside of the loop. */
+/** The records of a session, and everything in them that came from outside the loop. */
 export interface Recording {
   readonly session: SessionId;
   readonly records: readonly LogRecord[];
@@ -19,7 +19,7 @@ export interface Recording {
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
   /** By call key. */
   readonly decisions: ReadonlyMap<string, RecordedDecision>;
-  /** Did it come from outside: a part of a provider's, an item that somebody gave? */
+  /** True if the part came from a provider or the item from a user. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
 }
 
@@ -50,7 +50,7 @@ function commandItems(records: readonly LogRecord[]): readonly ItemId[] {
   });
 }
 
-/** Of what was settled, or changed afterwards, the deltas are gone. */
+/** Settled and redacted sessions cannot be replayed, because their deltas are gone. */
 function assertComplete(session: SessionId, records: readonly LogRecord[]): void {
   const gone = records.find(
     ({ fact }) => fact?.type === 'snapshot' || fact?.type === 'item_redacted',

@@ -46,7 +46,7 @@ const answered =
     }
   };
 
-/** Fails twice. */
+/** A tool that fails twice. */
 function flaky() {
   let failures = 2;
   return lookTool({
@@ -259,17 +259,18 @@ describe('a session with', () => {
     await assertSame(singleAgent([looks('a'), 'There.'], { tools: [talks] }));
   });
 
-  // The same: what a sub-agent says is told as it says it.
+  // Regression: a sub-agent reports its text as progress while it streams.
   test('a sub-agent is replayed to the same log', async () => {
     await assertSame(subAgentScenario);
   });
 
-  // All who play in a drive get one list of providers, so that the other agent's first one is the first one's.
+  // Regression: all agents of a drive got one list of providers.
   test('a hand-off to another provider is replayed to the same log', async () => {
     await assertSame(handOffScenario(false));
   });
 
-  // Providers are told apart by id and model alone, so that two of a kind have the tries of one.
+  // Regression: providers were identified by id and model only, so two equal ones shared their
+  // attempts.
   test('a fallback to the same model elsewhere is replayed to the same log', async () => {
     const busy = [fails('overloaded'), fails('overloaded')];
     const retry = { baseDelayMs: 0, maxAttempts: 2 };
@@ -278,7 +279,7 @@ describe('a session with', () => {
     );
   });
 
-  // What was asked again right after a resume counts as what that run was given.
+  // Regression: a repair item right after a resume was taken for the run's input.
   test('an answer that was asked for again by whoever resumed is replayed to the same log', async () => {
     const piece = singleAgent(
       [value('one'), value(1), value(1)],

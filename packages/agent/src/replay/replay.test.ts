@@ -23,7 +23,7 @@ async function record(scenario: Scenario) {
   return { log, records };
 }
 
-/** An agent of the same kind in which nothing works: whatever were asked would throw. */
+/** The same agent, built from parts that throw when they are used. */
 function brokenAgent(scenario: Scenario, log: ReturnType<typeof memoryLog>) {
   const fail = () => {
     throw new Error('it was run');
@@ -73,7 +73,7 @@ test('whatever became of a session that was cut and taken over, becomes of it ag
         const observers = [(one: LogRecord) => void told.push(one)];
         const { divergence } = await agent.replay(into, { observers });
         expect(divergence).toBeUndefined();
-        // What others wrote after a driver was dead, no driver was told.
+        // Records that others wrote after a driver's death were not observed.
         const ofDrivers = (records: readonly LogRecord[]) =>
           records.filter(({ producer }) => producer.startsWith('driver'));
         expect(ofDrivers(told)).toEqual(ofDrivers(all));

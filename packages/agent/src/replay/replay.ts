@@ -15,7 +15,7 @@ import { createRecording, type Recording } from './recording.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
 
-/** Runs a recorded session again, with all that came from outside taken from the recording. */
+/** Runs a recorded session again. Everything from outside the loop comes from the recording. */
 export async function replay(
   settings: Settings,
   session: SessionId,
@@ -45,7 +45,7 @@ async function playDrive(
   const played = replayedSettings(settings, state, observers);
   const input = drive.input.length === 0 ? undefined : drive.input;
   const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
-  // A run whose driver died is left where that happened.
+  // If the driver died, its run is left at that record.
   const divergence = await log.finished;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   log.close();

@@ -11,12 +11,12 @@ interface Pending {
   readonly resolve: (batch: Batch) => void;
 }
 
-/** How long something may take that no clock of ours knows of, such as a schema that looks things up. */
+/** How long to wait for work that the virtual clock does not control, such as an async schema. */
 const divergeAfterMs = 2000;
 
 /**
- * A recording in the place of a log. Whoever drives it may only write what it has already, in its order:
- * what comes early waits, and what never comes, or is not in it, is where the replay diverges.
+ * A recording that acts as a log. The driver may write only the recorded records, in order. Records
+ * that come early wait. The replay diverges at a record that never comes or is not recorded.
  */
 export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #records: readonly LogRecord[];
@@ -24,7 +24,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #drive: RecordedDrive;
   readonly #pending: Pending[] = [];
   readonly #finished: PromiseWithResolvers<Divergence | undefined> = Promise.withResolvers();
-  /** How many records the driver was told. */
+  /** Number of records that were delivered to the driver. */
   #delivered: number;
   #timeout: NodeJS.Timeout | undefined;
 
@@ -37,7 +37,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#moveTo(drive.first);
   }
 
-  /** When all that the drive wrote was written again, or something else was. */
+  /** Resolves when the whole drive was written again, or with the divergence. */
   get finished(): Promise<Divergence | undefined> {
     return this.#finished.promise;
   }
@@ -92,7 +92,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     });
   }
 
-  /** As far as it can go with what there is. */
+  /** Accepts pending writes as far as they match. */
   #advance(): void {
     for (;;) {
       const at = this.#playback.count;
@@ -110,8 +110,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * A command that the driver's next word answers came with what was written before it; unless that was
-   * something after which the driver waits for others, and has time to hear it.
+   * If the driver's next record answers a command, the command arrived with the previous batch. The
+   * exception is a record after which the driver waits and would receive the command later.
    */
   #withCommands(count: number): number {
     if (isWaitingAfter(this.#records, count - 1)) return count;
@@ -121,7 +121,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     return this.#records[next]?.fact?.type === 'command_consumed' ? next : count;
   }
 
-  /** Where a driver died, or a fork was made, a batch may be cut. */
+  /** A batch may be cut where a driver died or a fork was made. */
   #isNext(drafts: readonly DraftRecord[], at: number): boolean {
     return drafts.slice(0, this.#drive.ownEnd - at).every((draft, index) => {
       const record = this.#records[at + index];
@@ -133,7 +133,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#playback.moveTo(count, this.#records[count - 1]?.time ?? 0);
   }
 
-  /** In order, also where the one that waited longer is heard by more. */
+  /** Batches are delivered in order, even if a longer one was pending first. */
   #deliver(resolve: (batch: Batch) => void): void {
     const batch = this.#undelivered();
     queueMicrotask(() => resolve(batch));
@@ -165,7 +165,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#timeout = setTimeout(() => diverge(waiting), divergeAfterMs);
   }
 
-  /** Nothing more is waited for. */
+  /** Stops waiting. */
   close(): void {
     clearTimeout(this.#timeout);
     this.#playback.onStuck = () => {};
@@ -182,7 +182,9 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
 }
 
-/** Whether a driver that wrote this record last waits for others, and so has time to hear a command. */
+/**
+ * True if a driver waits after writing this record, and therefore has time to receive a command.
+ */
 function isWaitingAfter(records: readonly LogRecord[], at: number): boolean {
   const { delta, fact } = records[at] ?? {};
   if (fact?.type === 'response_finished')
@@ -197,7 +199,7 @@ const waitingFacts: ReadonlySet<string> = new Set([
   'retry_scheduled',
 ]);
 
-/** What ran was thrown away: the command came before it could count. */
+/** True if early results were discarded, because the command arrived before they counted. */
 function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
   for (let at = end + 1; records[at]?.fact?.type !== 'turn_finished'; at++) {
@@ -210,7 +212,7 @@ function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   return false;
 }
 
-/** All calls of a response were begun while the model spoke: there is nothing to do but wait for them. */
+/** True if all calls of a response started early, so the driver only waits for their results. */
 function areAllStarted(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
   const [called, started] = [new Set<string>(), new Set<string>()];

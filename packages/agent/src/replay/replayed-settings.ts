@@ -22,7 +22,10 @@ import { recordedIds } from './recorded-ids.ts';
 import type { Recording } from './recording.ts';
 import type { ReplayedLog } from './replayed-log.ts';
 
-/** What an agent goes by, with all that is outside of the loop taken from the recording. */
+/**
+ * The settings of an agent in which everything outside the loop comes from the recording:
+ * providers, tools, policy, log, clock and ids.
+ */
 export function replayedSettings(
   settings: Settings,
   replay: ReplayState,
@@ -44,7 +47,7 @@ export function replayedSettings(
     approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
-    // Calls start when they started, and are put off for as long as they were.
+    // The recording decides when calls start and how long retries wait.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
     clock: playback,
@@ -59,7 +62,7 @@ const recordedDelays = {
   toolGraceMs: Number.POSITIVE_INFINITY,
 };
 
-/** Those to whom is handed over play too. */
+/** Replaces the agents of hand-offs by replayed ones. */
 function agentReplayer(
   replay: ReplayState,
   observers: readonly Observer[],
@@ -84,7 +87,7 @@ async function recordedDecision(
   return known?.decision ?? 'deny';
 }
 
-/** A run asks no more of a log than this. */
+/** A log with only the methods that a run uses. */
 function replayedLogOf({ log }: ReplayState): Log {
   const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, info: refuse, list: refuse, settle: refuse };
@@ -97,7 +100,7 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
 }
 
-/** What models are sent nobody reads here, so nothing is fetched for it. */
+/** Requests are not sent in a replay, so no blobs are loaded. */
 const noBlobs: BlobStore = {
   put: () => Promise.reject(notSupported()),
   get: async () => undefined,
@@ -108,7 +111,7 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
 }
 
-/** The providers that an agent asked in a drive, in the order in which it came to them. They say what they said. */
+/** The providers that an agent used in a drive, in order. They stream the recorded output. */
 function replayedProviders(replay: ReplayState, agent: string): readonly Provider[] {
   const { attempts } = replay.recording;
   const play = (turn: number, attempt: number) => attempts.get(`${turn}.${attempt}`);
@@ -124,7 +127,7 @@ interface AskedProvider {
   readonly model: string;
 }
 
-/** After a retry that is not put off it is the next one that is asked. */
+/** A retry without a delay means that the next provider was used. */
 function providersAskedBy(
   { recording, drive, root }: ReplayState,
   agent: string,
@@ -141,7 +144,7 @@ function providersAskedBy(
     isNext = false;
     asked[index] ??= { provider: fact.provider, model: fact.model };
   }
-  // Where the drive ends before the next one is asked, there was one all the same.
+  // If the drive ended before the next provider was used, a placeholder stands for it.
   const nobody = { provider: 'nobody', model: 'none' };
   return asked.length === 0 || isNext ? [...asked, nobody] : asked;
 }
@@ -155,7 +158,7 @@ async function* replayStream(
   attempt: RecordedAttempt | undefined,
 ): AsyncGenerator<StreamStep> {
   for (const delta of attempt?.deltas ?? []) yield { deltas: [delta] };
-  // One whose driver died never comes to an end.
+  // If the driver died, the recorded stream never ends.
   if (attempt?.end === undefined) return void (await new Promise(() => {}));
   await playback.reached(attempt.end.after);
   yield { deltas: [], end: endOf(attempt, attempt.end) };
@@ -172,13 +175,13 @@ function endOf(
   return { stop, usage, error: new ProviderError(kind, error.message, details) };
 }
 
-/** The same tool to the model, of which nothing runs: it tells, and comes to, what it came to. */
+/** A tool with the same definition that replays its recorded progress and result. */
 function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agent) => Agent): Tool {
   const { handsOff } = tool;
   const to = handsOff && ({ ...handsOff, to: () => replayAgent(handsOff.to()) } satisfies HandOff);
   return {
     ...tool,
-    // Called as a method, it may want its tool.
+    // Called as a method, because the tool may use `this`.
     validate: (input) => tool.validate(input),
     summarize: (input) => tool.summarize(input),
     handsOff: to,
@@ -204,17 +207,17 @@ async function replayExecution(
   return { output: { text, value, isError, attachments, metadata } };
 }
 
-/** What one drive is played with. */
+/** Shared by all parts of one drive's replay. */
 interface ReplayState {
   readonly recording: Recording;
   readonly drive: RecordedDrive;
   readonly playback: Playback;
   readonly log: ReplayedLog;
-  /** The name of the agent that is replayed, which may hand over to others. */
+  /** The name of the replayed agent. Hand-offs may switch to others. */
   readonly root: string;
 }
 
-/** The turn that is played. */
+/** The turn that is being replayed. */
 function turnOf({ recording, playback }: Pick<ReplayState, 'recording' | 'playback'>): number {
   for (let at = playback.count - 1; at >= 0; at--) {
     const turn = recording.records[at]?.turn ?? 0;

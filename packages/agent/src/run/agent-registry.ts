@@ -8,7 +8,7 @@ export function registerSettings(agent: Agent, settings: Settings): void {
   settingsByAgent.set(agent, settings);
 }
 
-/** What an agent goes by, for those who run it in another's place. */
+/** The settings of an agent, for hand-offs, steps and replays. */
 export function settingsOf(agent: Agent): Settings {
   const settings = settingsByAgent.get(agent);
   if (settings === undefined) throw notCreatedHere(agent.name);
@@ -20,7 +20,10 @@ function notCreatedHere(name: string): AgentError {
   return new AgentError('bad_option', message, { agent: name });
 }
 
-/** Who may go on with a session: the agent that was asked, and all to whom it, or they, hand over. */
+/**
+ * The agents that may drive a session: the agent that was called, and all agents that can be
+ * reached by hand-offs.
+ */
 type AgentRegistry = ReadonlyMap<string, Settings>;
 
 export function createRegistry(root: Settings): AgentRegistry {
@@ -40,13 +43,16 @@ export function createRegistry(root: Settings): AgentRegistry {
   return found;
 }
 
-/** What it says and does is its own; where that is kept and heard is the run's. */
+/**
+ * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits
+ * and clock stay the run's.
+ */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
   return { ...next, log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted };
 }
 
-/** The one that has the session now. */
+/** The settings of the agent that has the session now. */
 export function activeSettings(
   roster: AgentRegistry,
   root: Settings,

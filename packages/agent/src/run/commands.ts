@@ -5,14 +5,16 @@ import type { RunContext } from '../contract/run-context.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls } from '../state/turn-calls.ts';
 
-/** These are dealt with between turns. */
+/** The loop handles these between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
 
-/** Hears the commands that cannot wait for the next step: aborts, and decisions on calls. */
+/**
+ * Handles the commands that cannot wait for the next turn: aborts, decisions on calls, withdrawals.
+ */
 export class CommandHandler {
   readonly #context: RunContext;
   readonly #abort: () => void;
-  /** The commands that were dealt with, and the calls that were decided on. */
+  /** Keys of handled commands, and keys of decided calls. */
   readonly #handled = new Set<string>();
   readonly #decided = new Set<string>();
 
@@ -21,7 +23,7 @@ export class CommandHandler {
     this.#abort = abort;
   }
 
-  /** Those that wait now, each once. */
+  /** Handles the queued commands, each once. */
   async handleQueued(): Promise<void> {
     const news = this.#context.journal.loop.commands.filter(
       ({ key, command }) => !handledBetweenTurns.has(command.type) && !this.#handled.has(key),
@@ -34,7 +36,7 @@ export class CommandHandler {
         if (command.type === 'approve' || command.type === 'deny')
           return this.#handleDecision(key, command);
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
-        // It counts since it is on the log.
+        // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
         this.#context.settings.onDiagnostic(`A command cannot be read, and is dropped: ${key}`);
         return this.#write([commandConsumed(key)]);
@@ -43,7 +45,7 @@ export class CommandHandler {
     await this.#applyStandingApprovals();
   }
 
-  /** What waits for an answer that was given already, for longer than one call. */
+  /** Allows waiting calls that a standing approval covers. */
   async #applyStandingApprovals(): Promise<void> {
     const { journal, settings, phase } = this.#context;
     const { turn, standingApprovals } = journal.loop;
@@ -66,7 +68,9 @@ export class CommandHandler {
     );
   }
 
-  /** First on the log, then anywhere else. The first word on how a run ends counts. */
+  /**
+   * Writes the abort to the log before anything stops. The first terminal decision on a run wins.
+   */
   async #handleAbort(abort: QueuedCommand): Promise<void> {
     const { phase, journal } = this.#context;
     if (phase.isRunEnding || phase.isAborting) return this.#write([commandConsumed(abort.key)]);
@@ -79,7 +83,10 @@ export class CommandHandler {
     }
   }
 
-  /** Who sees this end first, and then the message's, knows that nobody has heard the message. */
+  /**
+   * Consumes the withdrawal before the message. This order on the log shows that the message was
+   * never used.
+   */
   #handleWithdrawal(key: string, of: string): Promise<void> {
     const isThere = this.#context.journal.loop.commands.some(
       ({ key: one, command }) => one === of && command.type === 'message',

@@ -21,17 +21,20 @@ export const summaryPrompt: string =
   'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
   'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
 
-/** Knows when what is sent has become too long, and makes it shorter. */
+/** Decides when the context is too long, and compacts it. */
 export class Compactor {
   readonly #context: RunContext;
-  /** After one that failed, so many turns pass before the next. */
+  /** After a failed compaction, the next one waits until this turn. */
   #earliestTurn = 0;
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** It is long, and there is enough that is old: a summary for each turn would cost more than it saves. */
+  /**
+   * True if the context is long and there are enough old steps. A summary for every turn would cost
+   * more than it saves.
+   */
   get isDue(): boolean {
     const { settings, journal } = this.#context;
     const { compaction } = settings;
@@ -67,14 +70,14 @@ export class Compactor {
 }
 
 const turnsBetween = 3;
-/** Where nobody said how, and somebody asks for it. */
+/** For a `compact` command if the agent has no compaction settings. */
 const commandDefaults = {
   whenTokens: Number.POSITIVE_INFINITY,
   keepSteps: 2,
   summarize: summaryPrompt,
 };
 
-/** Has the model say what was said long ago in fewer words: a turn of its own. False where that failed. */
+/** Lets the model summarize the old steps, in a turn of its own. Returns false if that failed. */
 async function compact(
   context: RunContext,
   turn: number,
@@ -111,7 +114,7 @@ async function compact(
   const failed = error && ({ reason, cause: error.kind } as const);
   const written = findItem(journal.state, tried.itemId)?.parts ?? [];
   const summary = joinText(written.map(({ part }) => part));
-  // Half a summary, or a refusal, must not stand for what was said.
+  // A partial summary or a refusal must not replace the conversation.
   const isDone = stop.reason === 'stop' && failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
     ...written.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [retractCall(at, id)] : [])),
@@ -131,12 +134,12 @@ async function compact(
   return isDone;
 }
 
-/** A call in a summary is made by nobody. */
+/** Calls in a summary are not run. */
 function retractCall(at: Attempt, partId: PartId): DraftRecord {
   return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
 }
 
-/** The steps that a summary would stand for, as their items. A call and its result are never parted. */
+/** The old steps that a summary would replace, as item ids. A call and its result stay together. */
 export function compactableSteps(
   context: readonly Item[],
   keepSteps: number,

@@ -30,7 +30,7 @@ const saidJson = (id: string, text: string) => ({ ...said(id, text) }) as unknow
 const look = tool('look', async () => 'seen');
 const parking: TestAgentOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
 
-/** A run that is told something from elsewhere while it speaks, and another one after it. */
+/** A run that receives a command from another process while it streams, and a second run. */
 async function toldFromElsewhere(command: JsonObject) {
   const stage = createTestAgent([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
   const { agent, log, provider, end } = stage;
@@ -48,7 +48,7 @@ describe('a message', () => {
   test('that comes while the run looks whether one came is answered by it', async () => {
     let isOver = false;
     let last: Promise<unknown> | undefined;
-    // As on a disk: who asks first is answered first, and the other one a little later.
+    // Like a disk: the first request is answered first, the other a little later.
     const log = withAppends(memoryLog(), async (append, drafts) => {
       isOver ||= drafts.some(({ fact }) => fact?.type === 'run_finished');
       if (last !== undefined) await last.then(() => setImmediate());
@@ -207,7 +207,7 @@ describe('an abort', () => {
 });
 
 describe('what comes while a run ends', () => {
-  /** Another process writes this just before the run's end is stored. */
+  /** Another process submits a command right before the end of the run is stored. */
   async function justBeforeTheEnd(command: JsonObject) {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });

@@ -29,7 +29,7 @@ const said = (id: string, text: string): Item => ({
 });
 const one = call('c1', 't', {});
 
-/** Somebody else takes the session, as from a process that died, and leaves it. */
+/** Another process takes the session and releases it. */
 async function takeAway(log: Log): Promise<void> {
   const driver = await log.open(session, { takeOver: true });
   await driver.release();
@@ -202,7 +202,7 @@ describe('a run that cannot write any more', () => {
       const log = memoryLog({ clock });
       let [count, told, asked, running] = [0, 0, 0, 0];
       let before: Promise<unknown> = Promise.resolve();
-      // What was given before it failed is not stored; what is given afterwards would be.
+      // Appends before the failure are not stored. Later ones would be.
       const flaky = withAppends(log, (append) => {
         const isLast = ++count === at;
         const stored = before.then(isLast ? fail : append);

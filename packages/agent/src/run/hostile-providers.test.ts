@@ -31,11 +31,11 @@ const failing = (error: ProviderErrorKind): Scripted => ({
   fault: { type: 'error', after: 0, error },
 });
 
-/** A provider that was written by hand. */
+/** A provider without a DeltaWriter. */
 const byHand = (stream: (context: StreamContext) => AsyncIterable<unknown>): Provider =>
   createProvider('p', 'm', (_request, context) => stream(context) as AsyncIterable<StreamStep>);
 
-/** Asks one provider, then one that means well, in one session. */
+/** Uses a faulty provider, then a correct one, in the same session. */
 async function thenAnother(provider: Provider) {
   const {
     agent,

@@ -19,33 +19,33 @@ import { foldLoop } from '../state/fold-loop.ts';
 
 interface JournalOptions {
   readonly driver: Pick<Driver, 'session' | 'append'>;
-  /** What the session came to so far, where that is known: then the driver gives what follows. */
+  /** The folded state, if it is known. Then the driver delivers only the records after it. */
   readonly from?: { readonly state: FoldState; readonly loop: LoopState } | undefined;
   readonly observe: Observer | undefined;
-  /** Whose runs these are, for observers. */
+  /** The name of the agent, for observers. */
   readonly agent?: string | undefined;
-  /** Hears of each record that was committed, after all observers: the loop's own ear. */
+  /** Called after each record is committed, after the observers. The loop listens here. */
   readonly onRecord: (record: LogRecord) => void;
-  /** Hears of each record that is folded, also of those from before. */
+  /** Called for each folded record, including earlier ones. */
   readonly onStep?: OnStep | undefined;
 }
 
-/** How much may be under way to the log before its writer waits. */
+/** Maximum number of writes in flight before the writer has to wait. */
 const maxInFlight = 1024;
 
 /**
- * Everything that is said goes through here: into the log, then into the fold, then to whoever
- * listens. What others write to the session comes the same way, with the next answer of the log.
+ * Writes records to the log, folds them, then notifies the observers and the loop. Records of other
+ * writers arrive the same way, with the response to the next write.
  */
 export class SessionJournal implements Journal {
   readonly #options: JournalOptions;
   readonly #folder: Folder;
   #loop: LoopState;
-  /** As observers are told: the loop is ahead of them by up to a batch. */
+  /** The run as observers see it. The loop state may be ahead by one batch. */
   #observedRun: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
-  /** Why nothing more can be written. */
+  /** Set when nothing more can be written. */
   #failure: Error | undefined;
 
   constructor(options: JournalOptions) {
@@ -66,7 +66,7 @@ export class SessionJournal implements Journal {
     return this.#failure;
   }
 
-  /** What the session was before: folded, and told to nobody. */
+  /** Reads and folds the existing records, without notifying observers. */
   async open(): Promise<void> {
     const batch = await this.#options.driver.append([]);
     const { onStep } = this.#options;
@@ -76,7 +76,6 @@ export class SessionJournal implements Journal {
     this.#observedRun = run && { id: run.id, trace, agent };
   }
 
-  /** Resolves when it is committed and told. Rejects where it could not be stored. */
   write(drafts: readonly DraftRecord[]): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#inFlight++;
@@ -84,10 +83,6 @@ export class SessionJournal implements Journal {
     return this.#last;
   }
 
-  /**
-   * The same without waiting: undefined, or what to wait for where too much is under way or nothing can
-   * be written. Any other failure shows at the next `write` or `settled`.
-   */
   stream(drafts: readonly DraftRecord[]): Promise<void> | undefined {
     const written = this.write(drafts);
     if (this.#failure !== undefined || this.#inFlight > maxInFlight) return written;
@@ -95,7 +90,7 @@ export class SessionJournal implements Journal {
     return undefined;
   }
 
-  // Made once for all that is written.
+  // Created once instead of per write, because `write` is on the hot path.
   readonly #onStored = (batch: Batch): void => {
     this.#inFlight--;
     this.#publish(batch);
@@ -105,12 +100,10 @@ export class SessionJournal implements Journal {
     return this.#fail(error);
   };
 
-  /** When all that was given so far is told. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** Nothing more can be written: the lease is lost, for instance. */
   fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(textOfError(error));
   }
@@ -135,7 +128,7 @@ export class SessionJournal implements Journal {
   }
 
   #fold(batch: Batch, onStep: OnStep): void {
-    // First, so that whoever hears of a record finds the session as it is after its batch.
+    // Folded first, so that observers and the loop see the state after the whole batch.
     for (const record of batch.records) this.#loop = foldLoop(this.#loop, record);
     const folded = this.#folder.addBatch(batch, onStep);
     if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
@@ -152,16 +145,16 @@ interface ForeignRecordsOptions {
   readonly session: SessionId;
   readonly journal: Journal;
   readonly clock: Clock;
-  /** Aborts when nobody has to listen any more. */
+  /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
 }
 
-/** So long nothing was written here: then what others write has to be listened for. */
+/** If nothing was written for this long, records of other writers have to be fetched. */
 const idleMs = 100;
 
 /**
- * Fetches what others write to a session while its driver writes nothing. While it does, their records
- * come with the answers to its own.
+ * Fetches records of other writers while the driver is idle. While it writes, they arrive with the
+ * responses to its own writes.
  */
 export async function receiveForeignRecords({
   log,

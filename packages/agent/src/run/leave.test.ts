@@ -16,7 +16,7 @@ const call: Part = {
   ...{ kind: 'tool_call', toolCallId: toolCallId('c'), name: 'look', arguments: '{}' },
 };
 
-/** An agent that is left as soon as something of that type happens. */
+/** An agent whose run is left at the first record of this type. */
 async function leftAt(
   type: string,
   script: readonly Scripted[],

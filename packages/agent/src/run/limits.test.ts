@@ -15,7 +15,7 @@ const look = defineTool({
 
 const dollars = (amount: string): Cost => ({ amount, currency: 'USD' });
 
-/** A turn that calls a tool and cost so much. */
+/** A turn that calls a tool and has these costs. */
 function turn(at: number, ...costs: readonly Cost[]): ScriptedResponse {
   return { content: { parts: [call(`c${at}`, 'look', { at })] }, usage: { costs } };
 }
@@ -41,7 +41,7 @@ describe('a limit in money', () => {
   });
 
   test('is exact: it is reached by what adds up to it, to the last digit', async () => {
-    // As binary fractions, 0.7 and 0.1 are a little less than 0.8.
+    // As binary fractions, 0.7 plus 0.1 is slightly less than 0.8.
     const script = [turn(0, dollars('0.7')), turn(1, dollars('0.1')), ...endless(dollars('1'))];
     const { agent, provider } = agentOf(script, dollars('0.8'));
     expect((await agent.run('Go').result).stop.reason).toBe('limit');
@@ -115,7 +115,7 @@ describe('options that cannot be meant are refused at once', () => {
     },
   );
 
-  // Only its form is looked at, though no run could live with it.
+  // Regression: only the format was checked.
   test('limits.maxCost below nothing', () => {
     expect(made({ limits: { maxCost: dollars('-0.50') } })).toThrow(refused('maxCost'));
   });

@@ -4,7 +4,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { Limits, RetrySettings } from '../contract/settings.ts';
 import { usageSince } from './run-views.ts';
 
-/** Refuses what no run could live with, before there is one. */
+/** Throws if a limit or a retry setting is invalid. */
 export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings): void {
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
   if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
@@ -30,7 +30,7 @@ function badCost(amount: string): AgentError {
   return new AgentError('bad_option', message, { option: 'maxCost' });
 }
 
-/** Why a run may not go on, where it may not. */
+/** The limit that the run has reached, if there is one. */
 export function exceededLimit({ settings, journal, initialState }: RunContext): string | undefined {
   const { maxTurns, maxTokens, maxCost, maxRepeats } = settings.limits;
   if ((journal.loop.run?.turns ?? 0) >= maxTurns) return `${maxTurns} turns`;
@@ -44,7 +44,7 @@ export function exceededLimit({ settings, journal, initialState }: RunContext): 
   return undefined;
 }
 
-/** How often the same calls, with the same arguments, were made in the last answers that follow each other. */
+/** The number of consecutive answers, counted from the last one, with identical calls. */
 function countRepeats(items: readonly Item[]): number {
   let last: string | undefined;
   let count = 0;

@@ -35,33 +35,40 @@ interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Whoever resumes the session goes on. */
+  /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
-  /** What the run is part of, where it begins one. */
+  /** The trace of a run that starts here. */
   readonly trace?: TraceContext | undefined;
-  /** Besides the agent's. */
+  /** In addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
-  /** What is said goes into the run that is found open, where it stands between turns. */
+  /**
+   * If the session has an open run between turns, the input joins it instead of waiting for its
+   * end.
+   */
   readonly joinsOpenRun?: boolean | undefined;
-  /** Makes the session, or looks for it, before it is opened. */
+  /** Creates or checks the session before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
-/** So long a run that is left waits for the calls that are under way. */
+/** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
 
-/** A run from its first record to its last. */
+/**
+ * One run, from its first record to its last. It opens the session, recovers interrupted work,
+ * starts the run, drives the loop and closes the session. Commands go through the log, like those
+ * of other processes.
+ */
 export class LiveRun implements Run {
   readonly session: SessionId;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
   readonly #options: LiveRunOptions;
-  /** Aborts when the run is to stop. */
+  /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
   readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
-  /** What is on its way to the log. */
+  /** Commands that are being submitted. */
   readonly #submits = new Set<Promise<unknown>>();
-  /** Aborts when nothing more comes. */
+  /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
   #id: RunId;
   #through = 0;
@@ -92,7 +99,7 @@ export class LiveRun implements Run {
   }
 
   async abort(reason?: string): Promise<void> {
-    // What is over, or never began, needs no stopping.
+    // A run that has ended or never started needs no abort.
     const isGoingOn = await this.#opened.promise.then(
       () => !this.#isClosing,
       () => false,
@@ -133,7 +140,7 @@ export class LiveRun implements Run {
     await this.#submit(decision);
   }
 
-  /** As anybody could from anywhere: the run hears of it by the log. */
+  /** Submits a command to the log, as any other process would. The run receives it from the log. */
   async #submit(command: Command): Promise<void> {
     const { journal } = await this.#opened.promise;
     if (this.#isClosing) throw runOver(this.session, this.id);
@@ -142,7 +149,7 @@ export class LiveRun implements Run {
     const submitted = log.submit(this.session, encodeCommand(command), ids.execution());
     this.#submits.add(submitted);
     await submitted.finally(() => this.#submits.delete(submitted));
-    // Here one need not wait until somebody listens.
+    // An empty write fetches the command at once, without waiting for the next poll.
     if (!this.#isClosing) journal.write([]).catch(() => {});
   }
 
@@ -174,7 +181,8 @@ export class LiveRun implements Run {
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
-    // They meant a run that is over, or one that died before it heard of them.
+    // These aborts were meant for a run that has ended, or whose process died before it handled
+    // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#opened.resolve({ before, journal });
     const leave = await this.#watchAbortSignal();
@@ -198,7 +206,10 @@ export class LiveRun implements Run {
     }
   }
 
-  /** Who leaves says nothing more, like one whose session is another's, but for calls that are nearly done. */
+  /**
+   * After the leave signal, nothing more is written except results of calls that finish within the
+   * grace period.
+   */
   #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
     const { leave } = this.#options;
     const why = () => runLeft(this.session, this.id);
@@ -255,8 +266,8 @@ export class LiveRun implements Run {
   }
 
   /**
-   * Mends what a driver that died left, and says what this run is about. A run that was cut short goes
-   * on; where something new is said, it comes to its end first.
+   * Recovers what a dead driver left, and writes the start of the run and its input. An interrupted
+   * run continues; if there is new input, it is driven to its end first.
    */
   async #startRun(
     { journal, settings, phase }: RunContext,
@@ -269,7 +280,7 @@ export class LiveRun implements Run {
     const used = findUsedId(given, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
-    // What was to be stopped is not tried again.
+    // An interrupted answer is not retried if the run was aborted.
     const isStopped = found.run?.aborted !== undefined || stale.length > 0;
     const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
     const opening = [...mended, ...staleAbortDrafts(found, stale)];
@@ -281,19 +292,19 @@ export class LiveRun implements Run {
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
-    // What is said while a call waits for somebody is answered after it.
+    // Input that arrives while a call waits for an approval is answered after the call.
     if (turn !== undefined && given.length > 0)
       await this.#submit({ type: 'message', when: 'follow_up', items: given, trace });
     const items = turn === undefined ? itemDrafts(given, ids) : [];
     const started =
       run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
-    // Somebody stopped it while the run before it came to its end.
+    // The run was aborted while the previous run came to its end.
     const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
     await journal.write([...started, ...items, ...stopped]);
     return given;
   }
 
-  /** To its end; and on, where somebody said something while it ended. */
+  /** Drives the run to its end, and starts another run if messages arrived meanwhile. */
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
@@ -310,7 +321,10 @@ export class LiveRun implements Run {
     }
   }
 
-  /** All that was said by now is on the log and folded, also what was said while that was done. */
+  /**
+   * Waits until all submitted commands are on the log and folded, including those submitted
+   * meanwhile.
+   */
   async #flushCommands(journal: SessionJournal): Promise<void> {
     for (let heard = -1; heard !== this.#submitted; ) {
       heard = this.#submitted;
@@ -319,7 +333,7 @@ export class LiveRun implements Run {
     }
   }
 
-  /** One that is aborted already stops the run before it asks for anything. */
+  /** A signal that is already aborted stops the run before the first request. */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
     const abort = () => this.abort(textOfError(signal?.reason));
@@ -329,7 +343,7 @@ export class LiveRun implements Run {
     return () => signal?.removeEventListener('abort', onAbort);
   }
 
-  /** Where the log fails, the next write says so. */
+  /** If the log fails, the next write reports it. */
   #receiveForeignRecords(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
@@ -339,16 +353,16 @@ export class LiveRun implements Run {
   }
 }
 
-/** A run that has found its session. */
+/** The opened session of a run. */
 interface OpenedSession {
-  /** The session as the run found it. */
+  /** The session state before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 
-/** After any other, somebody has to look before anything is begun. */
+/** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
 }

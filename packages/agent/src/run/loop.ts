@@ -17,10 +17,16 @@ import { failedStop, failureDrafts } from './recovery.ts';
 import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
-/** Every step leaves something on the log, or makes the next one do so. */
+/**
+ * Maximum consecutive actions without a new record. Every action writes a record or makes the next
+ * one do so.
+ */
 const maxIdleSteps = 10;
 
-/** Does what is decided, step by step, until the run is finished or parked. */
+/**
+ * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
+ * parked.
+ */
 export class RunLoop {
   readonly #context: RunContext;
   readonly #commands: CommandHandler;
@@ -29,13 +35,13 @@ export class RunLoop {
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
-  /** What is thrown instead of a next step. */
+  /** Thrown instead of the next action, after `leave`. */
   #leaveReason: Error | undefined;
-  /** How often the answer was asked for again because it did not fit. */
+  /** How often the model was asked to answer again because its answer was invalid. */
   #repairs = 0;
-  /** The answer as it was asked for. */
+  /** The validated answer. */
   #value: unknown;
-  /** What somebody else's code threw, which ended the run. */
+  /** The value that user code threw and that ended the run. */
   #cause: unknown;
 
   constructor(context: RunContext, abort: () => void) {
@@ -59,7 +65,7 @@ export class RunLoop {
     return driven;
   }
 
-  /** To the run's end, or to a step that is somebody else's to do. */
+  /** Drives to the end of the run, or up to an action that another process performs. */
   async driveTo(isOthers: (step: Action) => boolean, repairs = 0): Promise<Stop | Action> {
     this.#context.phase.isRunEnding = false;
     this.#isDriving = true;
@@ -68,7 +74,7 @@ export class RunLoop {
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
-        // Nothing comes any more of what is decided.
+        // Nothing more can be written, so nothing more may start.
         const over = journal.failure ?? this.#leaveReason;
         if (over !== undefined) throw over;
         if (phase.isAborting) await journal.settled();
@@ -87,28 +93,34 @@ export class RunLoop {
     }
   }
 
-  /** Hears of each record when it is committed. What comes while nobody drives is heard when somebody does. */
+  /**
+   * Called after each record is committed. Commands that arrive while the loop is not running are
+   * handled when it starts.
+   */
   onRecord({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
-    // Where it cannot be written down, the run's own next word cannot either.
+    // If this write fails, the run's own next write fails too and reports it.
     const isForEar = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isForEar) this.#commands.handleQueued().catch(() => {});
     if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
     if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
   }
 
-  /** Begins nothing more, and throws that instead. Resolves when the calls that run have their results. */
+  /**
+   * Starts nothing more; `drive` rejects with this error. Resolves when the running calls have
+   * their results.
+   */
   async leave(why: Error): Promise<void> {
     this.#leaveReason = why;
     await this.#callRunner?.settled();
   }
 
-  /** What runs is told to stop, and waited for. */
+  /** Stops the running tools and waits for them. */
   async halt(): Promise<void> {
     await this.#callRunner?.halt();
   }
 
-  /** A call that is whole may start before the model has said all. */
+  /** Starts a complete call while the response still streams. */
   #startCallEarly(partId: PartId): void {
     const { loop, state } = this.#context.journal;
     const { turn } = loop;
@@ -127,13 +139,13 @@ export class RunLoop {
     const { loop, state } = this.#context.journal;
     const unanswered = unansweredCalls(state, loop.turn);
     const hasCalls = callsOfTurn(state, loop.turn).length > 0;
-    // Only between turns does it matter, and to tell means to read the transcript.
+    // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
     return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
   }
 
-  /** The run's stop, where this was its last step. */
+  /** Performs an action. Returns the run's stop if it was the last one. */
   async #perform(step: Action): Promise<Stop | undefined> {
     switch (step.do) {
       case 'take_messages':
@@ -165,7 +177,7 @@ export class RunLoop {
     }
   }
 
-  /** Somebody else's code threw. The log still works, so the run ends as one should. */
+  /** User code threw. The log still works, so the run is ended properly. */
   async #endAfterError(error: unknown): Promise<Stop | undefined> {
     const { journal } = this.#context;
     const { turn } = journal.loop;
@@ -197,7 +209,7 @@ export class RunLoop {
     this.#context.phase.isTurnEnding = false;
   }
 
-  /** An answer that is not like it was asked for is asked for again, a few times. */
+  /** Asks the model again, a few times, if the answer does not match the `output` schema. */
   async #conclude(stop: Stop): Promise<Stop | undefined> {
     const { settings, phase } = this.#context;
     const checked = stop.reason === 'stop' ? await this.#checkOutput() : undefined;
@@ -230,7 +242,7 @@ export class RunLoop {
     return stop;
   }
 
-  /** Everything that steers at once; of what follows, the first. */
+  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
     const queued = activeCommands(journal.loop.commands).flatMap(({ key, command }) =>
@@ -246,7 +258,7 @@ export class RunLoop {
     await this.#write(drafts.flat());
   }
 
-  /** One for each attempt. */
+  /** One call runner per attempt. */
   #callRunnerFor({
     turn,
     attempt,

@@ -45,7 +45,7 @@ describe('a session with a fact that has to be understood, and is not', () => {
     expect((await log.info(session))?.lease).toBeUndefined();
   });
 
-  // An append of nothing counts as a change of the session, and every run begins with one.
+  // Regression: an empty append changed the session's time, and every run starts with one.
   test('has the time of its last record as that of its change', async () => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });

@@ -195,7 +195,7 @@ describe('an answer that does not fit', () => {
     expect(asked(items)).toEqual([]);
   });
 
-  // The check is awaited without an eye on the abort, as no other code of somebody else's is.
+  // Regression: the validation was awaited without checking for an abort.
   test('does not keep a run from being aborted, where its check never ends', async () => {
     const checking = Promise.withResolvers<boolean>();
     const begun = Promise.withResolvers<void>();

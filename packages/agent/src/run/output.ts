@@ -16,7 +16,7 @@ export function createOutput(schema: StandardSchemaV1 | undefined): Output | und
   return { schema: told, check };
 }
 
-/** The value that an answer has. */
+/** The structured value of an answer. */
 export function structuredValue(item: Item | undefined): JsonValue | undefined {
   return item?.parts.findLast((part) => part.kind === 'structured')?.value;
 }
@@ -27,7 +27,7 @@ function noJsonSchema(): AgentError {
   return new AgentError('bad_option', message);
 }
 
-/** What the last answer is, where the agent's answers have to be like something, or what is wrong with it. */
+/** Validates the last answer. Returns undefined if the agent has no `output` schema. */
 export async function checkAnswer({
   settings,
   journal,
@@ -36,10 +36,10 @@ export async function checkAnswer({
   return settings.output?.check(structuredValue(last));
 }
 
-/** Tells it from what somebody said. */
+/** Marks items that the loop created, in contrast to user input. */
 export const loopMetadata = { by: 'the loop' } as const;
 
-/** What the model is told then. */
+/** The item that asks the model to answer again. */
 export function repairItem(id: ItemId, problem: string): Item {
   const text = `Your answer does not fit what was asked for:\n${problem}\nAnswer again.`;
   return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: loopMetadata };

@@ -15,15 +15,16 @@ import type { CallIds } from '../contract/run-context.ts';
 
 interface TrackedPart {
   readonly kind: PartKind;
-  /** It was set; only what is set as a whole has to be. */
+  /** True once the value was set. Only parts that hold a whole value need this. */
   hasValue: boolean;
   length: number;
   isOpen: boolean;
 }
 
 /**
- * Looks at what a provider streams before it is on the log. Adapters write with a `DeltaWriter`, which
- * refuses the same; one that builds its deltas by hand must not make a session unreadable.
+ * Validates a provider's deltas before they are written. Adapters use a `DeltaWriter`, which
+ * applies the same rules. An adapter that builds deltas by hand must not make the session
+ * unreadable.
  */
 export class DeltaValidator {
   readonly #itemId: ItemId;
@@ -35,12 +36,12 @@ export class DeltaValidator {
     this.#at = at;
   }
 
-  /** Nothing is left open. */
+  /** True if no part is open. */
   get isClosed(): boolean {
     return [...this.#parts.values()].every(({ isOpen }) => !isOpen);
   }
 
-  /** Whether it follows those before it. */
+  /** Returns whether the delta is valid after the deltas before it. */
   accepts(delta: Delta): boolean {
     if (delta.type === 'unknown') return true;
     const part = this.#parts.get(delta.partId);
@@ -95,11 +96,14 @@ export class DeltaValidator {
   }
 }
 
-/** Some models use an id again. Calls, results and approvals are told apart by it, so it gets another one. */
+/**
+ * Replaces tool call ids that a model used before, because calls, results and approvals are
+ * identified by them.
+ */
 export class UniqueCallIds implements CallIds {
   readonly #ids: Pick<Ids, 'toolCall'>;
   readonly #used = new Set<ToolCallId>();
-  /** What each call of this run is named. */
+  /** The id of each call part in this run. */
   readonly #names = new Map<PartId, ToolCallId>();
 
   constructor(ids: Pick<Ids, 'toolCall'>, state: FoldState) {

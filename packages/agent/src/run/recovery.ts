@@ -15,13 +15,13 @@ import type { Journal } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { abortDrafts, commandConsumed, responseFinished } from '../state/drafts.ts';
 
-/** How a response ends whose process died. */
+/** The stop of a response whose process died. */
 export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
 
 /**
- * What a driver writes that finds a session as a dead one left it. Afterwards nothing is open that
- * nobody works on: a response that was cut off is kept as partial or superseded, an execution of
- * which nobody knows what became is `lost`. Calls, approvals and commands that wait, wait on.
+ * The records that a driver writes first when it opens a session after a crash. Afterwards nothing
+ * is open without an owner: an interrupted response is kept as partial or superseded, and running
+ * executions are `lost`. Unanswered calls, approvals and commands stay as they are.
  */
 export function recoveryDrafts(
   state: FoldState,
@@ -29,7 +29,7 @@ export function recoveryDrafts(
   onInterrupted: Settings['onInterrupted'],
 ): readonly DraftRecord[] {
   const lost = turn === undefined ? [] : lostExecutions(turn);
-  // Results that did not come yet are still to come, in their places.
+  // Missing results are still to come and keep their slots.
   if (turn === undefined || !isInterrupted(turn)) return lost;
   if (onInterrupted === 'retry') {
     const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
@@ -43,12 +43,12 @@ export function recoveryDrafts(
   ];
 }
 
-/** Its response has begun and not ended. */
+/** True if the response has started and not ended. */
 export function isInterrupted({ stop, itemId }: TurnState): boolean {
   return stop === undefined && itemId !== undefined;
 }
 
-/** Text stays as far as it came. Half a call is nothing, and a result that did not come is no result. */
+/** Commits open text and reasoning as partial, and retracts all other open parts. */
 export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
   return open.map((part) => closePart(part, why));
 }
@@ -59,7 +59,7 @@ function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftReco
   return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
 }
 
-/** What ran while the model spoke does not count when it did not come to an end. */
+/** Results of tools that started early do not count if the response did not end. */
 function retractResults(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
   const item = toolItemId && findItem(state, toolItemId);
   const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
@@ -70,7 +70,10 @@ function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
   return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }
 
-/** The tool item is finished by whoever answers the calls. */
+/**
+ * Finishes open items, except the tool item: the call runner finishes it after it has answered the
+ * calls.
+ */
 function finishOpenItems({ items }: FoldState): readonly DraftRecord[] {
   return toArray(items)
     .filter(({ finished, kind }) => finished === undefined && kind !== 'tool')
@@ -91,7 +94,7 @@ export function lostExecutions({ turn, attempt, calls }: TurnState): readonly Dr
   });
 }
 
-/** Aborts that nobody heard: the run that they meant, where it is still there, ends by the first. */
+/** Handles aborts that no driver handled. The first one ends the open run, if there is one. */
 export function staleAbortDrafts(
   { run, turn }: LoopState,
   [first, ...rest]: readonly QueuedCommand[],
@@ -102,10 +105,10 @@ export function staleAbortDrafts(
   return [...aborts, ...rest.map(({ key }) => commandConsumed(key))];
 }
 
-/** How a turn ends in which somebody else's code threw: the instructions, a filter, a provider. */
+/** The stop of a turn in which user code threw: the instructions, a filter or a provider. */
 export const failedStop = { reason: 'error', cause: 'failed' } as const;
 
-/** What is written then. What was said stays; a turn that has no response yet ends here. */
+/** The records that end such a turn. The partial answer is kept. */
 export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
   const { turn } = loop;
   const error = { code: 'failed', message: 'Cannot go on: what the request is made of failed' };

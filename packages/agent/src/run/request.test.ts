@@ -143,7 +143,7 @@ describe('a history that is refused', () => {
     expect([stop.cause, provider.calls.length]).toEqual(['history_rejected', 2]);
   });
 
-  // Its one more try is counted together with those of other errors in the turn.
+  // Regression: the one retry was counted together with other errors of the turn.
   test('is sent once more also where another error came before', async () => {
     const script = [thinks('a'), fails('overloaded'), fails('history_rejected'), 'It is there.'];
     const provider = scriptedProvider(script);
@@ -215,7 +215,7 @@ describe('a provider that took another’s place', () => {
     expect((await agent.run('And now?', { session }).result).text).toBe('I am well.');
   });
 
-  // A summary is always asked of the first provider, and so fails as long as that is dead.
+  // Regression: the summary was always requested from the first provider, even if it was down.
   test('is asked for the summary too, where what was said gets long', async () => {
     const usage = { input: 900, output: 100 };
     const dead = named('p0', fails('auth'));

@@ -9,31 +9,37 @@ import type { ContextFilter } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
-/** What is under way for an attempt, besides its stream. */
+/** Work that runs during the stream of an attempt: tools that started early. */
 interface ConcurrentWork {
-  /** It stops. */
+  /** Stops the work and waits for it. */
   halt(): Promise<void>;
-  /** It does not count any more. */
+  /** Ignores all later results. */
   abandon(): void;
 }
 
-/** Asks for a turn's response: one attempt each time, and what comes of it when it fails. */
+/**
+ * Requests a turn's response. Each call makes one attempt and handles its failure: retry, fallback
+ * or error.
+ */
 export class TurnRequest {
   readonly #context: RunContext;
-  /** Which provider is asked. */
+  /** The provider in use. */
   #providerIndex = 0;
-  /** How often it failed in this turn. */
+  /** Failed attempts with this provider in this turn. */
   #failures = 0;
   #turn = 0;
   #providers: readonly Provider[] = [];
-  /** What was thought before was refused: it is not sent again in this turn. */
+  /** Set after a provider refused old reasoning: it is not sent again in this turn. */
   #filters: readonly ContextFilter[] = [];
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** Afterwards the response is finished, or the attempt superseded and the time come for the next one. */
+  /**
+   * Makes one attempt. Afterwards the response is finished, or the attempt is superseded and the
+   * retry delay is over.
+   */
   async attempt(turn: TurnState, beside: ConcurrentWork): Promise<void> {
     const { settings, signal, journal, phase } = this.#context;
     this.#startTurn(turn.turn);
@@ -49,7 +55,7 @@ export class TurnRequest {
     const { error, usage } = end;
     if (error === undefined) return;
     await beside.halt();
-    // What was told before an abort stays, even if the request had failed before that.
+    // After an abort, the partial answer is kept even if the request has failed.
     const delayMs = phase.isAborting ? undefined : this.#retryDelay(error);
     if (delayMs === undefined) {
       await journal.write(this.#finalDrafts(at, itemId, end));
@@ -64,13 +70,13 @@ export class TurnRequest {
     await wait(settings.clock, delayMs, signal);
   }
 
-  /** The one that is asked now. */
+  /** The provider in use. */
   get provider(): Provider | undefined {
     const { providers } = this.#context.settings;
     return providers[providers === this.#providers ? this.#providerIndex : 0];
   }
 
-  /** A provider that took another's place keeps it, until another agent brings its own. */
+  /** A fallback stays in use for later turns, until a hand-off brings other providers. */
   #startTurn(turn: number): void {
     const { providers } = this.#context.settings;
     if (providers !== this.#providers) this.#providerIndex = 0;
@@ -81,7 +87,7 @@ export class TurnRequest {
     this.#filters = [];
   }
 
-  /** What was said stays, as partial. */
+  /** Ends the response and keeps the partial answer. */
   #finalDrafts(
     at: { readonly turn: number; readonly attempt: number },
     itemId: ItemId,
@@ -96,7 +102,7 @@ export class TurnRequest {
     ];
   }
 
-  /** Undefined where it is not tried again. */
+  /** Delay before the next attempt. Undefined if there is none. */
   #retryDelay(error: ProviderError): number | undefined {
     const { retry, providers, random } = this.#context.settings;
     const failures = ++this.#failures;
@@ -118,14 +124,14 @@ export class TurnRequest {
   }
 }
 
-/** Whoever tries again by hand has to know when. */
+/** Adds the provider's retry hint, for users who retry by hand. */
 function withRetryHint({ info, retryAfterMs }: ProviderError): ErrorInfo {
   if (retryAfterMs === undefined) return info;
   const seconds = Math.ceil(retryAfterMs / 1000);
   return { ...info, message: `${info.message} (it asks to wait ${seconds} s)` };
 }
 
-/** What another provider would refuse as well is not worth asking it. */
+/** Other providers would refuse an invalid request too. */
 function mayFallBack({ kind }: ProviderError): boolean {
   return kind !== 'aborted' && kind !== 'invalid_request';
 }

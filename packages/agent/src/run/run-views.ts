@@ -21,15 +21,18 @@ import type { RunResult } from '../contract/run.ts';
 
 interface RunEventSource {
   readonly log: Log;
-  /** The session as the run found it. Rejects where there was no run. */
+  /** The session state before the run. Rejects if the run could not start. */
   readonly initialState: Promise<FoldState>;
-  /** Aborts when nothing more comes. */
+  /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
-  /** The offset of the last record that the run told. */
+  /** The offset of the run's last record so far. */
   readonly through: () => number;
 }
 
-/** A run's events from its first record on, for one reader, who may be as late and as slow as he likes. */
+/**
+ * The events of a run from its first record on, for one reader. The reader may start late and read
+ * slowly.
+ */
 export async function* runEvents({
   log,
   initialState,
@@ -45,7 +48,7 @@ export async function* runEvents({
     for (const event of eventsOf(folder, own(batch))) yield event;
     if (ended.aborted && folder.state.through >= through()) return;
   }
-  // The run ended while this reader was behind: the rest is in the log.
+  // The run ended while this reader was behind. The remaining records are on the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
@@ -53,7 +56,7 @@ export async function* runEvents({
   }
 }
 
-/** Without what later runs have said. */
+/** Removes records of later runs. */
 function cutBatch({ after, through, records }: Batch, last: number): Batch {
   if (through <= last) return { after, through, records };
   return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
@@ -65,15 +68,15 @@ function eventsOf(folder: Folder, batch: Batch): readonly AgentEvent[] {
   return events;
 }
 
-/** What else there is to say of a run. */
+/** The parts of a result that are not in the session state. */
 interface RunOutcome {
-  /** The answer as it was asked for. */
+  /** The validated answer. */
   readonly value: unknown;
   readonly error: ErrorInfo | undefined;
   readonly cause: unknown;
 }
 
-/** What a run came to, from the session as it found it and as it left it. */
+/** Creates the result from the session states before and after the run. */
 export function createRunResult(
   before: FoldState,
   after: FoldState,
@@ -92,25 +95,25 @@ export function createRunResult(
   return { session: after.session, stop, text, ...value, items, usage, ...why };
 }
 
-/** The log failed, or somebody else has the lease: what was told is there, and nothing more was. */
+/** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const stop = { reason: 'error', cause: info.code } as const;
   return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
 }
 
-/** What is not ours may say what nobody should read: it is the result's `cause`, for this process alone. */
+/** Messages of unknown errors may be private, so only `cause` has them, in this process. */
 function errorInfoOf(error: unknown): ErrorInfo {
   if (isMillraceError(error)) return { code: error.code, message: error.message };
   return { code: 'unknown', message: 'Cannot go on: something threw that should not have' };
 }
 
-/** The text parts, joined. */
+/** Joins the text parts. */
 export function joinText(parts: readonly (Part | undefined)[]): string {
   return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
 }
 
-/** What the attempts used that came after a state of the same session. */
+/** Usage of the attempts since an earlier state of the same session. */
 export function usageSince(state: FoldState, before: FoldState): Usage {
   const known = toArray(before.usage).length;
   const since = toArray(state.usage).slice(known);

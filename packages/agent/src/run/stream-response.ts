@@ -20,8 +20,8 @@ interface AttemptResult {
 }
 
 /**
- * One attempt at a turn's request, streamed into the log. Of an answer that came to its own end, the
- * last parts are committed together with that end; what becomes of any other the caller decides.
+ * Makes one attempt at a request and streams the response to the log. If the response is complete,
+ * its last parts and its end are committed together. Otherwise the caller decides how to end it.
  */
 export async function runAttempt(
   context: RunContext,
@@ -45,7 +45,7 @@ export async function runAttempt(
   return { end: failedEnd(provider, 'aborted', 'it did not stop when it was told to'), itemId };
 }
 
-/** A provider that does not stop when it is told to is not waited for beyond a moment. */
+/** A provider that ignores the abort signal must not block the run beyond the grace period. */
 function abortTimeout({ settings, signal }: RunContext, left: AbortController): Promise<undefined> {
   return new Promise((resolve) => {
     const onAbort = () => {
@@ -64,13 +64,15 @@ function abortTimeout({ settings, signal }: RunContext, left: AbortController): 
 interface AttemptOptions {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** What the answer is written to. */
+  /** The kind of the item that the response is written to. */
   readonly kind: 'assistant' | 'context';
   readonly turn: number;
   readonly attempt: number;
 }
 
-/** Writes down what a provider says, until its end or until it is left. */
+/**
+ * Writes the provider's deltas to the log, until the end of the stream or until it is abandoned.
+ */
 async function streamResponse(
   context: RunContext,
   tried: AttemptOptions,
@@ -87,7 +89,7 @@ async function streamResponse(
     try {
       return await writeStream(context, tried, { steps, itemId, left });
     } finally {
-      // One that does not let itself be left is left all the same.
+      // A stream that cannot be closed must not block the run.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
       await raceAbort(closed, AbortSignal.abort(), grace);
@@ -123,7 +125,7 @@ async function writeStream(
       if (full !== undefined) await full;
       continue;
     }
-    // From now on it is not waited for, and what it says does not count.
+    // After the end, the provider's stream is ignored.
     left.abort();
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
@@ -140,14 +142,14 @@ function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
   return typeof stop?.reason === 'string' && isCounted && isOurs;
 }
 
-/** What is open is closed, because nobody else will. */
+/** Closes the open parts, because the provider will not. */
 async function closeAsCut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
   await journal.settled();
   await journal.write(closeOpenParts(journal.state, 'cut'));
   return end;
 }
 
-/** A provider that breaks its contract, which the suite would have found. */
+/** The end of a response whose provider broke its contract or did not stop. */
 function failedEnd({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';

@@ -12,7 +12,7 @@ import {
 } from '@millrace/core';
 import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
 
-/** Those that are to be dealt with: without messages that are taken back. */
+/** The queued commands, without withdrawn messages. */
 export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
   const gone = new Set(
     commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
@@ -21,7 +21,7 @@ export function activeCommands(commands: readonly QueuedCommand[]): readonly Que
   return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
 }
 
-/** As it is stored. Throws where an item is not one that can be. */
+/** Encodes a command for the log. Throws if an item is invalid. */
 export function encodeCommand(command: Command): JsonObject {
   const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
   return command.type === 'message' ? { ...json, items: encodeItems(command.items) } : json;
@@ -33,7 +33,10 @@ function encodeItems(items: readonly Item[]): JsonValue {
   return json;
 }
 
-/** Undefined where it is none of ours: it stays in the queue for whoever knows it. */
+/**
+ * Decodes a command. Returns undefined for an unknown type, which stays in the queue for other
+ * programs.
+ */
 export function decodeCommand(json: JsonObject): QueuedCommand['command'] | undefined {
   switch (json['type']) {
     case 'message':
@@ -58,7 +61,7 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] | unde
   }
 }
 
-/** A message that says nothing else waits for its turn. */
+/** A message without `when` is a follow-up. */
 function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['command'] {
   try {
     const steers = when === 'steer';
@@ -71,7 +74,7 @@ function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['comma
   }
 }
 
-/** A bad one is none: what was said is heard all the same. */
+/** An invalid trace is ignored, and the message is still used. */
 function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceContext } {
   const { traceparent, tracestate } = (json ?? {}) as JsonObject;
   const trace = traceContext(traceparent, tracestate);

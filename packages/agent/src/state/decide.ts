@@ -3,29 +3,29 @@ import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import { activeCommands } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
 
-/** What there is to decide by: the session, folded, and what is allowed. */
+/** Everything that the next action depends on. */
 export interface DecisionInput {
   readonly loop: LoopState;
-  /** The calls of the turn's response that have no result yet, in order. */
+  /** The calls of the response without a result, in order. */
   readonly unanswered: readonly ToolCallPart[];
-  /** The response has calls, answered or not. */
+  /** True if the response has calls, answered or not. */
   readonly hasCalls: boolean;
-  /** The next request would be longer than it should be, and can be made shorter. */
+  /** True if the context is too long and can be compacted. */
   readonly isLong: boolean;
-  /** Why the run may not go on, where it may not. */
+  /** The limit that the run has reached, if there is one. */
   readonly limit: string | undefined;
 }
 
 export type Action =
-  /** What was said for the next request becomes items: everything that steers, or what follows. */
+  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
   | { readonly do: 'take_messages'; readonly when: 'steer' | 'follow_up' }
   | { readonly do: 'start_turn'; readonly turn: number }
-  /** What was said long ago is replaced by a summary, in what models are sent; by whose command. */
+  /** Replaces old items by a summary in the context. `keys` are the commands that requested it. */
   | { readonly do: 'compact'; readonly turn: number; readonly keys: readonly string[] }
   | { readonly do: 'request'; readonly turn: TurnState }
-  /** Each gets its result: by running, or by being rejected. */
+  /** Each call gets its result: it runs or is rejected. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
-  /** Each gets a result that says why it did not run. */
+  /** Each call gets a result that says why it did not run. */
   | {
       readonly do: 'reject';
       readonly turn: TurnState;
@@ -35,7 +35,10 @@ export type Action =
   | { readonly do: 'finish_turn'; readonly turn: TurnState; readonly stop: Stop }
   | { readonly do: 'finish_run'; readonly stop: Stop };
 
-/** The heart: what comes next. It reads the session and does nothing. */
+/**
+ * Decides the next action of a run. It is a pure function: it reads the folded session and does
+ * nothing else.
+ */
 export function decide(situation: DecisionInput): Action {
   const { loop, unanswered: calls, hasCalls, limit, isLong } = situation;
   const { turn, run } = loop;
@@ -66,7 +69,7 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
   if (mayCompact && isOverflow(lastStop)) return { do: 'compact', turn: lastTurn + 1, keys };
   if (!isFirst && lastStop !== undefined && endingReasons.has(lastStop.reason))
     return { do: 'finish_run', stop: lastStop };
-  // Whoever resumes after an error, with nothing new to say, wants it tried again.
+  // Resuming after an error, without new input, tries the request again.
   const isTriedAgain = isFirst && lastStop?.reason === 'error' && !isQueued('follow_up');
   const goesOn = hasInput || (lastStop && continuingReasons.has(lastStop.reason)) || isTriedAgain;
   if (isQueued('steer')) return { do: 'take_messages', when: 'steer' };
@@ -79,7 +82,7 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
 }
 
 const stopped: Stop = { reason: 'stop' };
-/** After these the model is asked again: it waits for results, or was only pausing. */
+/** After these, the model is called again: it waits for results, or it only paused. */
 const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
-/** After these nothing that waits is begun: somebody has to look first. */
+/** After these, queued messages wait for the next run. */
 const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit']);

@@ -21,7 +21,7 @@ export function runStarted(runId: RunId, trace: TraceContext | undefined): Draft
   return { turn: 0, attempt: 0, fact };
 }
 
-/** The end of a response, on the log. */
+/** The record that ends a response. */
 export function responseFinished(
   { turn, attempt }: Attempt,
   itemId: ItemId,
@@ -31,7 +31,7 @@ export function responseFinished(
   return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage } };
 }
 
-/** What somebody decided on a call, as a fact. */
+/** The record for a decision on a call. */
 export function approvalAnswered(
   { turn, attempt }: TurnState,
   { toolCallId, name }: ToolCallPart,
@@ -48,7 +48,7 @@ export function approvalAnswered(
   return { turn, attempt, fact: { ...about, decision: 'allow', ...input, ...until } };
 }
 
-/** An abort, on the log. */
+/** The records for an abort. */
 export function abortDrafts({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
   const at = { turn, attempt: 0 };
   const reason = command.type === 'abort' ? command.reason : undefined;
@@ -63,7 +63,7 @@ export function commandConsumed(key: string): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
 }
 
-/** Items under ids that the session does not have yet: two that are alike would be one. */
+/** The items, with new ids where the session already uses an id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
   const used = new Set(toArray(state.items).map(({ id }) => id));
   return items.map((item) => {
@@ -73,13 +73,13 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
   });
 }
 
-/** The first id that is used already, by the session or by another of the items. */
+/** The first item id that is already used, by the session or by another of the items. */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
   const used = new Set(toArray(state.items).map(({ id }) => id));
   return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
 }
 
-/** Items that came whole, as records outside of any turn. */
+/** The records for complete items outside any turn. */
 export function itemDrafts(items: readonly Item[], ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
   return items.flatMap((item) => draftsOf(item, ids));
 }

@@ -8,7 +8,7 @@ import {
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
 
-/** The state with one more record. */
+/** Applies one record to the loop state. */
 export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {
   if (fact === undefined) return state;
   switch (fact.type) {
@@ -26,7 +26,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       const command = decodeCommand(fact.command);
       if (command === undefined) return state;
       const commands = [...state.commands, { key: fact.key, command }];
-      // At once: until somebody hears of it, nothing more is to run by it.
+      // A revoke takes effect here, so that no more calls run by the rule before the command is
+      // handled.
       return {
         ...state,
         commands,
@@ -75,17 +76,17 @@ function withoutRevoked(
   return left;
 }
 
-/** Something that the model is to answer. */
+/** True for items that the model has to answer. */
 function isInput(kind: ItemKind): boolean {
   return kind === 'user' || kind === 'developer' || kind === 'notification';
 }
 
-/** About how long the next request is: longer than it may be, where it was too long. */
+/** An estimate for the next request. Infinite if the last request was too long. */
 function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
   return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
 }
 
-/** What was too long to be answered is still to be answered, when it is shorter. */
+/** A request that was too long has to be answered after the compaction. */
 function compact(
   state: LoopState,
   itemIds: readonly ItemId[],
@@ -145,7 +146,7 @@ function startItem(
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
   const tried = { ...turn, ...fresh, attempt, itemId };
   if (kind === 'assistant') return { ...state, turn: tried };
-  // What nobody has answered yet is still to be answered. Where a summary is written is not sent.
+  // Input before a compaction turn still has to be answered. The item with the summary is not sent.
   const covered = new Set(state.compacted.covered).add(itemId);
   const compacted = { ...state.compacted, covered };
   return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };
@@ -168,7 +169,7 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
     case 'item_finished':
       return fact.itemId === turn.itemId && fact.stop ? { ...turn, stop: fact.stop } : turn;
     case 'handed_off':
-      // The first one counts.
+      // The first hand-off wins.
       return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
     default:
       return 'toolCallId' in fact ? updateCall(turn, fact.toolCallId, fact) : turn;
@@ -187,7 +188,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       return { ...call, isAsked: true, rule: fact.rule };
     case 'approval_answered': {
       const { decision, reason, input } = fact;
-      // The first word counts.
+      // The first answer wins.
       return call.answer ? call : { ...call, answer: { decision, reason, input } };
     }
     case 'tool_call_rejected':
@@ -208,7 +209,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
   }
 }
 
-/** The request was longer than the model takes. */
+/** True if the request was longer than the model accepts. */
 export function isOverflow(stop: Stop | undefined): boolean {
   return stop?.reason === 'error' && stop.cause === 'context_overflow';
 }

@@ -10,12 +10,12 @@ import { activeCommands } from './commands.ts';
 
 type Traced = Pick<LoopState, 'run' | 'trace'>;
 
-/** What a request is sent with: the run's trace, under the span of the attempt. */
+/** The trace context for a request: the run's trace, under the span of the attempt. */
 export function traceOfAttempt({ run, trace }: Traced, at: Attempt): TraceContext | undefined {
   return run && trace && underSpan(trace, spanIdOf.attempt(run.id, at));
 }
 
-/** What a tool gets: the run's trace, under the span of its execution. */
+/** The trace context for a tool: the run's trace, under the span of the execution. */
 export function traceOfExecution(
   { run, trace }: Traced,
   execution: ExecutionId,
@@ -24,8 +24,8 @@ export function traceOfExecution(
 }
 
 /**
- * What a run is part of that nobody told: a turn that waited goes on in its own trace, a message that
- * waited brings the trace of whoever sent it. All of it is on the log, so any process finds the same.
+ * The trace of a run without a `trace` option: a waiting turn keeps its trace, and a queued message
+ * brings its own. Both are on the log, so every process finds the same trace.
  */
 export function traceForNewRun({ turn, trace, commands }: LoopState): TraceContext | undefined {
   if (turn !== undefined) return trace;

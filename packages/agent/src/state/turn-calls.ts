@@ -12,7 +12,7 @@ export function callsOfTurn(state: FoldState, turn: TurnState | undefined): read
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
-/** Those that can be decided on: also while the model still speaks. */
+/** The calls that can be decided on, also while the response streams. */
 export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
@@ -21,7 +21,7 @@ export function decidableCalls(
   return callsOfTurn(state, turn).map(({ part }) => part);
 }
 
-/** Those that have no result yet, of a response that has ended. */
+/** The calls without a result, after the response has ended. */
 export function unansweredCalls(
   state: FoldState,
   turn: TurnState | undefined,

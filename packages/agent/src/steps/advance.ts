@@ -28,26 +28,33 @@ import { settledItemsFrom } from './settled-items.ts';
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
   readonly claim: Claim;
-  /** The run that is to be driven to its end. It begins when no other one goes on. */
+  /** The run to drive. It starts when no other run is open. */
   readonly runId: RunId;
   readonly trace?: TraceContext | undefined;
-  /** Nobody will ask again for the answer that was cut off: what came of it is kept. */
+  /**
+   * Keeps an interrupted answer as partial, because the request will not be made again. Default:
+   * false.
+   */
   readonly keepsCut?: boolean | undefined;
-  /** The run begins with a turn, also where nothing was said: the answer is the caller's own. */
+  /**
+   * Starts the run with a turn even without input, because the caller supplies the answer. Default:
+   * false.
+   */
   readonly startsTurn?: boolean | undefined;
-  /** A run of the caller's that failed, and that this one does again: what it said is superseded. */
+  /** A failed run that this run replaces. Its output is superseded. */
   readonly replaces?: RunId | undefined;
-  /** Where nothing waits to be answered, no run is begun. */
+  /** Starts no run if there is nothing to answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
-  /** How many items the caller has; those since the run began, unless told. */
+  /** How many items the caller already has. Default: those before the run. */
   readonly items?: number | undefined;
-  /** As an earlier step gave it: a session that was deleted since is not made again. */
+  /** `createdAt` of an earlier step. A session that was deleted since then is not created again. */
   readonly createdAt?: number | undefined;
 }
 
 /**
- * Drives a run to the next thing that is to be done elsewhere, a request or calls, or to its end. Done
- * again it finds what it did, and goes on; what is left of an earlier try is fenced.
+ * Drives a run to the next work for another process (a request or calls), or to its end. If the
+ * step is repeated, it finds its earlier records on the log and continues. Earlier attempts at the
+ * step are fenced.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
   const { session, claim, signal, leave, runId } = options;
@@ -62,7 +69,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
     const { journal, runs, driver } = step;
-    // Others may have had runs since the one that is over.
+    // Other runs may have ended since this one.
     const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
     const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;
@@ -72,7 +79,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const createdAt = (await log.info(session))?.createdAt;
     return { epoch, plan, settled, items: first + settled.length, through, createdAt };
   } finally {
-    // Between runs the session is anybody's.
+    // Between runs, other drivers may take the session.
     await step.close(isDone ? 'releases' : 'keeps');
   }
 }
@@ -100,7 +107,7 @@ async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> 
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
   const { turn: left, commands } = journal.loop;
-  // They meant a run that is over; a turn that it left open ends by them.
+  // These aborts were meant for a run that has ended. If a turn is still open, they end it.
   const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
   const started = runStarted(runId, trace ?? traceForNewRun(journal.loop));
   context.phase.isAborting = false;
@@ -113,8 +120,8 @@ async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> 
 }
 
 /**
- * What is written first, because nobody works on it any more: whoever did was fenced by the one who
- * comes now. An answer that was cut off is asked for again, which supersedes it, unless it is to be kept.
+ * The records that close work without an owner, because its process was fenced. An interrupted
+ * answer will be requested again, which supersedes it, unless it has to be kept.
  */
 export function abandonedWorkDrafts(
   { journal, settings }: OpenStep,
@@ -125,15 +132,15 @@ export function abandonedWorkDrafts(
   if (turn === undefined) return [];
   const isKept = keepsCut || turn.isCompaction || run?.aborted !== undefined;
   if (isInterrupted(turn) && isKept) return recoveryDrafts(state, loop, 'keep');
-  // Another one's run: what becomes of it is as the agent has it.
+  // For another caller's run, the agent's `onInterrupted` setting applies.
   if (isInterrupted(turn) && run?.id !== runId)
     return recoveryDrafts(state, loop, settings.onInterrupted);
   return lostExecutions(turn);
 }
 
 /**
- * What is written first where a run that failed is done again: all that it said is taken back. Where
- * somebody spoke after it that stays, because it may have been answered.
+ * The records that supersede all output of a failed run. If input arrived after it, nothing is
+ * superseded, because the output may have been answered.
  */
 export function supersedingDrafts(
   { journal, runs }: OpenStep,
@@ -149,7 +156,7 @@ export function supersedingDrafts(
     if (attempt > 0) tries.set(`${turn}.${attempt}`, { turn, attempt });
   const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
   const turns = new Set([...tries.values()].map(({ turn }) => turn));
-  // The turns are over again: no other try of them comes.
+  // Finishes the turns again, because no further attempts follow.
   const over = { type: 'turn_finished', stop: ended.stop } as const;
   return [
     ...[...tries.values()].map((tried) => ({ ...tried, fact })),

@@ -15,13 +15,14 @@ export interface CallStepOptions extends HeldSession, StepSignals {
 
 export interface Called {
   readonly toolCallId: ToolCallId;
-  /** It has its result; it waits for somebody; or it was left, because all is to stop. */
+  /** The call has its result, waits for the user, or was left because the run stops. */
   readonly outcome: 'answered' | 'asked' | 'left';
 }
 
 /**
- * Gives one call its result, as the producer of that call. Done again it fences an earlier try; what
- * that one had begun is lost, and only tools that are safe to run again do.
+ * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution
+ * that was started by the earlier step is lost, and the tool runs again only if it has `replay:
+ * 'safe'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<Called> {
   const { session, signal, leave, turn, attempt, toolCallId } = options;
@@ -31,7 +32,7 @@ export async function callStep(agent: Agent, options: CallStepOptions): Promise<
     const { journal, driver, writer } = step;
     if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };
     await writer.useAdmission(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
-    // Up to here an earlier try may have written; from here on none does.
+    // Earlier attempts at this step can no longer write. This fetches their last records.
     await journal.write([]);
     const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
@@ -48,7 +49,7 @@ interface PendingToolCall {
   readonly call: ToolCallPart;
 }
 
-/** The call, while it waits for its result. */
+/** The call, if it has no result yet. */
 function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall | undefined {
   const { turn } = journal.loop;
   if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;

@@ -3,23 +3,32 @@ import { type Driver, type Log, LogError } from '@millrace/log';
 import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 
-/** Who takes a session for a step: one who lives longer than any process, and counts what he does. */
+/**
+ * Identifies the owner of a session across processes, for example a workflow, and its current step.
+ */
 export interface Claim {
-  /** The same for all steps, shown to whoever finds the session held. */
+  /** The same for all steps of the owner. Shown to others that find the session held. */
   readonly owner: string;
-  /** One life of the owner: a new one takes over from an earlier one with its first step. */
+  /**
+   * One incarnation of the owner. The first step of a new incarnation takes over from the old one.
+   */
   readonly life: string;
-  /** Counts up from 1: a later step fences whatever is left of an earlier one. */
+  /** The number of the step, from 1. A later step fences an earlier one. */
   readonly step: number;
-  /** Tries at this step, from 1: a later one fences an earlier one, which may still be alive. */
+  /**
+   * The attempt at this step, from 1. A later attempt fences an earlier one, which may still run.
+   */
   readonly attempt: number;
-  /** How long it lasts after the last sign of life; until it is released or taken over, unless told. */
+  /** How long the lease lasts without renewal. Default: until it is released or taken over. */
   readonly leaseMs?: number | undefined;
-  /** It was taken already, and goes on: where somebody else has the session since, that is `fenced`. */
+  /**
+   * True if the owner already holds the session. If another owner has taken it since, the step
+   * fails with `fenced`. Default: false.
+   */
   readonly isHeld?: boolean | undefined;
 }
 
-/** Takes the session for a step, also from an earlier step or try of the same owner. */
+/** Takes the session for a step, also from an earlier step or attempt of the same owner. */
 export async function claimSession(
   log: Log,
   session: SessionId,
@@ -43,7 +52,7 @@ function holderOf({ owner, life, step, attempt }: Claim): string {
 
 const holderForm = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
 
-/** Does the claim come after the one that the holder made? */
+/** True if the claim is later than the holder's claim. */
 function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
   const [, itsLife, itsStep, itsAttempt] = holderForm.exec(holder) ?? [];
   if (itsLife !== life) return step === 1;
@@ -60,21 +69,23 @@ export interface HoldStepOptions {
   readonly claim: Claim;
 }
 
-/** Takes a session before anything is said in it. Throws `held` where somebody else drives it. */
+/**
+ * Takes a session before a message is submitted to it. Throws `held` if another owner drives it.
+ */
 export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
   const driver = await claimSession(settingsOf(agent).log, session, claim, 0);
   driver.leave();
 }
 
-/** A session, and the lease that `advance` took for its owner. */
+/** A session and the lease that `advance` took for its owner. */
 export interface HeldSession {
   readonly session: SessionId;
   readonly epoch: number;
-  /** As it was claimed for; without end unless told. */
+  /** The `leaseMs` of the claim. Default: no expiry. */
   readonly leaseMs?: number | undefined;
 }
 
-/** Goes on with that lease, in whichever process. */
+/** Continues with the lease, in any process. */
 export function openHeldSession({
   session,
   epoch,
@@ -84,8 +95,8 @@ export function openHeldSession({
 }
 
 /**
- * Throws `no_session` where the one that was made then is not there any more: whoever went on would
- * find an empty one in its place, or another that has its name.
+ * Throws `no_session` if the session was deleted since `createdAt`. Otherwise the step would
+ * continue in an empty session or in another session with the same id.
  */
 export async function assertSameSession(
   log: Log,

@@ -8,20 +8,20 @@ import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts
 import { OpenStep } from './open-step.ts';
 
 export interface HearStepOptions extends HeldSession {
-  /** As `advance` gave it: a session that was deleted since is not heard. */
+  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
   readonly createdAt?: number | undefined;
 }
 
 export interface Heard {
-  /** The run is to stop. */
+  /** True if the run has to stop. */
   readonly isAborted: boolean;
-  /** The calls that somebody still has to decide on. */
+  /** The calls that still need a decision by the user. */
   readonly asked: readonly ToolCallId[];
 }
 
 /**
- * Hears the commands that cannot wait for the next step: aborts, and decisions on calls. Those who
- * stream or run tools for the session find what was heard on the log. Never while it is advanced.
+ * Handles the commands that cannot wait for the next step: aborts and decisions on calls. Request
+ * and call steps find the effects on the log. Must not run at the same time as `advance`.
  */
 export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Heard> {
   await assertSameSession(settingsOf(agent).log, held.session, held.createdAt);
@@ -43,15 +43,17 @@ export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Hea
 
 export interface SubmitStepOptions {
   readonly session: SessionId;
-  /** As JSON: `{ type: 'message', when: 'steer', items }`, `{ type: 'abort', reason }` … */
+  /**
+   * The command as JSON: `{ type: 'message', when: 'steer', items }`, `{ type: 'abort', reason }` …
+   */
   readonly command: JsonObject;
-  /** The same again changes nothing. */
+  /** Idempotency key: a repeated command has no effect. */
   readonly key: string;
-  /** As `advance` gave it: in a session that was deleted since nothing is left. */
+  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
   readonly createdAt?: number | undefined;
 }
 
-/** Leaves a command on the session's log, for whoever drives it. */
+/** Submits a command to the session's log, for its driver. */
 export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
   const { session, command, key, createdAt } = options;
   const read = decodeCommand(command);

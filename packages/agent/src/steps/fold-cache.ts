@@ -11,25 +11,25 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 
-/** What a session came to, as far as this process has read it. */
+/** The folded state of a session, as far as this process has read it. */
 export interface CachedFold {
   readonly state: FoldState;
   readonly loop: LoopState;
-  /** The session as its last run found it. */
+  /** The session state before its last run. */
   readonly before: FoldState;
-  /** The runs that ended last, the latest at the end. */
+  /** The last runs that ended, newest last. */
   readonly ended: readonly FinishedRun[];
 }
 
-/** Whoever does a step again finds his run also where others had theirs since, if they were not many. */
+/** A repeated step finds its run if at most this many runs have ended since. */
 const maxEnded = 16;
 
-/** So many sessions are kept folded; the one that was used longest ago goes first. */
+/** Maximum number of cached sessions. The least recently used one is removed first. */
 const maxKept = 64;
 
 const caches = new WeakMap<Log, Map<string, CachedFold>>();
 
-/** What is known of a session here, so that a step need not read it from its start. */
+/** The cached state of a session, so that a step need not read it from the start. */
 export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
   const info = await log.info(session);
   const known = info && caches.get(log)?.get(cacheKey(session, info.createdAt));
@@ -46,7 +46,7 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   const name = cacheKey(session, info.createdAt);
   const known = folds.get(name);
   folds.delete(name);
-  // Steps that run side by side end in any order.
+  // Concurrent steps end in any order. The newest state wins.
   const isLater = known === undefined || known.state.through <= fold.state.through;
   folds.set(name, isLater ? fold : known);
   for (const oldest of folds.keys()) {
@@ -55,12 +55,12 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   }
 }
 
-/** A name may be used again, for another session. */
+/** Includes the creation time, because a session id may be used again after a deletion. */
 function cacheKey(session: SessionId, createdAt: number): string {
   return `${createdAt} ${session}`;
 }
 
-/** Follows what is folded, for what the fold itself does not keep: where runs began, and how they ended. */
+/** Tracks where runs started and how they ended, which the fold does not store. */
 export class RunTracker {
   #before: FoldState;
   #ended: readonly FinishedRun[];
@@ -78,7 +78,7 @@ export class RunTracker {
     return this.#ended;
   }
 
-  /** How this run ended, where it did. */
+  /** The finished run with this id, if it is known. */
   findFinished(runId: RunId): FinishedRun | undefined {
     return this.#ended.findLast(({ id }) => id === runId);
   }
@@ -91,7 +91,7 @@ export class RunTracker {
     this.#ended = [...this.#ended, ended].slice(-maxEnded);
   };
 
-  /** What was taken out of the log is not told by whoever looks back. */
+  /** Redacted content must not be reported again. */
   #forget(itemId: ItemId, now: FoldState): void {
     this.#ended = this.#ended.map((run) =>
       findItem(run.after, itemId) === undefined ? run : { ...run, before: now, after: now },
@@ -99,7 +99,7 @@ export class RunTracker {
   }
 }
 
-/** A run that is over, how it ended, and the session as it found it and as it left it. */
+/** A finished run: its stop, and the session states before and after it. */
 export interface FinishedRun {
   readonly id: RunId;
   readonly stop: Stop;

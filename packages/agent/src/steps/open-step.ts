@@ -11,24 +11,24 @@ import { notUnderstood } from '../run/run-errors.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
-/** How a step is stopped from outside of the log. */
+/** Signals that stop a step. */
 export interface StepSignals {
-  /** It is to stop as by an abort: what was said so far is kept. */
+  /** Stops the step like an abort: the partial answer is kept. */
   readonly signal?: AbortSignal | undefined;
-  /** It is to stop at once and to write nothing more: somebody else does it again. */
+  /** Stops the step at once without further writes, because it will be repeated elsewhere. */
   readonly leave?: AbortSignal | undefined;
 }
 
 export interface OpenStepOptions extends StepSignals {
   readonly agent: Agent;
   readonly session: SessionId;
-  /** Opens the session; its first batch has what follows this offset. */
+  /** Opens the session. Its first batch starts after this offset. */
   readonly open: (log: Log, from: number) => Promise<Driver>;
-  /** It writes as a producer that it will be admitted as. */
+  /** True if the step writes as a producer that the driver admits. */
   readonly produces?: boolean | undefined;
 }
 
-/** A session, opened and folded for one step of a run. */
+/** A session that is opened and folded for one step of a run. */
 export class OpenStep {
   readonly settings: Settings;
   readonly driver: Driver;
@@ -39,7 +39,7 @@ export class OpenStep {
   readonly #over = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
-  /** Hears of each record that is committed while the step goes on. */
+  /** Called after each record is committed during the step. */
   onRecord: (record: LogRecord) => void = () => {};
 
   private constructor(options: OpenStepOptions, driver: Driver, fold: CachedFold) {
@@ -65,25 +65,25 @@ export class OpenStep {
     }
   }
 
-  /** Once the session is folded. */
+  /** Available after the session is folded. */
   get context(): RunContext {
     this.#context ??= this.#contextOf();
     return this.#context;
   }
 
-  /** As if somebody had aborted the run. */
+  /** Stops the step like an abort of the run. */
   abort(): void {
     this.context.phase.isAborting = true;
     this.#stop.abort();
   }
 
-  /** Nothing more can be written, and so nothing more is worth doing. */
+  /** Stops the step because nothing more can be written. */
   fail(error: unknown): void {
     this.journal.fail(error);
     this.#stop.abort();
   }
 
-  /** The session is let go of: its lease stays, unless the step gives it back. */
+  /** Closes the session. The lease is kept, unless the step releases it. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
     this.#over.abort();
     await this.#listening;
@@ -138,7 +138,10 @@ export class OpenStep {
     return new SessionJournal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
   }
 
-  /** Steps that run side by side hear the same records: each is told of by the one that wrote it. */
+  /**
+   * Concurrent steps receive the same records. Each record is reported to observers only by the
+   * step that wrote it.
+   */
   #isOwn({ producer }: LogRecord): boolean {
     const { name } = this.writer;
     return name === undefined ? !producerForm.test(producer) : producer === name;
@@ -148,7 +151,7 @@ export class OpenStep {
     const { journal, settings: root, runs } = this;
     const roster = createRegistry(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    // What waits for a person does not wait in a process.
+    // Steps never wait for an approval. They park instead.
     const parking = new Map<Settings, Settings>();
     const settingsFor = (settings: Settings): Settings => {
       const known = parking.get(settings) ?? { ...settings, whileAsking: 'park' };
@@ -168,5 +171,5 @@ export class OpenStep {
   }
 }
 
-/** As the log names those who were admitted for a request or a call. */
+/** Producer names that the log uses for admitted requests and calls. */
 const producerForm = /^(request|call) /;

@@ -19,7 +19,7 @@ import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type ItemReference, referenceTo, type Settled } from './settled-items.ts';
 
-/** What comes next in a run, as plain data: for whoever has it done elsewhere. */
+/** The next work of a run, as plain data, for the process that distributes it. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
@@ -27,51 +27,54 @@ export type Plan =
       readonly turn: number;
       readonly attempt: number;
       readonly calls: readonly PlannedCall[];
-      /** So many may run at once. */
+      /** How many calls may run at once. */
       readonly maxParallel: number;
     }
   | ({ readonly do: 'done' } & RunEnd)
-  /** Nothing waits to be answered, and no run was begun. */
+  /** There is nothing to answer, and no run was started. */
   | { readonly do: 'idle' };
 
 export interface PlannedCall {
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** Somebody has to decide on it first. */
+  /** True if the call needs a decision by the user first. */
   readonly isAsked: boolean;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunEnd {
   readonly runId: RunId;
   readonly stop: Stop;
-  /** What the assistant said last, where it is not too long. */
+  /** The text of the last answer, clipped if it is long. */
   readonly text: string;
   readonly isClipped: boolean;
-  /** The answer as it was asked for by `output`. */
+  /** The validated value, if the agent has an `output` schema. */
   readonly value?: JsonValue | undefined;
-  /** The item that has the answer, where it is too large for `value`. */
+  /** The item with the value, if it is too large for `value`. */
   readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
-  /** Somebody said something that another run has to answer. */
+  /** True if there is input that another run has to answer. */
   readonly isAsked: boolean;
 }
 
 export interface Advanced {
-  /** Of the lease: requests and calls of the plan go on with it. */
+  /** The epoch of the lease. Request and call steps continue with it. */
   readonly epoch: number;
   readonly plan: Plan;
-  /** What is done since the items that the caller knew, and how many he knows now. */
+  /** The items that finished since the caller's `items`, and the new count. */
   readonly settled: readonly Settled[];
   readonly items: number;
-  /** By this offset the log has all of that. */
+  /** The log offset that includes all of this. */
   readonly through: number;
-  /** When the session was made: steps that are told of it do not go on with another of its name. */
+  /**
+   * When the session was created. Pass it to later steps, so that they do not continue in another
+   * session with the same id.
+   */
   readonly createdAt: number | undefined;
 }
 
-/** Requests and calls are done by those who were admitted for them. */
+/** Requests and calls are performed by admitted producers. */
 export function isExternalAction(step: Action): boolean {
   return step.do === 'request' || step.do === 'answer';
 }
@@ -81,7 +84,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
     return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
   const { settings } = context;
   const { turn, attempt, toolItemId, calls } = step.turn;
-  // In the order of the calls, before those who answer them begin in any order.
+  // Reserves the results in call order, before the calls run in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
@@ -93,7 +96,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   return { do: 'calls', turn, attempt, calls: planned, maxParallel };
 }
 
-/** There is something that a run would be about. */
+/** True if there is something to answer. */
 export function hasWork(loop: LoopState): boolean {
   return loop.turn !== undefined || loop.hasInput || hasQueuedInput(loop);
 }
@@ -105,7 +108,7 @@ function hasQueuedInput({ commands }: LoopState): boolean {
 }
 
 const maxText = 16 * 1024;
-/** Of a value's JSON: what is longer is a reference. */
+/** Maximum length of a value's JSON. A longer one becomes a reference. */
 const maxValue = 256 * 1024;
 
 export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<RunEnd> {
@@ -113,7 +116,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const { id: runId, stop, before, after } = ended;
   const { loop } = journal;
   const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
-  // Of an earlier run nobody knows the error any more.
+  // The error of an earlier run is no longer known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const told = { value: undefined, error: lastError, cause: undefined };
   const { text, usage, error } = createRunResult(before, after, stop, [], told);
@@ -127,7 +130,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   };
 }
 
-/** The answer as it was asked for, or where it is. */
+/** The validated answer, or a reference to it. */
 async function outputOfRun(
   { context }: OpenStep,
   { after }: FinishedRun,
@@ -141,7 +144,7 @@ async function outputOfRun(
   return parsed.ok ? { value: parsed.value } : {};
 }
 
-/** How often this run asked for its answer again. */
+/** How often this run asked the model to answer again. */
 export function countRepairs({ journal, runs }: OpenStep): number {
   const known = toArray(runs.before.items).length;
   const since = toArray(journal.state.items).slice(known);

@@ -14,20 +14,20 @@ export interface RequestStepOptions extends HeldSession, StepSignals {
 
 export interface Requested {
   readonly turn: number;
-  /** The try that counts. */
+  /** The attempt that counts. */
   readonly attempt: number;
-  /** How the response ended; none where the turn is over without one. */
+  /** How the response ended. Undefined if the turn ended without one. */
   readonly stop: Stop | undefined;
   readonly item: Settled | undefined;
 }
 
-/** Nothing runs beside the stream: calls are others' to do. */
+/** No tools run during the stream: calls are steps of their own. */
 const noConcurrentWork = { halt: async () => {}, abandon: () => {} };
 
 /**
- * Asks for a turn's response and streams it to the log, as the producer of that request. Done again it
- * supersedes what an earlier try had streamed, and fences that try; where the response is there already,
- * nothing is asked. A provider's errors are retried as the agent has it.
+ * Requests a turn's response and streams it to the log, as the producer of that request. A repeated
+ * step fences the earlier one and supersedes its output. If the response is already complete,
+ * nothing is requested. Provider errors are retried by the agent's `retry` settings.
  */
 export async function requestStep(agent: Agent, options: RequestStepOptions): Promise<Requested> {
   const { session, signal, leave, turn } = options;
@@ -46,7 +46,7 @@ export async function requestStep(agent: Agent, options: RequestStepOptions): Pr
   }
 }
 
-/** The turn, while it waits for its response. */
+/** The turn, if it still waits for its response. */
 function openTurn({ journal }: OpenStep, turn: number): TurnState | undefined {
   const { turn: now } = journal.loop;
   return now?.turn === turn && now.stop === undefined ? now : undefined;
@@ -56,9 +56,9 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
   const { driver, writer, journal } = step;
   const admission = await driver.admit({ for: 'request', turn: turn.turn });
   let producer = await writer.useAdmission(admission);
-  // Tries that nobody was admitted for have numbers too.
+  // Attempts without an admission have numbers too, so the producer's number may have to catch up.
   while (producer.attempt <= turn.attempt) producer = await writer.useAdmission(admission);
-  // Also one that waits for its provider hears that another one was begun in its place.
+  // Stops the attempt, even while it waits for its provider, if another one has superseded it.
   step.onRecord = ({ fact, attempt, producer: by }) => {
     const isSuperseded = fact?.type === 'attempt_superseded' && attempt === producer.attempt;
     if (isSuperseded && by !== writer.name) step.fail(overtakenAttempt(step, producer));
@@ -69,7 +69,7 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
   try {
     await asked.attempt({ ...now, attempt: producer.attempt - 1 }, noConcurrentWork);
   } catch (error) {
-    // Somebody else's code threw. The log still works, so the turn ends as one should.
+    // User code threw. The log still works, so the turn is ended properly.
     if (journal.failure !== undefined || journal.loop.turn?.stop !== undefined) throw error;
     await journal.settled();
     await journal.write(failureDrafts(journal));

@@ -10,21 +10,21 @@ import {
   toItem,
 } from '@millrace/core';
 
-/** An item that is done, small enough to be handed on as it is, or where to find it. */
+/** A finished item: by value if it is small, otherwise by reference. */
 export type Settled =
   | { readonly by: 'value'; readonly itemId: ItemId; readonly item: JsonObject }
   | ItemReference;
 
-/** Where an item is that is too large to be handed on. */
+/** Where to find an item that is too large to pass on. */
 export interface ItemReference {
   readonly by: 'reference';
   readonly itemId: ItemId;
   readonly session: SessionId;
-  /** By this offset the log has it. */
+  /** The log offset that includes the item. */
   readonly through: number;
 }
 
-/** Of an item's JSON; what is longer is a reference. */
+/** Maximum length of an item's JSON. A longer item becomes a reference. */
 const maxLength = 16 * 1024;
 
 export function settleItem(item: Item, state: FoldState): Settled {
@@ -37,10 +37,10 @@ export function settleItem(item: Item, state: FoldState): Settled {
   return referenceTo(itemId, state);
 }
 
-/** Of all items that are handed on at once: those after it are references. */
+/** Maximum total length of the items by value. All further items become references. */
 const maxTotal = 256 * 1024;
 
-/** The items from one on, as far as all before them are done too. */
+/** The finished items from `first` on, up to the first unfinished one. */
 export function settledItemsFrom(state: FoldState, first: number): readonly Settled[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);

@@ -16,7 +16,10 @@ import { hearStep, type Plan, submitStep } from './index.ts';
 
 const session = sessionId('s');
 
-/** So many calls in each of its turns, then an end; the same answer however often it is asked. */
+/**
+ * A model with this many calls in each turn, then an end. It repeats the same answer on every
+ * request.
+ */
 function stubborn(calls: readonly number[]): Provider {
   return createProvider('p', 'm', (request, context) => {
     const { turn } = context.item;
@@ -29,7 +32,7 @@ function stubborn(calls: readonly number[]): Provider {
   });
 }
 
-/** What becomes of a step: it is done; done twice at once, as with a zombie; left in the middle; or stopped. */
+/** What happens to a step: it runs once, twice at the same time, is left, or is aborted. */
 const fates = ['once', 'twice', 'left', 'aborted'] as const;
 const schedule = fc.array(fc.constantFrom('once', 'once', ...fates), { maxLength: 20 });
 const turns = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 });

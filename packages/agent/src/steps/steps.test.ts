@@ -30,7 +30,7 @@ async function texts(log: Log): Promise<readonly string[]> {
   );
 }
 
-/** The records, which are as the laws of the loop have them. */
+/** The records, after a check of the loop's laws. */
 async function sound(log: Log): Promise<readonly LogRecord[]> {
   const records = await readRecords(log, session);
   expect(problemsIn(session, records)).toEqual([]);
@@ -71,7 +71,7 @@ describe('a run whose work is distributed', () => {
   test('each step may be done in another process, one with nothing in its memory', async () => {
     const log = memoryLog();
     const provider = scriptedProvider([{ content: { parts: [look] } }, 'Fine.']);
-    // A log object of its own is what another process has: what is kept folded is kept by it.
+    // Another log object acts as another process, because folds are cached per log object.
     const inOther = () => {
       const get = (target: Log, key: keyof Log) => {
         const value = target[key];
@@ -317,7 +317,7 @@ describe('calls', () => {
     gates.wheel.resolve();
     expect((await called).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
-    // In the order of the calls, whatever was done first.
+    // In call order, whichever finished first.
     expect(await texts(log)).toEqual(['Look.', 'wheel done', 'gate done', 'Fine.']);
     const producers = new Set((await sound(log)).map(({ producer }) => producer));
     expect([...producers].filter((name) => name.startsWith('call '))).toHaveLength(2);
@@ -447,7 +447,7 @@ describe('the session', () => {
     });
     const run = createAgent({ provider, log }).run('Answer.', { session });
     await until(log, saying('Half'));
-    // As if it had died: its lease is taken, and it has not noticed.
+    // Like a crash: the lease is taken, and the old driver has not noticed.
     await (await log.open(session, { takeOver: true })).release();
     const agent = createAgent({ provider: scriptedProvider(['Whole.', 'More.']), log });
     const hand = new StepRunner(agent, session);

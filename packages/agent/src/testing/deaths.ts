@@ -28,8 +28,8 @@ export const session = sessionId('s');
 type Policy = 'keep' | 'retry';
 
 /**
- * What a process dies at: a fact or a piece of text that it was told, or what a tool did. Of each as
- * many as there are; of pieces the first few, because the others are no different.
+ * When the process is killed: after a fact, after a piece of text, or after a tool's effect. Only
+ * the first few pieces of text are used, because later ones behave the same.
  */
 const most = { fact: 1000, append: 3, effect: 1000 } as const;
 
@@ -37,25 +37,25 @@ type Moment = keyof typeof most;
 
 export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
 
-/** A process that was killed, and what came of its session when another one took it over. */
+/** A killed process, and the state of its session after another process resumed it. */
 export interface Kill {
-  /** Which scenario, at which fact or effect, and by which policy it was taken over. */
+  /** The scenario, the moment of the kill and the recovery policy. */
   readonly name: string;
   readonly scenario: string;
   readonly moment: Moment;
   readonly policy: Policy;
-  /** What its observers had heard. */
+  /** The records that its observers received. */
   readonly told: readonly LogRecord[];
   readonly before: readonly LogRecord[];
-  /** It was among the sessions that wait for somebody. */
+  /** True if the session was listed as waiting for a driver. */
   readonly wasWaiting: boolean;
-  /** Where a call waited for a person who was not there: what there was then. */
+  /** The state while a call waited for an approval, if it did. */
   readonly parked: ParkedState | undefined;
   readonly after: readonly LogRecord[];
   readonly result: RunResult;
-  /** How often a model was asked. */
+  /** Number of model requests. */
   readonly requests: number;
-  /** What the tools left outside, both processes together. */
+  /** The lines that the tools wrote, in both processes together. */
   readonly written: readonly string[];
   readonly hasWork: boolean;
 }
@@ -65,7 +65,10 @@ interface ParkedState {
   readonly written: readonly string[];
 }
 
-/** A program, started for a scenario and killed at the first moment, at the second …, until it outlives them. */
+/**
+ * Runs a scenario and kills its process at the first moment, then at the second, and so on, until
+ * it completes.
+ */
 export async function killsOf(
   program: string,
   folder: string,
@@ -84,13 +87,13 @@ export async function killsOf(
     };
     const kept = await take('keep');
     deaths.push(kept);
-    // Where no answer was cut off, the policy makes no difference.
+    // Without an interrupted answer, the policy makes no difference.
     if (isStreaming(kept.before)) deaths.push(await take('retry'));
   }
   return deaths;
 }
 
-/** A response has begun and is not over. */
+/** True if a response has started and not ended. */
 function isStreaming(records: readonly LogRecord[]): boolean {
   const last = (...types: readonly string[]) =>
     records.findLastIndex(({ fact }) => fact !== undefined && types.includes(fact.type));
@@ -107,7 +110,7 @@ function filesOf(path: string): Files {
   return { log: `${path}.db`, lines: `${path}.txt`, told: `${path}.jsonl` };
 }
 
-/** As they are on the disk of a machine whose process died: the log with its journal. */
+/** Copies the log with its journal files, as they are on disk after a crash. */
 function copied(from: Files, path: string): Files {
   const to = filesOf(path);
   const copy = (source: string, target: string) => {
@@ -169,7 +172,7 @@ function resumed(
     ...{ provider, log, onInterrupted, tools: scenarioTools(lines), whileAsking: 'park' },
     observers: [
       ({ fact }) => {
-        // It never ends by itself.
+        // This tool never ends by itself.
         if (fact?.type === 'tool_execution_started' && fact.name === 'hang')
           run?.abort().catch(() => {});
       },
@@ -187,10 +190,10 @@ function linesIn(path: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
 }
 
-/** The one call that the scenarios ask about. */
+/** The call that the scenarios ask approval for. */
 export const askedCall = toolCallId('c1');
 
-/** Does all, so many at a time. */
+/** Runs all jobs, at most `width` at once. */
 export async function inTurn<T>(
   jobs: readonly (() => Promise<T>)[],
   width: number,
@@ -204,7 +207,7 @@ export async function inTurn<T>(
   return done;
 }
 
-// What the records say that a process left behind, read from the facts alone.
+// What a killed process left on the log, derived from facts only.
 
 export function factsOf(records: readonly LogRecord[]): readonly Fact[] {
   return records.flatMap(({ fact }) => fact ?? []);
@@ -228,7 +231,7 @@ export function has({ before }: Kill, type: Fact['type']): boolean {
   return factsOf(before).some((fact) => fact.type === type);
 }
 
-/** The answer that was under way, as far as it had come. */
+/** The interrupted answer, as far as it was streamed. */
 export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) | undefined {
   const at = before.findLastIndex(({ fact }) => fact?.type === 'response_started');
   const { fact, turn = 0 } = before[at] ?? {};
@@ -241,7 +244,7 @@ export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) 
   return isOver || item?.kind !== 'assistant' ? undefined : { ...item, turn };
 }
 
-/** Somebody had said so, and nobody had heard it yet. */
+/** True if a command of this type was queued and not handled. */
 export function isUnhandled({ before }: Kill, command: string): boolean {
   const facts = factsOf(before);
   const heard = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
@@ -251,7 +254,7 @@ export function isUnhandled({ before }: Kill, command: string): boolean {
   );
 }
 
-/** The calls of a tool whose executions came to this, in the order in which they did. */
+/** The calls whose executions had this outcome, in order. */
 export function callsWithOutcome(
   records: readonly LogRecord[],
   came: 'started' | 'completed' | 'lost',

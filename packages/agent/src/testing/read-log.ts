@@ -12,14 +12,14 @@ import {
 import type { Log } from '@millrace/log';
 import type { Run } from '../contract/run.ts';
 
-/** All that a run tells, read to its end. */
+/** All events of a run. */
 export async function eventsOf(run: Run): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of run.events) events.push(event);
   return events;
 }
 
-/** The text that was told of the assistant, joined; of one turn, or of all. */
+/** The assistant's text in the events, of one turn or of all. */
 export function textOfEvents(events: readonly AgentEvent[], turn?: number): string {
   return events
     .map((event) => {
@@ -29,7 +29,7 @@ export function textOfEvents(events: readonly AgentEvent[], turn?: number): stri
     .join('');
 }
 
-/** What a reader of a log makes of its batches: events, and the state that they come to. */
+/** Folds batches of a log and collects their events. */
 export class LogReader {
   readonly folder: Folder;
   readonly events: AgentEvent[] = [];
@@ -42,7 +42,7 @@ export class LogReader {
     this.folder.addBatch(batch, (...step) => this.events.push(...agentEvents(...step)));
   }
 
-  /** From where it is, until nobody works on the session. */
+  /** Follows the log from the current position until the session is idle. */
   async follow(log: Log): Promise<this> {
     const { session, through: from } = this.folder.state;
     for await (const batch of log.follow(session, { from, until: 'idle' })) this.take(batch);
@@ -50,7 +50,7 @@ export class LogReader {
   }
 }
 
-/** What the first records of a session come to. They must fold. */
+/** Folds records. Throws if they do not fold. */
 export function foldRecords(session: SessionId, records: readonly LogRecord[]): FoldState {
   let state = emptyState(session);
   for (const record of records) {

@@ -15,26 +15,26 @@ import { handOff, subAgent } from '../tool/agent-tools.ts';
 import { defineTool, type ToolOptions } from '../tool/define-tool.ts';
 import { call } from './model-script.ts';
 
-/** What a cast is made of: things that work, or things of which none may be used. */
+/** What an agent is built from: working parts, or parts that throw when they are used. */
 interface AgentParts {
   readonly log: Log;
   provider(script: readonly Scripted[], id?: string): Provider;
   tool(tool: Tool): Tool;
-  /** What is asked beside: a policy, instructions. */
+  /** Wraps user functions such as a policy or instructions. */
   hook<F extends (...given: never[]) => unknown>(hook: F): F;
 }
 
-/** Agents as they are played with, and what is done with them. */
+/** Builds an agent and runs it, so that the session can be replayed. */
 export interface ReplayScenario {
   readonly buildAgent: (parts: AgentParts) => Agent;
   readonly run: (agent: Agent, log: Log) => Promise<unknown>;
-  /** The session that is replayed; `s` unless told. */
+  /** The session to replay. Default: `s`. */
   readonly session?: SessionId | undefined;
 }
 
 export const session: SessionId = sessionId('s');
 
-/** Plays a piece, and gives what was recorded. */
+/** Runs a scenario and returns its records. */
 export async function record({ buildAgent, run, session: of = session }: ReplayScenario) {
   const log = memoryLog();
   const provider: AgentParts['provider'] = (script, id) => scriptedProvider(script, { id });
@@ -45,11 +45,11 @@ export async function record({ buildAgent, run, session: of = session }: ReplayS
 }
 
 interface InertReplay extends Replayed {
-  /** What observers were told. */
+  /** The records that observers received. */
   readonly told: readonly LogRecord[];
 }
 
-/** Replays with agents of the same kind in which nothing works: whatever were asked would throw. */
+/** Replays with the same agent, built from parts that throw when they are used. */
 export async function replayInert(
   buildAgent: ReplayScenario['buildAgent'],
   log: Log,
@@ -72,14 +72,16 @@ export async function replayInert(
   return { ...replayed, told };
 }
 
-/** Without what others wrote: after a driver was dead, nobody was told of it. */
+/**
+ * Only the records of drivers. Records of other writers after the driver's death were not observed.
+ */
 export function byDrivers(records: readonly LogRecord[]): readonly LogRecord[] {
   return records.filter(({ producer }) => producer.startsWith('driver'));
 }
 
 const lookInput = z.object({ at: z.string() });
 
-/** A tool that says what it does, unless told otherwise. */
+/** A tool that reports progress and returns a text. */
 export function lookTool(options: Partial<ToolOptions<typeof lookInput>> = {}) {
   return defineTool({
     ...{ name: 'look', description: 'Looks', input: lookInput },
@@ -105,7 +107,7 @@ const transfers = (to: string): ScriptedResponse => ({
 });
 export const go = (agent: Agent) => agent.run('Go', { session }).result;
 
-/** A piece of one agent. */
+/** A scenario with one agent. */
 export function singleAgent(
   script: readonly Scripted[],
   options: Partial<AgentOptions> = {},
@@ -124,7 +126,7 @@ export function singleAgent(
   return { buildAgent, run };
 }
 
-/** One agent hands over to another, whose provider has the same name or one of its own. */
+/** One agent hands off to another. Their providers have the same id or different ids. */
 export function handOffScenario(isNamedAlike: boolean): ReplayScenario {
   const ids = isNamedAlike ? ['same', 'same'] : ['one', 'two'];
   const buildAgent = ({ log, provider, tool }: AgentParts) => {
@@ -150,7 +152,7 @@ export const child: ReplayScenario['buildAgent'] = ({ log, provider, tool }) =>
     tools: [tool(lookTool())],
   });
 
-/** An agent that has another one as a tool. */
+/** An agent that has another agent as a tool. */
 export const subAgentScenario: ReplayScenario = {
   buildAgent: (parts) => {
     const asks = subAgent({ name: 'ask', description: 'Asks', agent: child(parts) });
@@ -161,7 +163,7 @@ export const subAgentScenario: ReplayScenario = {
   run: go,
 };
 
-/** Providers of these ids, each with what it says, that are asked one after another. */
+/** An agent with fallback providers of these ids. */
 export const fallbackScenario = (
   options: Partial<AgentOptions>,
   ids: readonly string[],

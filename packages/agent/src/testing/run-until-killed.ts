@@ -7,8 +7,9 @@ import type { Tool } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
 import { actor, scenarios, scenarioTools } from './scenarios.ts';
 
-// Runs a scenario on a file, says outside what it was told, and dies at a moment:
-// run-until-killed.ts <file> <lines> <told> <scenario> fact|append|effect <how many of them>.
+// Runs a scenario on a log file, writes the observed records to a file, and kills itself at a
+// moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect
+// <count>.
 const [path = '', lines = '', told = '', name = '', kind = '', count = ''] = process.argv.slice(2);
 const scenario = scenarios[name] ?? { script: [] };
 let left = Number(count);
@@ -17,7 +18,10 @@ function killAt(what: string): void {
   if (what === kind && --left === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Dies when it has done what it does, and nobody knows; all of them, after the response's own end. */
+/**
+ * Kills the process right after the tool's effect. All tools are external here, so that they run
+ * after the response.
+ */
 const killing = (tool: Tool): Tool => ({
   ...tool,
   effects: 'external',

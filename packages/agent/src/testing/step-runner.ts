@@ -10,7 +10,7 @@ import {
   submitStep,
 } from '../steps/index.ts';
 
-/** Somebody who distributes a run's work, as a workflow does. */
+/** Runs an agent step by step, as a workflow does. */
 export class StepRunner {
   readonly #agent: Agent;
   readonly #session: SessionId;
@@ -67,7 +67,7 @@ export class StepRunner {
     );
   }
 
-  /** To the end of the run. */
+  /** Drives the run to its end. */
   async drive(): Promise<RunEnd> {
     for (;;) {
       const plan = await this.advance();

@@ -20,19 +20,19 @@ import { play, quiet, VirtualClock } from './play.ts';
 
 export const session: SessionId = sessionId('s');
 
-/** Never settles. */
+/** A promise that never settles. */
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** An agent whose surroundings mean it no good, on virtual time. */
+/** An agent on virtual time, for tests with misbehaving providers, tools and policies. */
 interface TestAgent {
   readonly agent: Agent;
   readonly clock: VirtualClock;
   readonly log: Log;
   readonly provider: ScriptedProvider;
-  /** All that was told, of all runs. */
+  /** All observed records, of all runs. */
   readonly records: readonly LogRecord[];
   readonly diagnostics: readonly string[];
-  /** Lets time pass until so many records of the type were told. */
+  /** Advances time until this many records of the type were observed. */
   until(type: string, count?: number): Promise<void>;
   end(run: Run): Promise<RunResult>;
 }
@@ -67,7 +67,7 @@ export function createTestAgent(
 
 const mostSteps = 20_000;
 
-/** Lets time pass until it is so. */
+/** Advances time until the condition is true. */
 export async function untilTrue(clock: VirtualClock, isSo: () => boolean): Promise<void> {
   for (let step = 0; !isSo(); step++) {
     if (step > mostSteps) throw new Error('It never comes to that');
@@ -76,12 +76,12 @@ export async function untilTrue(clock: VirtualClock, isSo: () => boolean): Promi
   }
 }
 
-/** Waits, as a tool that means well does: until it is told to stop. */
+/** Waits like a well-behaved tool: until the signal aborts. */
 export function pause(clock: VirtualClock, ms: number, signal?: AbortSignal): Promise<void> {
   return wait(clock, ms, signal ?? new AbortController().signal);
 }
 
-/** A tool that takes anything and, perhaps, gives what no tool may. */
+/** A tool that accepts any input and may return invalid values. */
 export function tool(
   name: string,
   execute: (input: never, context: ToolContext) => unknown,
@@ -91,7 +91,7 @@ export function tool(
   return defineTool({ name, description: name, input, ...more, execute: execute as never });
 }
 
-/** What a model says in one response. */
+/** A scripted model response. */
 export const answer = (
   ...parts: readonly (string | ReturnType<typeof call>)[]
 ): ScriptedResponse => ({ content: { parts } });
@@ -102,11 +102,11 @@ export const types = (records: readonly LogRecord[]): readonly (string | undefin
 export const textsOf = ({ parts }: Item): readonly string[] =>
   parts.map((part) => ('text' in part ? part.text : part.kind));
 
-/** The texts of all results of calls, in order. */
+/** The texts of all tool results, in order. */
 export const resultTexts = (items: readonly Item[]): readonly string[] =>
   items.flatMap((item) => (item.kind === 'tool' ? textsOf(item) : []));
 
-/** What is wrong with the session's log, and whether it waits for somebody. */
+/** The problems in the session's log, and whether the session still has work. */
 export async function problemsLeftIn(
   log: Log,
   of: SessionId = session,

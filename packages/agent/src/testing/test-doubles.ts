@@ -3,7 +3,7 @@ import type { Driver, Log } from '@millrace/log';
 import { type Provider, wrapProvider } from '@millrace/providers';
 import type { Tool } from '../contract/tool.ts';
 
-/** What is under way. */
+/** Number of running streams and tools. */
 interface Activity {
   readonly streams: number;
   readonly tools: number;
@@ -13,22 +13,22 @@ interface ActivityCounter {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
   now(): Activity;
-  /** The most there was at a time. */
+  /** The maximum at any time. */
   most(): Activity;
-  /** What the streams said in the end that they used. */
+  /** The usage that the streams reported at their end. */
   used(): readonly Usage[];
 }
 
 interface CountOptions {
   readonly provider: Provider;
-  /** None of them a generator. */
+  /** Generators are not supported. */
   readonly tools: readonly Tool[];
-  /** What each of them does before it is over, so that one notices who does not wait for that. */
+  /** Awaited before each stream or tool ends, to detect callers that do not wait. */
   readonly close: (() => Promise<void>) | undefined;
   readonly onBegin: (what: keyof Activity) => void;
 }
 
-/** The same provider and tools, whose streams and executions are counted from their begin to their end. */
+/** Wraps a provider and tools to count running streams and executions. */
 export function countActivity({ provider, tools, close, onBegin }: CountOptions): ActivityCounter {
   let now: Activity = { streams: 0, tools: 0 };
   let most = now;
@@ -68,7 +68,7 @@ export function countActivity({ provider, tools, close, onBegin }: CountOptions)
   };
 }
 
-/** The same log, with these instead of its own. */
+/** The log with some methods replaced. */
 export function withMethods(log: Log, own: Partial<Log>): Log {
   return new Proxy(log, {
     get(target, name) {
@@ -78,7 +78,7 @@ export function withMethods(log: Log, own: Partial<Log>): Log {
   });
 }
 
-/** The same log, whose drivers do this before each append. */
+/** The log with a function that is awaited before each append of a driver. */
 export function withDelay(
   log: Log,
   before: (drafts: readonly DraftRecord[]) => Promise<void>,
@@ -89,7 +89,7 @@ export function withDelay(
   });
 }
 
-/** The same log, with this around each append of its drivers. */
+/** The log with a function around each append of a driver. */
 export function withAppends(
   log: Log,
   around: (append: () => Promise<Batch>, drafts: readonly DraftRecord[]) => Promise<Batch>,

@@ -30,19 +30,19 @@ const now = defineTool({
   execute: async () => 'a quarter past nine',
 });
 
-/** A server that says what a test wants, and files. */
+/** A scripted model server and log files. */
 interface TestServer {
   url(): string;
   reply(reply: ScriptedReply): void;
   answer(answer: WireAnswer, options?: AnswerOptions): void;
   requests(): ScriptedServer['requests'];
-  /** One that asks the server by Chat Completions, and has the tools `read` and `now`. */
+  /** An agent that uses the server by Chat Completions and has the tools `read` and `now`. */
   createAgent(options?: Partial<AgentOptions>): Agent;
-  /** A file, as two processes have it. */
+  /** Two logs on the same file, like two processes. */
   twoLogs(): [Log, Log];
 }
 
-/** In each test of the file from here on: a stage of its own, which is cleared afterwards. */
+/** Starts a server and a folder before each test of the file, and removes them afterwards. */
 export function useTestServer(): TestServer {
   let [server, folder] = [undefined as never as ScriptedServer, ''];
   let open: Log[] = [];
@@ -75,7 +75,7 @@ export function useTestServer(): TestServer {
   };
 }
 
-/** Reads a run until so much was said, and leaves. */
+/** Reads events until the assistant's text equals `text`. */
 export async function readUntilText({ events }: Run, text: string): Promise<void> {
   let told = '';
   for await (const event of events) {

@@ -15,8 +15,8 @@ interface Task {
 }
 
 /**
- * Another agent as a tool. It works in a session of its own, which the execution names; what it says
- * is told as progress, its last words are the result, and it stops with whoever called it.
+ * Creates a tool that runs another agent in a session of its own. Its streamed text is the
+ * progress, and its last answer is the result. It stops with the caller.
  */
 export function subAgent<const Name extends string>(
   options: SubAgentOptions<Name>,
@@ -51,7 +51,7 @@ const taskJsonSchema = {
   required: ['task'],
 } as const;
 
-/** By hand, because this package asks for no schema library. */
+/** Written by hand, because this package depends on no schema library. */
 const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
   '~standard': {
     version: 1,
@@ -66,11 +66,14 @@ const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
 };
 
 export interface HandOffOptions {
-  /** A function where the other one is made later, as when two hand to each other. */
+  /**
+   * The other agent. A function, if it is created later: for example, if two agents hand off to
+   * each other.
+   */
   readonly to: Agent | (() => Agent);
-  /** When to hand over, for the model. */
+  /** Tells the model when to hand off. */
   readonly description: string;
-  /** `transfer_to_` and the agent's name, unless told. */
+  /** The name of the tool. Default: `transfer_to_` and the agent's name. */
   readonly name?: string | undefined;
 }
 
@@ -79,8 +82,8 @@ interface Reason {
 }
 
 /**
- * Another agent goes on with the session: its instructions, tools and model from the next turn on. It
- * keeps the log, the observers and the limits of the run.
+ * Creates a tool that hands the session to another agent. From the next turn on, its instructions,
+ * tools and model apply. The log, the observers and the limits stay those of the run.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
   assertKnownFields(options, { to: true, description: true, name: true });
@@ -104,7 +107,7 @@ const reasonJsonSchema = {
   properties: { reason: { type: 'string', description: 'Why, in a few words' } },
 } as const;
 
-/** By hand, because this package asks for no schema library. */
+/** Written by hand, because this package depends on no schema library. */
 const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
   '~standard': {
     version: 1,

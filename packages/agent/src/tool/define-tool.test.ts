@@ -26,7 +26,7 @@ const count = defineTool({
   },
 });
 
-/** What is told of a model that makes this call. */
+/** The events of a run in which the model makes this call. */
 async function toldOf(name: string, input: unknown): Promise<readonly AgentEvent[]> {
   const script = [{ content: { parts: [call('c', name, input)] } }, 'Done.'];
   const provider = scriptedProvider(script);
@@ -46,7 +46,7 @@ describe('isCall', () => {
     expect(calls).toHaveLength(1);
     for (const event of events) {
       if (!read.isCall(event)) {
-        // It may still be a call: of another tool, or one that does not fit.
+        // It may be a call of another tool, or one with invalid input.
         if (event.type === 'tool_call_ready') expectTypeOf(event.input).toEqualTypeOf<JsonValue>();
         continue;
       }

@@ -8,11 +8,11 @@ import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 type Schema = StandardSchemaV1;
 
 export interface ToolOptions<Input extends Schema> {
-  /** Letters, digits, `_` and `-`, at most 64 of them: what all providers take. */
+  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
   readonly name: string;
   readonly description: string;
   readonly input: Input;
-  /** JSON Schema of the input, where the schema library cannot say it by itself. */
+  /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
   readonly effects?: Tool['effects'] | undefined;
   readonly replay?: Tool['replay'] | undefined;
@@ -25,10 +25,12 @@ export interface ToolOptions<Input extends Schema> {
   execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): Execution;
 }
 
-/** A tool that knows the type of its input, for whoever handles its events. */
+/** A tool with a typed input. */
 export interface DefinedTool<Name extends string, Input> extends Tool {
   readonly name: Name;
-  /** Whether an event says that the model wants this tool, with an input that fits it: then that has its type. */
+  /**
+   * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
+   */
   isCall(event: AgentEvent): event is CallEvent<Name, Input>;
 }
 
@@ -56,14 +58,10 @@ const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * @example
- * const now = defineTool({
- *   name: 'now',
- *   description: 'The present time',
- *   input: z.object({}),
- *   effects: 'none',
- *   execute: async () => new Date().toISOString(),
- * });
+ * Defines a tool. Throws `bad_option` if a name, a number or a field is invalid.
+ *
+ * @example const now = defineTool({ name: 'now', description: 'The present time', input:
+ * z.object({}), effects: 'none', execute: async () => new Date().toISOString(), });
  */
 export function defineTool<const Name extends string, Input extends Schema>(
   options: ToolOptions<Input> & { readonly name: Name },
@@ -91,7 +89,7 @@ export function defineTool<const Name extends string, Input extends Schema>(
   };
 }
 
-/** A schema that has to wait for something cannot be asked here, and fits nothing. */
+/** Returns false for an async schema, because this check is synchronous. */
 function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (event.type !== 'tool_call_ready' || event.name !== name) return false;
   const result = schema['~standard'].validate(event.input);
@@ -121,12 +119,12 @@ function noJsonSchema(name: string): AgentError {
   return new AgentError('bad_option', message, { tool: name });
 }
 
-/** All of them, which the compiler sees to. */
+/** All field names. The compiler checks that none is missing. */
 type Fields<Options> = Readonly<Record<keyof Options, true>>;
 
 /**
- * Throws where a tool is given a field that would be ignored. Other kits have approval on the tool: whoever
- * relied on that would have it run unasked.
+ * Throws if a tool has an unknown field. Other libraries put approval on the tool. If such a field
+ * were ignored, the tool would run without approval.
  */
 export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
   options: Options,

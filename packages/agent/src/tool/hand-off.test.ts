@@ -22,7 +22,7 @@ import { defineTool } from './define-tool.ts';
 const session = sessionId('s');
 const calls = (...parts: readonly ReturnType<typeof call>[]): Scripted => ({ content: { parts } });
 
-/** An agent whose model says this; what it was asked is in `provider.calls`. */
+/** An agent with a scripted model. Its requests are in `provider.calls`. */
 function agentOf(name: string, script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const provider = scriptedProvider(script, { id: name });
   const agent = createAgent({ name, instructions: `You are ${name}.`, ...options, provider });
@@ -177,7 +177,8 @@ describe('of two hand-offs in one turn', () => {
     expect(text).toBe('Two.');
   });
 
-  // Who handed over is known to one CallRunner alone: after a resume the second one is written too, and counts.
+  // Regression: only one CallRunner knew of the first hand-off, so after a resume the second one
+  // won.
   test('the first counts also where the second is approved after it, by whoever resumes', async () => {
     const { one, two } = cast();
     const log = memoryLog();
@@ -198,7 +199,7 @@ describe('of two hand-offs in one turn', () => {
 describe('a session that was handed over', () => {
   const stage = useTestServer();
 
-  /** As a process makes them: agents of the same names each time. */
+  /** The agents of one process, with the same names each time. */
   function cast(log: Log, front: readonly Scripted[], billing: readonly Scripted[]) {
     const helper = agentOf('billing', billing);
     const root = agentOf('front', front, { log, tools: [toHelp(helper.agent)] });

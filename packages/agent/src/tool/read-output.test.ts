@@ -35,7 +35,7 @@ const speak = defineTool({
 const resultsIn = (items: readonly Item[]): readonly ToolResultPart[] =>
   items.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'tool_result' ? part : [])));
 
-/** The id that a clipped text names. */
+/** The id in a clipped text. */
 function idIn({ items }: Pick<ModelRequest, 'items'>): string {
   const [text] = resultsIn(items).map((part) => part.text);
   return /output ([0-9a-f]{64})/.exec(text ?? '')?.[1] ?? 'none';
@@ -149,7 +149,7 @@ describe('a stretch', () => {
     expect(await stretch('é!', { length: 1 })).toBe('\ufffd\n[… go on with start 1 …]');
   });
 
-  // TextDecoder swallows U+FEFF where a text begins, and every stretch is a text to it.
+  // Regression: TextDecoder drops U+FEFF at the start of each range.
   test('that begins with a byte order mark has it', async () => {
     expect(await stretch('\ufeffa', {})).toBe('\ufeffa');
   });

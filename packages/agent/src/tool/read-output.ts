@@ -9,14 +9,14 @@ interface ByteRange {
 
 export interface ReadOutputOptions {
   readonly name?: string | undefined;
-  /** The longest stretch that is given at once, in bytes. */
+  /** Maximum bytes per call. Default: 20,000. */
   readonly maxBytes?: number | undefined;
 }
 
 const description = `Reads a stretch of a tool's output that was too long and was clipped.
 "output" is the id that is named where it was clipped; "start" and "length" are in bytes.`;
 
-/** For the model: what of a long output was left out. */
+/** Creates a tool that lets the model read the clipped part of a long output. */
 export function readOutputTool({
   name = 'read_output',
   maxBytes = 20_000,
@@ -34,7 +34,7 @@ export function readOutputTool({
       const bytes = await blobs.slice(output, start, end);
       if (bytes === undefined) throw new Error(`There is no output ${output}.`);
       if (bytes.length === 0) return `There is nothing at byte ${start}: it ends before that.`;
-      // A stretch may begin or end inside a character; what is cut there is shown as U+FFFD.
+      // A range may start or end inside a character, which is then shown as U+FFFD.
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
       const isLast = bytes.length < end - start;
       return isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
@@ -53,7 +53,7 @@ const jsonSchema = {
   required: ['output'],
 } as const;
 
-/** By hand, because this package asks for no schema library. */
+/** Written by hand, because this package depends on no schema library. */
 const rangeSchema: StandardSchemaV1<ByteRange> & StandardJSONSchemaV1<ByteRange> = {
   '~standard': {
     version: 1,

@@ -2,7 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Validated } from '../contract/tool.ts';
 
-/** What a schema makes of a value, with what is wrong in words that help the model: a line for each. */
+/** Validates a value with a schema. The problem has one line per issue, written for the model. */
 export async function validateWithSchema(
   schema: StandardSchemaV1,
   input: unknown,
@@ -21,7 +21,7 @@ function issueLine({ message, path = [] }: StandardSchemaV1.Issue): string {
   return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
 }
 
-/** What a schema library says of a schema as JSON Schema; undefined where it cannot. */
+/** The JSON Schema of a schema. Undefined if the library cannot produce it. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;

@@ -36,7 +36,7 @@ const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 const tracer = provider.getTracer('test');
 
-/** What the SDK warns of: a span that is ended twice, an attribute after its end. */
+/** Warnings of the SDK: a span that ends twice, an attribute after the end. */
 let warnings: unknown[] = [];
 
 beforeEach(() => {
@@ -53,7 +53,7 @@ afterEach(() => {
   expect(warnings).toEqual([]);
 });
 
-/** The spans of a log, in the order they ended in. */
+/** The spans of a log, in the order in which they ended. */
 function spansOf(
   told: readonly Told[],
   options: Partial<OpenTelemetryOptions> = {},
@@ -86,7 +86,7 @@ const turnFinished = (reason: 'stop' | 'error' | 'aborted' | 'tool_use' = 'stop'
   stop: { reason },
 });
 
-/** A run of one turn with one tool. The words are in all that is content. */
+/** A run of one turn with one tool. All content contains `words`. */
 function storyOf(words: string, session?: SessionId): Story {
   const story = new Story(session);
   story.fact(runStarted).at(1).fact(turnStarted).at(1, 1);
@@ -286,7 +286,7 @@ describe('what goes wrong', () => {
       'millrace.superseded': true,
       'gen_ai.usage.output_tokens': 3,
     });
-    // It was over when it failed, not when that was said.
+    // The attempt ended when it failed, not when the failure was recorded.
     expect(timesOf(failed)[1]).toBe(timeOf(story, 'retry_scheduled'));
     for (const name of ['chat model-2', 'turn', 'invoke_agent'])
       expect(named(spans, name).status.code).toBe(SpanStatusCode.UNSET);
@@ -363,7 +363,7 @@ describe('what goes wrong', () => {
 describe('content', () => {
   const secret = 'correct horse battery staple';
 
-  /** All that a log may say in words, beside the run itself. */
+  /** A log with text in every field that may hold some, except in the run itself. */
   const wordy = () => {
     const story = storyOf(secret).at(0).fact(runStarted).at(2).fact(turnStarted).at(2, 1);
     const writer = story.request();
@@ -472,7 +472,7 @@ describe('spans', () => {
       spanProcessors: [new SimpleSpanProcessor(exporter)],
     });
     expect(spansOf(storyOf('hello').told, { tracer: off.getTracer('test') })).toEqual([]);
-    // The API's own, which it gives where no SDK is installed.
+    // The API's own tracer, which is used if no SDK is installed.
     expect(spansOf(storyOf('hello').told, { tracer: trace.getTracer('none') })).toEqual([]);
   });
 

@@ -36,7 +36,7 @@ function stage(options: Partial<OtlpOptions> = {}, statuses: readonly (number | 
   return { exporter, clock, sent, problems };
 }
 
-/** Time passes, and what falls due is done. */
+/** Advances the clock and runs the due timers. */
 async function pass(clock: VirtualClock, ms: number): Promise<void> {
   clock.advance(ms);
   await new Promise(setImmediate);

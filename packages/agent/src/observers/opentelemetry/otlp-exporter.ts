@@ -5,48 +5,50 @@ import { RunSpanIds } from './run-span-ids.ts';
 import type { SpanTracer } from './timed-span.ts';
 
 export interface OtlpOptions {
-  /** Of the collector: `http://localhost:4318`. Spans go to `/v1/traces` below it, unless it has a path. */
+  /**
+   * The URL of the collector, such as `http://localhost:4318`. If it has no path, `/v1/traces` is
+   * added.
+   */
   readonly url: string | URL;
-  /** Besides the content's type: a key of whoever collects, for instance. */
+  /** Additional headers, for example an API key. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly serviceName?: string | undefined;
-  /** So many spans wait at most; what comes then is dropped, and said to be. */
+  /** Maximum number of queued spans. Further spans are dropped and reported. Default: 4096. */
   readonly maxQueued?: number | undefined;
-  /** So many go in one request. */
+  /** Maximum number of spans per request. Default: 512. */
   readonly maxBatch?: number | undefined;
-  /** So long the first span of a batch waits for others. */
+  /** How long the first span of a batch waits for others. Default: 1 s. */
   readonly everyMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Where ids that follow from nothing come from; random unless told. */
+  /** Source of span ids. Default: a new `RunSpanIds`. */
   readonly ids?: RunSpanIds | undefined;
   readonly fetch?: typeof fetch | undefined;
   readonly clock?: Clock | undefined;
-  /** Hears of what was dropped or refused. Never content. */
+  /** Called about spans that were dropped or refused. Never contains content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
 }
 
-/** What takes spans. */
+/** A destination for spans. */
 export interface SpanExporter {
-  /** For `openTelemetryObserver`, together with `ids`. */
+  /** The tracer for `openTelemetryObserver`. Use it together with `ids`. */
   readonly tracer: SpanTracer;
   readonly ids: RunSpanIds;
-  /** Sends a span that was made otherwise. */
+  /** Sends a span that was created elsewhere. */
   export(span: FinishedSpan): void;
 }
 
 export interface OtlpExporter extends SpanExporter {
-  /** Resolves when what was given so far is sent or dropped. */
+  /** Resolves when all spans so far are sent or dropped. */
   flush(): Promise<void>;
-  /** The same, and takes no more. */
+  /** Flushes, and accepts no more spans. */
   close(): Promise<void>;
 }
 
 /**
- * Sends spans to a collector by OTLP, as JSON over HTTP, with no package of OpenTelemetry. It never
- * holds up whoever makes them: what cannot be sent in time is dropped.
+ * Creates an exporter that sends spans to a collector as OTLP/JSON over HTTP, without any
+ * OpenTelemetry package. It never blocks a run: spans that cannot be sent in time are dropped.
  *
- * @example
- * const otlp = otlpExporter({ url: 'http://localhost:4318', serviceName: 'my-app' });
+ * @example const otlp = otlpExporter({ url: 'http://localhost:4318', serviceName: 'my-app' });
  * const { observe } = openTelemetryObserver(otlp);
  */
 export function otlpExporter(options: OtlpOptions): OtlpExporter {
@@ -83,7 +85,7 @@ export function otlpExporter(options: OtlpOptions): OtlpExporter {
 
 function tracesUrl(given: string | URL): string {
   const url = URL.parse(String(given));
-  // What is told must not have a password in it.
+  // The message does not quote the URL, because it may contain a password.
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new AgentError(
       'bad_option',
@@ -94,7 +96,7 @@ function tracesUrl(given: string | URL): string {
 }
 
 export interface SpanQueueOptions {
-  /** The status of the answer. */
+  /** Sends the spans and returns the HTTP status. */
   readonly send: (spans: readonly FinishedSpan[]) => Promise<number>;
   readonly clock: Clock;
   readonly maxQueued: number;
@@ -103,12 +105,12 @@ export interface SpanQueueOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** A collector that is away for longer than these tries loses spans, and the run goes on. */
+/** After this many attempts the batch is dropped, and the run continues. */
 const maxTries = 3;
-/** What a collector says that has too much to do. */
+/** HTTP statuses of a collector that is temporarily overloaded. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Spans that wait to be sent: a batch at a time, in order, bounded. */
+/** A bounded queue of spans. Sends one batch at a time, in order. */
 export class SpanQueue {
   readonly #options: SpanQueueOptions;
   #waiting: FinishedSpan[] = [];
@@ -155,7 +157,7 @@ export class SpanQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, maxBatch);
       const problem = await this.#try(batch);
-      // Only now: while they are sent, they count as waiting.
+      // Spans count as queued while they are sent.
       this.#waiting = this.#waiting.slice(batch.length);
       if (problem !== undefined)
         onDiagnostic(`The collector did not take ${batch.length} spans: ${problem}`);
@@ -165,7 +167,7 @@ export class SpanQueue {
     this.#dropped = 0;
   }
 
-  /** What is wrong, where they could not be sent. */
+  /** Sends a batch. Returns the problem if it failed. */
   async #try(batch: readonly FinishedSpan[]): Promise<string | undefined> {
     const { send, clock, everyMs } = this.#options;
     for (let tries = 1; ; tries++) {
@@ -173,7 +175,7 @@ export class SpanQueue {
       if (status >= 200 && status < 300) return undefined;
       const why = status === 0 ? 'it cannot be reached' : `it answered ${status}`;
       const mayPass = status === 0 || passing.has(status);
-      // Whoever waits for the end does not wait for a collector that is away.
+      // `close` must not wait for a collector that is not available.
       if (!mayPass || tries === maxTries || this.#isClosed) return why;
       await new Promise<void>((resolve) => clock.after(everyMs * 2 ** (tries - 1), resolve));
     }

@@ -11,10 +11,12 @@ import type { RunSpanIds } from './run-span-ids.ts';
 import { parentSpanOf, type SpanTracer, type TracedSpan } from './timed-span.ts';
 
 const sampled = 1;
-/** Of one span: a run of days must not grow without end. */
+/** Maximum events per span, so that the span of a run of days stays bounded. */
 const maxEvents = 128;
 
-/** Starts spans that are given away at their end. What a trace's beginner does not want kept is not. */
+/**
+ * A tracer whose spans are passed to `give` when they end. Spans of unsampled traces are dropped.
+ */
 export function otlpTracer(ids: RunSpanIds, give: (span: FinishedSpan) => void): SpanTracer {
   return {
     startSpan: (name, options, context) => new OtlpSpan(name, options, { ids, give, context }),
@@ -96,7 +98,7 @@ function toMs([seconds, nanos]: HrTime): number {
   return seconds * 1000 + nanos / 1_000_000;
 }
 
-/** A span that has come to its end. Kinds and states are those of OpenTelemetry's API. */
+/** A span that has ended. Kinds and status codes are those of OpenTelemetry's API. */
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -109,7 +111,7 @@ export interface FinishedSpan {
   readonly endMs: number;
   readonly attributes: Attributes;
   readonly events?: readonly SpanEvent[] | undefined;
-  /** 0 nothing said, 1 fine, 2 failed. */
+  /** 0 unset, 1 OK, 2 error. */
   readonly status?: { readonly code: number; readonly message?: string | undefined } | undefined;
 }
 
@@ -119,15 +121,15 @@ export interface SpanEvent {
   readonly attributes: Attributes;
 }
 
-/** Longer texts are cut: a collector would refuse the whole batch for one of them. */
+/** Longer texts are cut, because a collector would refuse the whole batch. */
 const maxTextLength = 32 * 1024;
 
-/** As OTLP has it in JSON. */
+/** The span in OTLP's JSON encoding. */
 export function otlpSpan(span: FinishedSpan): object {
   const { traceId, spanId, parentSpanId, name, kind, startMs, endMs, attributes, status } = span;
   return {
     ...{ traceId, spanId, ...(parentSpanId !== undefined && { parentSpanId }) },
-    // OTLP counts from 1, because 0 is a kind that nobody told.
+    // OTLP counts kinds from 1; 0 means unspecified.
     ...{ name, kind: kind + 1, flags: 1 },
     ...{ startTimeUnixNano: nanos(startMs), endTimeUnixNano: nanos(endMs) },
     attributes: otlpAttributes(attributes),
@@ -154,7 +156,7 @@ function otlpValue(value: AttributeValue | null | undefined): object {
   return { arrayValue: { values: (value ?? []).map((one) => otlpValue(one ?? '')) } };
 }
 
-/** As text, because it is beyond what a number of JSON holds. */
+/** As text, because the value exceeds JSON's safe integers. */
 function nanos(timeMs: number): string {
   return String(BigInt(Math.round(timeMs * 1000)) * 1000n);
 }

@@ -1,6 +1,6 @@
-/** Ids of a span, before there is one. */
+/** The ids for a span that is about to start. */
 export interface SpanName {
-  /** Where it has no parent. */
+  /** Used if the span has no parent. */
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -8,13 +8,12 @@ export interface SpanName {
 const byCrypto = (bytes: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRandomValues(bytes);
 
 /**
- * What OpenTelemetry's SDK takes as `idGenerator`: the spans of runs get the ids that requests and tools
- * were given, all others random ones. One for the tracer and the observer that uses it.
+ * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools were
+ * sent; all other spans get random ids. Use one object for the tracer provider and the observer.
  *
- * @example
- * const ids = new RunSpanIds();
- * const provider = new BasicTracerProvider({ idGenerator: ids, spanProcessors });
- * const { observe } = openTelemetryObserver({ tracer: provider.getTracer('my-app'), ids });
+ * @example const ids = new RunSpanIds(); const provider = new BasicTracerProvider({ idGenerator:
+ * ids, spanProcessors }); const { observe } = openTelemetryObserver({ tracer:
+ * provider.getTracer('my-app'), ids });
  */
 export class RunSpanIds {
   readonly #fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
@@ -24,11 +23,11 @@ export class RunSpanIds {
     this.#fill = fill;
   }
 
-  // As fields, because the SDK may take them off the object.
+  // Fields instead of methods, because the SDK may call them without `this`.
   readonly generateTraceId = (): string => this.#next?.traceId ?? this.#random(16);
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
-  /** The span that is started meanwhile is called this. */
+  /** Uses these ids for the span that `start` creates. */
   naming<T>(name: SpanName, start: () => T): T {
     this.#next = name;
     try {
@@ -42,7 +41,7 @@ export class RunSpanIds {
     const digits = Array.from(this.#fill(new Uint8Array(length)), (byte) =>
       byte.toString(16).padStart(2, '0'),
     ).join('');
-    // All zeros is no id.
+    // An id of zeros is invalid.
     return /^0+$/.test(digits) ? digits.replace(/0$/, '1') : digits;
   }
 }

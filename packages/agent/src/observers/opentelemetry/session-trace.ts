@@ -36,21 +36,21 @@ import {
 interface TraceOptions extends SpanFactory {
   readonly agentName: string | undefined;
   readonly recordContent: boolean;
-  /** The execution that the session is the work of, where it is a sub-agent's. */
+  /** The span of the execution that runs this session, if it is a sub-agent's session. */
   readonly parent: TimedSpan | undefined;
 }
 
 type SpanIdOf = (run: RunId) => string;
 type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
 
-/** The spans of one session that are under way: run > turn > attempts and executions. */
+/** The open spans of one session: run > turn > attempts and executions. */
 export class SessionTrace {
   readonly #session: SessionId;
   readonly #options: TraceOptions;
   readonly #content: TracedContent | undefined;
   readonly #executions = new Map<ExecutionId, ExecutionSpan>();
   #run: TimedSpan | undefined;
-  /** What the ids of its spans follow from. */
+  /** The run that span ids are derived from. */
   #runInfo: ObservedRun | undefined;
   #lastTurn = 0;
   #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
@@ -68,7 +68,7 @@ export class SessionTrace {
     return !this.#run && !this.#turn && !this.#attempt && this.#executions.size === 0;
   }
 
-  /** The execution whose work that session does. */
+  /** The span of the execution that runs the given session. */
   parentOf(session: SessionId): TimedSpan | undefined {
     return this.#executions.values().find(({ child }) => child === session)?.span;
   }
@@ -84,7 +84,7 @@ export class SessionTrace {
     if (this.#content !== undefined) for (const event of events) this.#content.onEvent(event);
   }
 
-  /** What is under way ends here, and is marked. */
+  /** Ends all open spans and marks them as unfinished. */
   end(timeMs: number = this.#lastMs, failure?: string): void {
     const left = [...this.#executions.values(), this.#attempt, this.#turn, { span: this.#run }];
     for (const span of left.map((one) => one?.span)) {
@@ -137,7 +137,7 @@ export class SessionTrace {
     }
   }
 
-  /** What begun in a process that died is called the same here, and comes to its end here. */
+  /** Continues the spans of a run that another process started. They get the same ids. */
   #resumeRun(record: FactRecord, run: ObservedRun): void {
     const { fact, turn } = record;
     if (fact.type === 'run_started') return;
@@ -161,10 +161,10 @@ export class SessionTrace {
   }
 
   #startRun({ time: timeMs }: FactRecord, runId: RunId, more: Attributes = {}): void {
-    // Whoever drove the session before did not come to its end.
+    // The previous driver of the session did not finish its run.
     this.end(timeMs, 'interrupted');
     const { parent } = this.#options;
-    // The name that was given is that of who was asked, not of who helps.
+    // The `agentName` option names the main agent, not its sub-agents.
     const agentName = parent ? this.#runInfo?.agent : this.#options.agentName;
     const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
     const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId, ...more };
@@ -216,7 +216,7 @@ export class SessionTrace {
     span.end(timeMs);
   }
 
-  /** A message may quote what was said. */
+  /** The message is recorded only with `recordContent`, because it may quote content. */
   #fail(span: TimedSpan, code: string, message: string | undefined): void {
     span.fail(code, this.#options.recordContent ? message : undefined);
   }
@@ -233,7 +233,7 @@ export class SessionTrace {
     const start = { name: `chat ${fact.model}`, kind: 'client', timeMs, id } as const;
     const span = this.#start({ ...start, parent: this.#parentIn(turn) }, attributes);
     const state = { startMs: timeMs, hasBegun: false, failedMs: undefined };
-    // What went wrong before is being made good.
+    // A new attempt clears the error of the previous one.
     this.#lastError = undefined;
     this.#attempt = { turn, attempt, span, ...state };
   }
@@ -303,7 +303,7 @@ export class SessionTrace {
   }
 }
 
-/** For whoever hears of records without being told which run they are part of. */
+/** The run, for callers that pass no run to the observer. */
 function runInfoOf({ fact }: LogRecord): ObservedRun | undefined {
   return fact?.type === 'run_started' ? { id: fact.runId, trace: fact.trace } : undefined;
 }

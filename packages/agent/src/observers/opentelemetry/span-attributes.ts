@@ -1,8 +1,8 @@
 import type { AgentEvent, Fact, Part, SessionId, Stop, ToolCallId, Usage } from '@millrace/core';
 import type { Attributes } from '@opentelemetry/api';
 
-// The names of OpenTelemetry's semantic conventions for generative AI; what those do not name is
-// under `millrace.`.
+// Attribute names follow OpenTelemetry's semantic conventions for generative AI. All others start
+// with `millrace.`.
 
 type Started = Extract<Fact, { readonly type: 'response_started' }>;
 type Execution = Extract<Fact, { readonly type: 'tool_execution_started' }>;
@@ -23,7 +23,7 @@ export function ofRequest({ provider, model }: Started): Attributes {
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': name,
-    // What it was called until 1.36 of the conventions.
+    // The name before version 1.36 of the conventions.
     'gen_ai.system': name,
     'gen_ai.request.model': model,
     'gen_ai.request.stream': true,
@@ -68,7 +68,7 @@ export function ofResponse({ raw, reason }: Stop): Attributes {
   return { 'gen_ai.response.finish_reasons': [raw ?? reason] };
 }
 
-/** Well-known names; our ids, and those of the AI SDK, may have a wire's name behind them. */
+/** Provider names of the conventions. Provider ids may end with the name of a wire format. */
 const providerNames: readonly (readonly [RegExp, string])[] = [
   [/^openai(-responses|\.\w+)?$/, 'openai'],
   [/^azure(-responses|-openai\.\w+|\.\w+)?$/, 'azure.ai.openai'],
@@ -92,22 +92,22 @@ function providerName(id: string): string {
 const maxLength = 32_768;
 const maxParts = 64;
 
-/** A part of a message, as the conventions have it. */
+/** A message part in the format of the conventions. */
 interface MessagePart {
   readonly type: 'text' | 'reasoning' | 'tool_call';
   readonly content?: string;
   readonly [field: string]: unknown;
 }
 
-/** What was said in a turn, for those who want to see it in their traces. Forgotten with the turn. */
+/** Collects the content of a turn for the span attributes. Cleared with the turn. */
 export class TracedContent {
-  /** The parts of each attempt, by their ids. */
+  /** The parts of each attempt, by part id. */
   readonly #parts = new Map<string, MessagePart>();
   readonly #inputs = new Map<ToolCallId, string>();
   readonly #results = new Map<ToolCallId, string>();
 
   onEvent(event: AgentEvent): void {
-    // What people say belongs to no attempt.
+    // User input belongs to no attempt.
     if (event.turn === 0) return;
     switch (event.type) {
       case 'assistant_text_delta':

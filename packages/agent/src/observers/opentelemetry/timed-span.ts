@@ -11,7 +11,7 @@ import type {
 } from '@opentelemetry/api';
 import type { RunSpanIds, SpanName } from './run-span-ids.ts';
 
-// By their numbers: the API that names them need not be installed.
+// Numbers instead of enum names, because `@opentelemetry/api` need not be installed.
 const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
   internal: 0,
   client: 2,
@@ -19,7 +19,7 @@ const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
 const failed: SpanStatusCode = 2;
 const noTrace = /^0*$/;
 
-/** What is needed of a span: every one of OpenTelemetry is such a one. */
+/** The methods of a span that the observer uses. Every OpenTelemetry span has them. */
 export interface TracedSpan {
   spanContext(): SpanContext;
   setAttribute(key: string, value: string): unknown;
@@ -29,7 +29,7 @@ export interface TracedSpan {
   end(time: HrTime): void;
 }
 
-/** What is needed of a tracer. */
+/** The method of a tracer that the observer uses. */
 export interface SpanTracer {
   startSpan(name: string, options: SpanOptions, context?: Context): TracedSpan;
 }
@@ -40,22 +40,22 @@ export interface SpanStart {
   readonly attributes: Attributes;
   readonly timeMs: number;
   readonly parent: TimedSpan | undefined;
-  /** What it is under where it has no parent here. */
+  /** The parent in another process, if there is no local parent. */
   readonly remote?: TraceParent | undefined;
-  /** Its ids, where they follow from the run's. */
+  /** The span's ids, if they are derived from the run's id. */
   readonly ids?: SpanName | undefined;
 }
 
-/** What all spans of an observer are made with. */
+/** Shared by all spans of an observer. */
 export interface SpanFactory {
   readonly tracer: SpanTracer;
-  /** What spans without a parent are under; absent: whatever is active when they start. */
+  /** The parent context of root spans. Default: the context that is active when they start. */
   readonly context?: Context | undefined;
-  /** What the tracer takes ids from, where they are to be those that went out in headers. */
+  /** The tracer's id generator, if spans have to use the ids that were sent in headers. */
   readonly ids?: RunSpanIds | undefined;
 }
 
-/** A span whose times are those of records. */
+/** A span that uses the times of records. */
 export class TimedSpan {
   readonly #span: TracedSpan;
   readonly #startMs: number;
@@ -68,7 +68,7 @@ export class TimedSpan {
     const begin = (under: Context | undefined) =>
       ids && spanIds ? ids.naming(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
-    // Of what is not traced the parts are not either; under such a parent they would begin traces.
+    // Children of an unsampled span must not start traces of their own.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
     else this.#span = begin(contextWithSpan(parent.#span, context));
   }
@@ -87,12 +87,15 @@ export class TimedSpan {
   }
 
   end(timeMs: number): void {
-    // Clocks of two writers may differ, and no span is shorter than nothing.
+    // Clocks of two writers may differ, and a span must not end before it starts.
     this.#span.end(toHrTime(Math.max(timeMs, this.#startMs)));
   }
 }
 
-/** Not as a number: the SDK takes a small one for the time since the process began. */
+/**
+ * HrTime instead of a number, because the SDK reads a small number as time since the process
+ * started.
+ */
 function toHrTime(timeMs: number): HrTime {
   const seconds = Math.floor(timeMs / 1000);
   return [seconds, Math.round((timeMs - seconds * 1000) * 1_000_000)];
@@ -104,7 +107,7 @@ export interface AttemptSpan {
   readonly span: TimedSpan;
   readonly startMs: number;
   hasBegun: boolean;
-  /** When it failed, if somebody else has yet to say what becomes of it. */
+  /** When the attempt failed, if its end is not on the log yet. */
   failedMs: number | undefined;
 }
 
@@ -114,10 +117,10 @@ export interface ExecutionSpan {
   readonly child: SessionId | undefined;
 }
 
-/** Where every version of the OpenTelemetry API keeps the span of a context. */
+/** The context key that all versions of the OpenTelemetry API use for the span. */
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
-/** The context in which what starts is a child of the span. */
+/** A context in which new spans are children of the span. */
 export function contextWithSpan(
   span: { spanContext(): SpanContext },
   base: Context | undefined,
@@ -125,7 +128,7 @@ export function contextWithSpan(
   return (base ?? makeContext(new Map())).setValue(spanKey, span);
 }
 
-/** The same for a span of another process. */
+/** A context in which new spans are children of a span in another process. */
 export function remoteContext(
   { traceId, spanId, flags }: TraceParent,
   base: Context | undefined,
@@ -134,12 +137,12 @@ export function remoteContext(
   return contextWithSpan({ spanContext: () => remote }, base);
 }
 
-/** Of the context that a span is started in. */
+/** The parent span that a context holds. */
 export function parentSpanOf(context: Context | undefined): SpanContext | undefined {
   return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
 }
 
-/** A context as the API makes them. Written here because the API need not be installed: the tracer is given. */
+/** A minimal Context, because `@opentelemetry/api` need not be installed. */
 function makeContext(values: ReadonlyMap<symbol, unknown>): Context {
   return {
     getValue: (key) => values.get(key),

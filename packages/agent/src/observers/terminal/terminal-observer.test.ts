@@ -6,7 +6,7 @@ import { randomLog } from '../../../../core/src/testing/random-log.ts';
 import { notifyAll, observedRecords, Story, stop, type Told, usage } from '../../testing/story.ts';
 import { type TerminalOptions, terminalObserver } from './terminal-observer.ts';
 
-/** What is on the screen after each record was told. */
+/** The screen after each record. */
 function writesOf(
   told: readonly Told[],
   options: Partial<TerminalOptions> = {},
@@ -431,7 +431,7 @@ describe('the terminal', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const records = randomLog(seed);
-        // The end of a run is the end of what is said in it: here there is one, and it is the last word.
+        // A run's end closes all its texts, so this test has only one, at the end.
         const told = observedRecords(records).filter(
           ({ record }) => record.fact?.type !== 'run_finished',
         );

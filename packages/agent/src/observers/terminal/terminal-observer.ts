@@ -14,18 +14,18 @@ import {
 
 export interface TerminalOptions {
   readonly write: (text: string) => void;
-  /** Whether the terminal has colours. */
+  /** Whether to use ANSI colors. Default: false. */
   readonly color?: boolean | undefined;
-  /** How wide it is: what is one line stays one. */
+  /** Width of the terminal. One-line texts are cut to it. Default: 80. */
   readonly columns?: number | undefined;
 }
 
 /**
- * Shows runs as they go on a terminal that only scrolls: what the model says as it comes, a line for
- * each tool, and what went wrong. Whatever a model or a tool says, none of it controls the terminal.
+ * Creates an observer that prints runs to a scrolling terminal: streamed text, one line per tool,
+ * and errors. Control characters in model or tool output never reach the terminal.
  *
- * @example
- * terminalObserver({ write: (text) => process.stdout.write(text), color: process.stdout.isTTY });
+ * @example terminalObserver({ write: (text) => process.stdout.write(text), color:
+ * process.stdout.isTTY });
  */
 export function terminalObserver(options: TerminalOptions): Observer {
   const { write, columns = 80 } = options;
@@ -38,7 +38,7 @@ export function terminalObserver(options: TerminalOptions): Observer {
   };
 }
 
-/** How a retracted text is called to mind. */
+/** How much of a retracted text is quoted. */
 const quoteLength = 40;
 
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
@@ -47,9 +47,11 @@ class Terminal {
   readonly #columns: number;
   readonly #screen: TerminalScreen;
   readonly #reasoning: TextStyle;
-  /** The items whose parts are shown, until their turn is finished, or they are where they have none. */
+  /**
+   * Items whose parts are shown. Removed with their turn, or when they finish if they have no turn.
+   */
   readonly #items = new Map<string, EventOf<'item_started'>>();
-  /** How the texts begin that were shown whole, until their turn is finished. */
+  /** The first words of each completed text. Removed with their turn. */
   readonly #quotes = new Map<string, string>();
   readonly #executions = new Map<string, EventOf<'tool_execution_started'>>();
 
@@ -126,7 +128,7 @@ class Terminal {
     this.#screen.finish(key);
   }
 
-  /** It came whole, or is not what streamed. */
+  /** Shows a part that arrived whole or replaces its streamed text. */
   #finishWhole(key: string, part: Part, kind: ItemKind): void {
     const shown = this.#screen.textOf(key);
     if (part.kind === 'structured' && shown !== undefined) return;
@@ -174,12 +176,12 @@ class Terminal {
     this.#screen.line(outcome.tone, line);
   }
 
-  /** Leaves room for what became of it. */
+  /** The summary, cut so that the outcome fits on the same line. */
   #toolLine(summary: string): string {
     return `▸ ${oneLine(summary, Math.max(1, this.#columns - outcomeColumns))}`;
   }
 
-  /** What the turn's parts were is not asked for any more. */
+  /** Removes the state of a finished turn. */
   #forget({ session, turn }: EventOf<'turn_finished'>): void {
     for (const [key, item] of this.#items)
       if (item.session === session && item.turn === turn) this.#items.delete(key);
@@ -190,7 +192,7 @@ class Terminal {
 const answer: TextStyle = { tone: 'plain', label: '', isAnswer: true };
 const notice: TextStyle = { tone: 'mark', label: '', isAnswer: true };
 
-/** `▸`, two spaces, the longest outcome and a time. */
+/** Columns for `▸`, two spaces, the longest outcome and a time. */
 const outcomeColumns = 20;
 
 function keyOf({ session, partId }: { readonly session: string; readonly partId: string }): string {

@@ -2,46 +2,49 @@ import type { Paint, Tone } from './terminal-text.ts';
 
 export interface TextStyle {
   readonly tone: Tone;
-  /** Before its first word. */
+  /** Printed before the first text. */
   readonly label: string;
-  /** What people wait for: it does not wait for what is said aside. */
+  /** True for answers, which do not wait for other text such as reasoning. */
   readonly isAnswer: boolean;
 }
 
-/** Something that is being said, piece by piece. */
+/** A text that streams to the screen. */
 interface TextBlock {
   readonly style: TextStyle;
-  /** What of it is on the screen. Only ever appended to: to look into a growing text costs its length. */
+  /**
+   * The printed text. It is only appended to, because reading a growing string costs its length.
+   */
   shown: string;
-  /** What is not yet. */
+  /** Text that is not printed yet. */
   waiting: string;
-  /** Others spoke since: its next words go on from further up. */
+  /** Other output was printed since: the next text continues after `… `. */
   isCut: boolean;
-  /** All is said, and waits to be shown. */
+  /** The text is complete, but not all of it is printed yet. */
   isFinished: boolean;
 }
 
 interface ScreenOptions {
   readonly paint: Paint;
-  /** How much others say before a speaker that fell silent loses its place. */
+  /** How much text of other blocks may wait before a silent block is interrupted. */
   readonly maxSilentLength: number;
 }
 
-/** However busy the speaker is, no more than this waits. */
+/** Maximum waiting text of one block, whatever the current block does. */
 const maxWaiting = 16_384;
 
 /**
- * Puts what several voices say at once one after the other, on a screen that only goes forward. One
- * speaks, and the others wait until it is done, or silent for long; so that no two are in one line.
+ * Prints several texts that stream at once, one after the other, on a screen that only scrolls. One
+ * block is current. The others wait until it finishes or is silent for long, so that two texts
+ * never share a line.
  */
 export class TerminalScreen {
   readonly #options: ScreenOptions;
   readonly #blocks = new Map<string, TextBlock>();
   #current: TextBlock | undefined;
-  /** What others said since the speaker last spoke. */
+  /** Length of the text that arrived since the current block last printed. */
   #waitingLength = 0;
   #isLineStart = true;
-  /** A line that may still get its end. */
+  /** The key of a line that `endLine` may still complete. */
   #openLine: string | undefined;
   #out = '';
 
@@ -49,7 +52,7 @@ export class TerminalScreen {
     this.#options = options;
   }
 
-  /** What there is to write since this was last asked. */
+  /** Returns the new output and clears it. */
   take(): string {
     const out = this.#out;
     this.#out = '';
@@ -69,13 +72,13 @@ export class TerminalScreen {
       this.#print(block);
   }
 
-  /** What was said so far, be it on the screen or not. */
+  /** The whole text of a block, printed or not. */
   textOf(id: string): string | undefined {
     const block = this.#blocks.get(id);
     return block && block.shown + block.waiting;
   }
 
-  /** It has said all. */
+  /** Marks a block as complete. */
   finish(id: string): void {
     const block = this.#blocks.get(id);
     if (block === undefined) return;
@@ -84,7 +87,9 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /** It did not say that. Gives what of it is on the screen. The next line comes before others speak. */
+  /**
+   * Removes a block and returns its printed text. The next `line` is printed before other blocks.
+   */
   remove(id: string): string {
     const block = this.#blocks.get(id);
     this.#blocks.delete(id);
@@ -96,7 +101,7 @@ export class TerminalScreen {
     return [...this.#blocks.keys()];
   }
 
-  /** A line by itself. */
+  /** Prints a line of its own. */
   line(tone: Tone, text: string): void {
     this.#breakLine();
     this.#write(tone, `${text}\n`);
@@ -104,14 +109,14 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /** The beginning of a line that `endLine` may complete. */
+  /** Prints the start of a line that `endLine` may complete. */
   beginLine(key: string, tone: Tone, text: string): void {
     this.#breakLine();
     this.#write(tone, text);
     this.#openLine = key;
   }
 
-  /** Completes the line, if nothing was written since. */
+  /** Completes the line if nothing was printed since. Returns whether it did. */
   endLine(key: string, tone: Tone, text: string): boolean {
     if (this.#openLine !== key) return false;
     this.#openLine = undefined;
@@ -143,7 +148,7 @@ export class TerminalScreen {
     block.isCut = false;
   }
 
-  /** Shows what waits, until somebody speaks who has not said all. */
+  /** Prints waiting blocks, up to the first one that is not complete. */
   #printWaiting(): void {
     for (const [id, block] of this.#blocks) {
       if (this.#current !== undefined) return;

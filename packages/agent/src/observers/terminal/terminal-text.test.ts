@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { oneLine, printable } from './terminal-text.ts';
 
-/** All that a terminal might obey, but newline and tab. */
+/** All control characters except newline and tab. */
 const isControl = (char: string) => {
   const code = char.codePointAt(0) ?? 0;
   return (code < 0x20 && char !== '\n' && char !== '\t') || (code >= 0x7f && code <= 0x9f);

@@ -5,7 +5,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** What people are told of a fact, where it is worth a line. The text may be anything, and needs cleaning. */
+/** The line for an event, if it deserves one. The text is not sanitized yet. */
 export function lineOf(event: AgentEvent): Line | undefined {
   switch (event.type) {
     case 'attempt_superseded': {
@@ -64,32 +64,32 @@ function toneOf({ reason }: Stop): Tone {
   return reason === 'error' ? 'bad' : 'mark';
 }
 
-// What a terminal would obey instead of show: C0 and C1 but newline and tab, and delete.
+// Control characters: C0 and C1 except newline and tab, and delete.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** What changes the order in which a line is read, so that it seems to say something else. */
+/** Characters that reorder a line, so that it reads differently from what it contains. */
 const reorderings = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const breaks = /[\n\t\u2028\u2029]+/g;
 const zeroWidth = /^[\p{M}\u200b-\u200d]$/u;
 const doubleWidth =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
-/** Text as a terminal may have it: what would control it is shown, or is not there. */
+/** Replaces control characters with visible ones, so that text cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(controls, picture);
 }
 
 function picture(control: string): string {
   const code = control.charCodeAt(0);
-  // It only ever goes with a newline, or would have the line written over.
+  // A carriage return would overwrite the line, and line breaks have a newline anyway.
   if (control === '\r') return '';
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';
 }
 
-/** Text that fits into one line of so many columns. */
+/** Text cut to one line of at most `columns` columns. */
 export function oneLine(text: string, columns: number): string {
-  // Far more than fits, so that the cut below is where it shows.
+  // Longer than needed, so that only `clip` decides where to cut.
   const start = text.slice(0, columns * 8).replace(breaks, ' ');
   const shown = printable(start.replace(reorderings, '\ufffd')).trim().toWellFormed();
   return clip(shown, columns);
@@ -98,7 +98,7 @@ export function oneLine(text: string, columns: number): string {
 function clip(text: string, columns: number): string {
   let width = 0;
   let end = 0;
-  /** Where the mark of the cut has room. */
+  /** The last position at which the ellipsis still fits. */
   let lastRoom = 0;
   for (const char of text) {
     width += widthOf(char);
