@@ -140,7 +140,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     all = aborted;
   });
 
-  test('ends as aborted if that was said in time, and all in its log is answered', () => {
+  test('ends as aborted if the abort came in time, and every call has a result', () => {
     const lastWord = whole.records.findLast(({ fact }) => fact?.type === 'turn_finished');
     for (const { name, abortAt, records, result } of all) {
       const isAborted = offsetOf(records, 'aborted') !== undefined;
@@ -150,16 +150,16 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     }
   });
 
-  test('has closed its request and stopped its tools when its result is there', () => {
+  test('has closed its request and stopped its tools when the result resolves', () => {
     for (const { name, left } of all) expect(left, name).toEqual({ streams: 0, tools: 0 });
     expect(Math.max(...all.map(({ most }) => most.streams))).toBe(1);
   });
 
-  test('starts no tool any more', () => {
+  test('starts no more tools', () => {
     for (const { name, late } of all) expect(late, name).toEqual([]);
   });
 
-  test('keeps all that was said before', () => {
+  test('keeps the partial answer', () => {
     let letters = 0;
     for (const { name, abortAt, records } of all) {
       const offset = offsetOf(records, 'aborted') ?? abortAt;
@@ -173,7 +173,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     expect(letters > 0).toBe(length > 0);
   });
 
-  test('reports what each request used, the one that was aborted among them', () => {
+  test('reports the usage of each request, including the aborted one', () => {
     for (const { name, records, result, used: told } of all) {
       const used = usageOf(records);
       const asked = records.flatMap(({ turn, attempt, fact }) =>
@@ -185,7 +185,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     }
   });
 
-  test('is followed by a request that every provider takes', async () => {
+  test('is followed by a request that is valid for every provider', async () => {
     for (const one of all.filter(({ delays }) => delays === atOnce))
       expect(await faultsOfNext(one), one.name).toEqual([]);
   });
@@ -193,7 +193,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
 
 // Regression: an abort that arrived while tools were stopped after a failed request was not
 // checked.
-test('what was said is kept also where its request has failed and is about to be given up', async () => {
+test('an abort keeps the partial answer of a request that has just failed', async () => {
   const clock = new VirtualClock();
   let run: Run | undefined;
   const slow = defineTool({

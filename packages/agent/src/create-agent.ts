@@ -26,22 +26,32 @@ import { checkLimits } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
 
+/** Options of `createAgent`. */
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
+  /** The main model provider. */
   readonly provider: Provider;
   /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
+  /** The tools that the model can call. Default: none. */
   readonly tools?: readonly Tool[] | undefined;
+  /** The system prompt, or a function that returns it for each request. Default: none. */
   readonly instructions?: Instructions;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
+  /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /** Decides whether a call may run. Default: all calls may run. */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
+  /**
+   * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
+   * Default: `wait`.
+   */
   readonly whileAsking?: Settings['whileAsking'] | undefined;
+  /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
   /** Schema for the answers: any Standard Schema. The result has the validated `value`. */
   readonly output?: Output | undefined;
@@ -49,11 +59,20 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
   /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
+  /** Limits of each run. The defaults are in `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
+  /** How failed requests are retried. The defaults are in `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
+  /**
+   * What happens to an interrupted answer after a crash: `keep` it as partial, or `retry`. Default:
+   * `keep`.
+   */
   readonly onInterrupted?: Settings['onInterrupted'] | undefined;
+  /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
+  /** Id generator. Default: random ids. */
   readonly ids?: Ids | undefined;
+  /** Random numbers for the retry delay. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
   /** Called about problems that do not stop the run, such as an observer that throws. */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
@@ -155,7 +174,7 @@ function quietly(hear: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
 
 async function assertThere(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;
-  const message = `Cannot resume session ${session}: there is none. Run it with something to say`;
+  const message = `Cannot resume session ${session}: it does not exist. Call run() with an input instead`;
   throw new AgentError('no_such_session', message, { session });
 }
 
@@ -169,6 +188,6 @@ function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
 }
 
 function taken(name: string): AgentError {
-  const message = `Cannot use two tools of the name ${name}. Rename one`;
+  const message = `Cannot use two tools with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { tool: name });
 }

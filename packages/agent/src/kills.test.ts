@@ -49,7 +49,7 @@ function those(which: (death: Kill) => boolean): readonly Kill[] {
 /** Unlike `look`, these may not run again. */
 const withEffects = ['write', 'hang'];
 
-test('there was a death at each kind of fact, in the middle of text, and after what a tool did', () => {
+test('there is a kill at each kind of fact, during text, and after a tool’s effect', () => {
   const atFacts = those(({ moment }) => moment === 'fact');
   const died = new Set(atFacts.map(({ told }) => told.at(-1)?.fact?.type));
   const types = new Set(atFacts.flatMap(({ before }) => factsOf(before).map(({ type }) => type)));
@@ -61,7 +61,7 @@ test('there was a death at each kind of fact, in the middle of text, and after w
   those(({ moment }) => moment === 'effect');
 });
 
-test('all that was told is on the log, in its place, and stays there as it was', () => {
+test('every observed record is on the log at its offset and stays unchanged', () => {
   for (const { name, told, before, after } of deaths) {
     expect(told.length, name).toBeGreaterThan(0);
     expect(told, name).toEqual(before.slice(0, told.length));
@@ -69,19 +69,19 @@ test('all that was told is on the log, in its place, and stays there as it was',
   }
 });
 
-test('what is left afterwards is legal, every call has one result, and nothing is left to do', () => {
+test('the log is valid after recovery, every call has one result, and no work is left', () => {
   for (const { name, after, hasWork } of deaths) {
     expect(problemsIn(session, after), name).toEqual([]);
     expect(hasWork, name).toBe(false);
   }
 });
 
-test('a session is among those that wait for somebody, unless its run was finished', () => {
+test('a session is listed as waiting, unless its run was finished', () => {
   for (const death of deaths)
     expect(death.wasWaiting, death.name).toBe(!has(death, 'run_finished'));
 });
 
-describe('an answer that was cut off', () => {
+describe('an interrupted answer', () => {
   /** Aborted answers are kept by both policies. */
   const areCut = (policy: Kill['policy']) =>
     those((death) => {
@@ -90,7 +90,7 @@ describe('an answer that was cut off', () => {
     });
   const isHalfCall = (part: Part) => part.kind === 'tool_call' && part.partial === true;
 
-  test('stays as partial where it is kept, no letter of it lost, and no model is asked', () => {
+  test('is kept as partial without loss, and without a request, with policy keep', () => {
     let partials = 0;
     for (const death of areCut('keep')) {
       const { name, after, requests } = death;
@@ -104,7 +104,7 @@ describe('an answer that was cut off', () => {
     expect(partials).toBeGreaterThan(5);
   });
 
-  test('leaves the stage where it is tried again, and another one takes its place', () => {
+  test('is retracted and replaced by a new answer with policy retry', () => {
     for (const death of areCut('retry')) {
       const { name, before, after, result, requests } = death;
       const said = cutAnswer(death);
@@ -122,7 +122,7 @@ describe('an answer that was cut off', () => {
   });
 });
 
-test('a run goes on to its end, or ends as aborted where that was said, or where half an answer is kept', () => {
+test('a run continues to its end, or ends as aborted after an abort or a kept partial answer', () => {
   for (const death of those((one) => !isUnhandled(one, 'abort'))) {
     const { name, before, after, result, policy } = death;
     const isKept =
@@ -138,7 +138,7 @@ test('a run goes on to its end, or ends as aborted where that was said, or where
   }
 });
 
-test('a result that was told is still there, and so is every item that was finished', () => {
+test('an observed result and every finished item are still there', () => {
   let results = 0;
   for (const death of deaths) {
     const { name, told, after } = death;
@@ -158,7 +158,7 @@ test('a result that was told is still there, and so is every item that was finis
 });
 
 describe('a tool', () => {
-  test('that may not run again ran at most once, and once where its result was told', () => {
+  test('that may not run again ran at most once, and exactly once if its result was observed', () => {
     let done = 0;
     for (const { name, told, after, written } of deaths) {
       const started = callsWithOutcome(after, 'started', withEffects);
@@ -177,7 +177,7 @@ describe('a tool', () => {
     expect(done).toBeGreaterThan(20);
   });
 
-  test('that nobody knows the outcome of says so, or runs again where it may', () => {
+  test('with unknown outcome reports it, or runs again if it may', () => {
     let [unknown, again] = [0, 0];
     for (const death of deaths.filter((one) => cutAnswer(one) === undefined)) {
       const { name, after } = death;
@@ -206,7 +206,7 @@ describe('an approval', () => {
       (fact) => fact.type === 'approval_asked' && fact.toolCallId === askedCall,
     );
 
-  test('that was pending still is: it is not asked again, and nothing runs before it is given', () => {
+  test('that was pending stays pending: no new request, and nothing runs before the answer', () => {
     const isPending = (death: Kill) =>
       has(death, 'approval_asked') &&
       !has(death, 'approval_answered') &&
@@ -219,7 +219,7 @@ describe('an approval', () => {
     }
   });
 
-  test('that was given before anybody heard of it counts', () => {
+  test('that was given before the crash and not handled still applies', () => {
     for (const { name, parked, after, written } of those((one) => isUnhandled(one, 'approve'))) {
       expect(parked, name).toBeUndefined();
       expect(asked(after), name).toHaveLength(1);
@@ -230,7 +230,7 @@ describe('an approval', () => {
   });
 });
 
-test('an abort that was on the log when its process died still aborts', () => {
+test('an abort on the log still applies after a crash', () => {
   const unheard = deaths.filter((one) => isUnhandled(one, 'abort') && !has(one, 'run_finished'));
   expect(unheard).not.toEqual([]);
   for (const { name, result } of unheard) expect(result.stop.reason, name).toBe('aborted');

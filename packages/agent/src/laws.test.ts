@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { problemsIn } from './testing/check-log.ts';
 import { perform, plans, resumeAt, session } from './testing/schedules.ts';
 
-test('laws 6, 7 and 10: whatever happens, the log is legal, every call has one result, every execution one end', async () => {
+test('laws 6, 7 and 10: for random schedules the log is valid, every call has one result, every execution one end', async () => {
   const stops = new Set<string>();
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
@@ -35,7 +35,7 @@ test('law 12: the same seed gives the same bytes', async () => {
   );
 });
 
-test('law 8: a session that is cut at any record is taken over: nothing is lost, nothing with effects runs twice', async () => {
+test('law 8: a session cut at any record can be resumed: nothing is lost, and nothing with effects runs twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       plans,

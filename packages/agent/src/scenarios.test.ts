@@ -41,7 +41,7 @@ function recorded(name: string): readonly string[] {
 }
 
 test.each(Object.entries(scenarios))(
-  '%s is told as it was recorded, byte by byte',
+  '%s is published as recorded, byte by byte',
   async (name, scenario) => {
     expect(await told(scenario)).toEqual(recorded(name));
   },

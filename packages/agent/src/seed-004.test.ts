@@ -65,7 +65,7 @@ describe('text deltas and the final message are consistent', () => {
     fc.record({ seed: fc.nat() }),
   );
 
-  test('in every turn, whatever is said and however it is cut, with calls between', async () => {
+  test('in every turn, for any text in any pieces, with calls between', async () => {
     const turns = fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(turns, pieces, async (said, how) => {
@@ -95,7 +95,7 @@ describe('text deltas and the final message are consistent', () => {
 });
 
 describe('a tool is never executed before its arguments are complete', () => {
-  test('also one that may start early waits until its call is whole', async () => {
+  test('a tool that may start early still waits until its call is complete', async () => {
     const clock = new VirtualClock();
     const started: unknown[] = [];
     const look = defineTool({
@@ -124,7 +124,7 @@ describe('a tool is never executed before its arguments are complete', () => {
     expect(started).toEqual([]);
   });
 
-  test('and when it is, the input is the one that was told as ready', async () => {
+  test('the input equals the one in the ready event', async () => {
     const inputs: unknown[] = [];
     const events: AgentEvent[] = [];
     const readyAtStart: unknown[] = [];
@@ -151,7 +151,7 @@ describe('a tool is never executed before its arguments are complete', () => {
     ['a list', '["a"]'],
     ['another type', '{"path":7}'],
     ['another field', '{"file":"a"}'],
-  ])('nor with %s: it is rejected, and the model is told', async (_what, given) => {
+  ])('nor with %s: it is rejected, and the model gets an error', async (_what, given) => {
     let ran = 0;
     const counting = { ...read, execute: async () => `${++ran}` };
     const { events, result, provider } = await perform(
@@ -171,7 +171,7 @@ describe('every tool execution has started and finished events', () => {
   const input = z.object({});
   const one = { description: 'A tool', input };
 
-  test('however it ends, with ids that say whose they are', async () => {
+  test('however it ends, with ids that identify it', async () => {
     const clock = new VirtualClock();
     const tools = [
       defineTool({ ...one, name: 'works', execute: async () => 'ok' }),
@@ -196,7 +196,7 @@ describe('every tool execution has started and finished events', () => {
       expect(started.find((begin) => key(begin) === key(end))?.offset).toBeLessThan(end.offset);
   });
 
-  test('and what parallel ones tell meanwhile can be told apart', async () => {
+  test('the progress of parallel executions is kept apart', async () => {
     const clock = new VirtualClock();
     const counts = defineTool({
       ...{ name: 'counts', description: 'Counts', input: z.object({ by: z.number() }) },
@@ -227,7 +227,7 @@ describe('after a user abort', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('the session shows it, to whoever opens it later, and nothing was thrown', async () => {
+  test('the session shows it to later readers, and nothing was thrown', async () => {
     const path = join(folder, 'log.db');
     const log = sqliteLog({ path });
     const fault = { type: 'stall', after: 3 } as const;
@@ -304,7 +304,7 @@ describe('the event order is stable', () => {
     }
   }
 
-  test('as the seed has it, line by line', async () => {
+  test('as in the seed, line by line', async () => {
     const script = [first([intro], ['{"path":', '"src/config.ts"}']), 'It is fine.'];
     const { events } = await perform(script);
     expect(events.filter(({ turn }) => turn === 1).flatMap(line)).toEqual([
@@ -319,7 +319,7 @@ describe('the event order is stable', () => {
     ]);
   });
 
-  test('however the provider cuts what it says', async () => {
+  test('for any chunking by the provider', async () => {
     const isDelta = ({ type }: AgentEvent) => type.endsWith('_delta');
     const given = '{"path":"src/config.ts"}';
     const orderOf = async (pieces: ScriptedResponse['pieces']) => {
@@ -338,7 +338,7 @@ describe('the event order is stable', () => {
 });
 
 describe('both views come from one stream', () => {
-  test('the model is asked once for each attempt, however many look', async () => {
+  test('there is one request per attempt, for any number of readers', async () => {
     const clock = new VirtualClock();
     const fault = { type: 'error', after: 2, error: 'overloaded' } as const;
     const script = [
@@ -367,7 +367,7 @@ describe('both views come from one stream', () => {
 });
 
 describe('the history of several turns', () => {
-  test('is the same request on the wire from a session and from the caller’s own list', async () => {
+  test('gives the same request on the wire from a session and from the caller’s own list', async () => {
     await using server = await startScriptedServer();
     const provider = openaiChat({ model: 'm', baseUrl: server.url, preset: 'compatible' });
     const asks = { id: 'call_1', name: 'read', arguments: '{"path":"a"}' };

@@ -86,7 +86,7 @@ export class Approvals {
  */
 function validDecision({ decision, reason, rule }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')
-    throw new Error('it says neither allow nor ask nor deny');
+    throw new Error('the policy returned neither allow nor ask nor deny');
   const why = typeof reason === 'string' ? { reason } : {};
   return { decision, ...why, ...(typeof rule === 'string' && { rule }) };
 }

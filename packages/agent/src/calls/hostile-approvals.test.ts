@@ -39,8 +39,8 @@ const rm = (id: string, input: unknown = {}) => call(id, 'rm', JSON.stringify(in
 const askedIn = (records: readonly LogRecord[]) =>
   records.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact.toolCallId : []));
 
-describe('a refusal', () => {
-  test('counts where it came first, and the other way round', async () => {
+describe('a denial', () => {
+  test('wins if it came first, and loses if it came second', async () => {
     for (const isDeniedFirst of [true, false]) {
       const { ran, tools } = dangerous();
       const stage = createTestAgent([answer(rm('c1')), 'Done.'], { ...asking, tools });
@@ -56,7 +56,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('counts for a parked call, whatever is said after it and for how long', async () => {
+  test('wins for a parked call, whatever approval comes later', async () => {
     const { ran, tools } = dangerous();
     const approve = () => ({ decision: 'ask', rule: 'rm' }) as const;
     const script = [answer(rm('c1')), answer(rm('c2'))];
@@ -68,7 +68,7 @@ describe('a refusal', () => {
     expect([ran, askedIn(records)]).toEqual([[], ['c1', 'c2']]);
   });
 
-  test('counts while the policy still thinks, though it comes to allow it', async () => {
+  test('wins while the policy is still running, even if the policy then allows the call', async () => {
     const { ran, tools } = dangerous();
     const ruling = Promise.withResolvers<ApprovalDecision>();
     const approve = () => ruling.promise;
@@ -82,7 +82,7 @@ describe('a refusal', () => {
     expect(ran).toEqual([]);
   });
 
-  test('counts for a call that waits for its turn', async () => {
+  test('wins for a call that waits for a free slot', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', () => pause(clock, 100));
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('counts for a call that is whole while the model still speaks', async () => {
+  test('wins for a complete call while the response still streams', async () => {
     const { ran, tools } = dangerous();
     const script = [{ ...answer(rm('c1'), 'And so on.'), stop: 'tool_use' as const }, 'Done.'];
     const stage = createTestAgent(script, { tools }, { pauseMs: 100 });
@@ -111,7 +111,7 @@ describe('a refusal', () => {
 });
 
 describe('an approval', () => {
-  test('is for one of two calls, though the model gave them one id', async () => {
+  test('applies to one of two calls, even if the model gave both the same id', async () => {
     const { ran, tools } = dangerous();
     const stage = createTestAgent([answer(rm('c1', 1), rm('c1', 2)), 'Done.'], {
       ...asking,
@@ -129,7 +129,7 @@ describe('an approval', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('that is given twice is not one of a later call with the same id', async () => {
+  test('that is given twice does not apply to a later call with the same id', async () => {
     const { ran, tools } = dangerous();
     const stage = createTestAgent([answer(rm('c1', 1)), answer(rm('c1', 2)), 'Done.'], {
       ...{ ...asking, tools },
@@ -148,7 +148,7 @@ describe('an approval', () => {
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
 
-  test('of a call that is not there is refused, and so is one of a call inside another agent', async () => {
+  test('of an unknown call is rejected, also for a call inside a sub-agent', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const child = createTestAgent([answer(rm('c2'))], { ...asking, clock, tools });
@@ -163,7 +163,7 @@ describe('an approval', () => {
     expect([(await stage.end(run)).stop.reason, ran]).toEqual(['aborted', []]);
   });
 
-  test('with null instead of the input has the tool given null', async () => {
+  test('with null as input passes null to the tool', async () => {
     const { ran, tools } = dangerous();
     const stage = createTestAgent([answer(rm('c1', { a: 1 })), 'Done.'], { ...asking, tools });
     const run = stage.agent.run('Go');
@@ -173,7 +173,7 @@ describe('an approval', () => {
     expect(ran).toEqual([null]);
   });
 
-  test('with input whose check never ends does not hold up an abort', async () => {
+  test('with an input whose validation never ends does not block an abort', async () => {
     const hanging = z.unknown().refine((input) => input === 'first' || never());
     const unchecked = tool('rm', async () => 'deleted', { input: hanging as never });
     const stage = createTestAgent([answer(rm('c1', 'first'))], { ...asking, tools: [unchecked] });
@@ -185,7 +185,7 @@ describe('an approval', () => {
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
 
-  test('that is waited for ends with an abort, also where others have parked the run', async () => {
+  test('that is pending ends with an abort, even if other calls have parked the run', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', (_input, { signal }) => pause(clock, 1e6, signal));
@@ -203,7 +203,7 @@ describe('an approval', () => {
     expect(ran).toEqual([]);
   });
 
-  test('that comes while another call runs does not leave the run parked', async () => {
+  test('that arrives while another call runs does not leave the run parked', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', async (_input, { signal }) => {
@@ -223,7 +223,7 @@ describe('an approval', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that comes later leaves the results in the order of the calls', async () => {
+  test('that arrives later keeps the results in call order', async () => {
     const echo = tool('rm', async (input) => `result ${input}`);
     const approve = ({ call: { toolCallId: id } }: PendingCall) => (id === c1 ? 'ask' : 'allow');
     const script = [answer(rm('c1', 1), rm('c2', 2)), 'Done.'];

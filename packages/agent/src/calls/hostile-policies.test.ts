@@ -31,7 +31,7 @@ function dangerous() {
 const rm = (id: string, input: unknown = {}) => call(id, 'rm', JSON.stringify(input));
 
 describe('a policy', () => {
-  test('that allows a call after the abort has nothing run', async () => {
+  test('that allows a call after an abort starts nothing', async () => {
     const { ran, tools } = dangerous();
     const ruling = Promise.withResolvers<ApprovalDecision>();
     const approve = () => ruling.promise;
@@ -45,7 +45,7 @@ describe('a policy', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('that throws refuses that call alone, and what it throws is told to nobody else', async () => {
+  test('that throws denies only that call, and the error goes only to onDiagnostic', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', async () => {
@@ -82,7 +82,7 @@ describe('a policy', () => {
   };
 
   test.each<unknown>([true, 'maybe', { decision: 'maybe' }])(
-    'that says %o runs nothing, and the run goes on or waits',
+    'that returns %o runs nothing, and the run continues or waits',
     async (word) => expect(await said(word)).toEqual([true, 0]),
   );
 
@@ -91,11 +91,11 @@ describe('a policy', () => {
     null,
     { decision: 'ask', reason: 5 },
     { decision: 'ask', rule: 5 },
-  ])('that says %o runs nothing, and the run goes on or waits', async (word) =>
+  ])('that returns %o runs nothing, and the run continues or waits', async (word) =>
     expect(await said(word)).toEqual([true, 0]),
   );
 
-  test('that throws harms nobody, also where whoever is told of it throws', async () => {
+  test('that throws has no other effect, even if onDiagnostic throws too', async () => {
     const { ran, tools } = dangerous();
     const fail = () => expect.fail('no');
     const options = { tools, approve: fail, onDiagnostic: fail };
@@ -104,7 +104,7 @@ describe('a policy', () => {
     expect(ran).toEqual([]);
   });
 
-  test('is asked once for a call, also where that might start early', async () => {
+  test('is called once per call, even if the call may start early', async () => {
     for (const said of ['allow', 'ask', 'deny'] as const) {
       let asked = 0;
       const look = tool('rm', async () => 'seen', { effects: 'none' });
@@ -121,7 +121,7 @@ describe('a policy', () => {
     }
   });
 
-  test('that never comes to an end is not waited for by an abort', async () => {
+  test('that never settles does not block an abort', async () => {
     const hanging = z.unknown().refine(never);
     const unchecked = tool('rm', never, { input: hanging as never });
     for (const options of [{ tools: dangerous().tools, approve: never }, { tools: [unchecked] }]) {

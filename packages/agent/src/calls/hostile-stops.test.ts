@@ -18,8 +18,8 @@ import { subAgent } from '../tool/agent-tools.ts';
 
 const one = call('c1', 't', {});
 
-describe('a tool that is to stop', () => {
-  test('is not begun where it still waits for others', async () => {
+describe('a tool that has to stop', () => {
+  test('does not start if it still waits for a free slot', async () => {
     const clock = new VirtualClock();
     const ran: unknown[] = [];
     const rm = tool('rm', async (input) => {
@@ -40,7 +40,7 @@ describe('a tool that is to stop', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('cleans up where it is a generator, and works no further', async () => {
+  test('cleans up and stops if it is a generator', async () => {
     const clock = new VirtualClock();
     let [ticks, isClean] = [0, false];
     const watch = tool('t', async function* () {
@@ -76,7 +76,7 @@ describe('a tool that is to stop', () => {
     ['it never ends', tool('t', never)],
     ['it is a generator that never goes on', tool('t', deaf)],
     ['its output is never stored', long],
-  ])('is not waited for beyond a moment where %s', async (_how, t) => {
+  ])('does not block the run beyond the grace period if %s', async (_how, t) => {
     const clock = new VirtualClock();
     const log = withMethods(memoryLog({ clock }), stored(never) as never);
     const stage = createTestAgent([answer(one, call('c2', 't', {}))], { clock, log, tools: [t] });
@@ -88,7 +88,7 @@ describe('a tool that is to stop', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('has one result where it is aborted while what it found early is stored', async () => {
+  test('has one result if it is aborted while its early result is stored', async () => {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });
     const put = (bytes: Uint8Array) => pause(clock, 100).then(() => inner.blobs.put(bytes));
@@ -110,7 +110,7 @@ describe('a tool that is to stop', () => {
     expect(await problemsLeftIn(inner)).toEqual([]);
   });
 
-  test('by its time says so, though it ends tidily', async () => {
+  test('because of a timeout gets an error note, even if it returns normally', async () => {
     const clock = new VirtualClock();
     const tidy = tool('t', (_input, { signal }) => pause(clock, 1e6, signal), { timeoutMs: 100 });
     const child = createTestAgent([{ ...answer('Hm'), fault: { type: 'stall', after: 2 } }], {

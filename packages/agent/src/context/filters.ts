@@ -1,6 +1,7 @@
 import type { Item, Part } from '@millrace/core';
 import type { ContextFilter } from '../contract/settings.ts';
 
+/** Options of `dropReasoning` and `dropFailedResults`. */
 export interface DropOptions {
   /** How many of the last answers stay unchanged. Default: 1. */
   readonly keepAnswers?: number | undefined;

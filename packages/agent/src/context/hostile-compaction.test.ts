@@ -48,11 +48,11 @@ async function summarisedBy(summary: Scripted, options: TestAgentOptions = {}) {
   return { ...stage, result, sent: sent.flatMap(textsOf) };
 }
 
-describe('what gets long', () => {
+describe('a context that grows', () => {
   test.each([
     ['in its first turns', () => 1000],
     ['later on', (turn: number) => (turn > 10 ? 1000 : 10)],
-  ])('is summarised, and not in each turn: %s', async (_when, tokensOf) => {
+  ])('is summarized, but not in every turn: %s', async (_when, tokensOf) => {
     const compaction = { whenTokens: 500, keepSteps: 6 };
     const stage = createTestAgent(stepsOf(30, tokensOf), { tools: [look], compaction });
     const { text } = await stage.end(stage.agent.run('Go', { session }));
@@ -65,7 +65,7 @@ describe('what gets long', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('is summarised a few turns later where that failed once', async () => {
+  test('is summarized a few turns later after a failed summary', async () => {
     const failing = { ...answer('No'), fault: { type: 'error', after: 0, error: 'overloaded' } };
     let failures = 0;
     const script = stepsOf(12, () => 1000).map(
@@ -93,7 +93,7 @@ describe('a summary', () => {
     ['was filtered', { ...answer('The'), stop: 'content_filter' }],
     ['is empty', answer()],
     ['failed', { ...answer('The user'), fault: { type: 'error', after: 2, error: 'overloaded' } }],
-  ])('that %s does not stand for what was said', async (_how, summary) => {
+  ])('that %s does not replace the conversation', async (_how, summary) => {
     const { sent, result, log } = await summarisedBy(summary);
     expect([sent, result.text]).toEqual([all, 'You are Ada.']);
     expect(await problemsLeftIn(log)).toEqual([]);
@@ -101,7 +101,7 @@ describe('a summary', () => {
 
   const calling: Scripted = answer(call('c1', 'look', {}), 'A summary');
 
-  test('that calls a tool runs nothing, and does not stand for what was said', async () => {
+  test('that calls a tool runs nothing, and does not replace the conversation', async () => {
     let ran = 0;
     const counted = tool('look', async () => void ran++, { effects: 'none' });
     const { sent, result, records } = await summarisedBy(calling, { tools: [counted] });
@@ -115,7 +115,7 @@ describe('a summary', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('is made of what was clipped, and not of the whole', async () => {
+  test('is made from clipped outputs, not from full ones', async () => {
     const much = tool('look', async () => 'x'.repeat(100_000), { maxOutputLength: 1000 });
     const stage = createTestAgent(
       stepsOf(2, () => 1000),
@@ -139,7 +139,7 @@ describe('a summary', () => {
     expect(sent).toEqual(['Summary', 'Be kind', 'And?']);
   });
 
-  test('does not hide a question under an id that it covers: that id is refused', async () => {
+  test('does not hide a new item with a covered id: that id is rejected', async () => {
     const { agent, end, provider, log } = await summarisedBy('She is Ada.');
     const covered = (await log.read(session)).records.flatMap(({ fact }) =>
       fact?.type === 'compacted' ? fact.itemIds : [],
@@ -150,7 +150,7 @@ describe('a summary', () => {
     expect([error?.code, provider.calls.length]).toEqual(['bad_option', asked]);
   });
 
-  test('whose pictures never come does not hold up an abort', async () => {
+  test('whose blobs never load does not block an abort', async () => {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });
     const ref = await inner.blobs.put(new Uint8Array([1]));
@@ -179,7 +179,7 @@ describe('a context that overflows', () => {
   const steps = [1, 2, 3].map((n) => answer(call(`c${n}`, 'look', n)));
   const options = { tools: [look], compaction: { whenTokens: 1e9, keepSteps: 2 } };
 
-  test('is summarised, and the question is answered', async () => {
+  test('is summarized, and the question is answered', async () => {
     const { agent, end, provider, log } = createTestAgent(
       [...steps, tooLong, 'Summary', 'Done.'],
       options,
@@ -195,7 +195,7 @@ describe('a context that overflows', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('with the first words of a run is summarised, and they are answered', async () => {
+  test('with the first input of a run is summarized, and the input is answered', async () => {
     const script = ['One.', 'Two.', tooLong, 'Summary', 'Three.'];
     const { agent, end, provider, log } = createTestAgent(script, options);
     for (const asked of ['First', 'Second']) await end(agent.run(asked, { session }));
@@ -204,14 +204,14 @@ describe('a context that overflows', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('is cut without a word where that is asked for', async () => {
+  test('is cut without a summary if configured so', async () => {
     const compaction = { ...options.compaction, summarize: false } as const;
     const stage = createTestAgent([...steps, tooLong, 'Done.'], { ...options, compaction });
     expect((await stage.end(stage.agent.run('Go', { session }))).text).toBe('Done.');
     expect(stage.provider.calls).toHaveLength(5);
   });
 
-  test('ends the run where nothing can be left out, or it overflows again', async () => {
+  test('ends the run if nothing can be dropped, or if it overflows again', async () => {
     const again = Array.from({ length: 9 }, () => tooLong);
     const cases: readonly (readonly [readonly Scripted[], TestAgentOptions])[] = [
       [again, options],

@@ -1,5 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
+/** The codes of `AgentError`. */
 export type AgentErrorCode =
   | 'bad_option'
   /** Two tools, or two agents, have the same name. */

@@ -3,6 +3,7 @@ import type { Observer } from './observer.ts';
 import type { Replayed, ReplayOptions } from './replay.ts';
 import type { Run, RunInput } from './run.ts';
 
+/** Options of `Agent.run` and `Agent.resume`. */
 export interface AgentRunOptions {
   /** The session to run in. Default: a new session. */
   readonly session?: SessionId | undefined;
@@ -24,16 +25,23 @@ export interface AgentRunOptions {
   readonly observers?: readonly Observer[] | undefined;
 }
 
+/** Options of `Agent.regenerate` and `Agent.edit`. */
 export interface ForkedRunOptions {
   /** The id of the fork. Default: a new session id. */
   readonly into?: SessionId | undefined;
+  /** As in `AgentRunOptions`. */
   readonly signal?: AbortSignal | undefined;
+  /** As in `AgentRunOptions`. */
   readonly leave?: AbortSignal | undefined;
+  /** As in `AgentRunOptions`. */
   readonly trace?: TraceContext | undefined;
+  /** As in `AgentRunOptions`. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
+/** An agent: settings that can run sessions. Create it with `createAgent`. */
 export interface Agent<Value = unknown> {
+  /** The name from the options. */
   readonly name: string;
   /** Starts a run. One agent can serve many runs at once, but only one per session. */
   run(input: RunInput, options?: AgentRunOptions): Run<Value>;

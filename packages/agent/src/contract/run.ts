@@ -13,6 +13,7 @@ import type {
 /** The result of a run. Errors and aborts are results too, with a `stop` that says why. */
 export interface RunResult<Value = unknown> {
   readonly session: SessionId;
+  /** Why the run ended. */
   readonly stop: Stop;
   /** The text of the last answer. */
   readonly text: string;
@@ -22,6 +23,7 @@ export interface RunResult<Value = unknown> {
   readonly items: readonly Item[];
   /** Token usage of all attempts, including superseded ones. */
   readonly usage: Usage;
+  /** The error, if `stop.reason` is `error`. */
   readonly error?: ErrorInfo | undefined;
   /** The value that user code threw. It exists only in this process and is not on the log. */
   readonly cause?: unknown;
@@ -29,7 +31,9 @@ export interface RunResult<Value = unknown> {
 
 /** Options of `Run.approve`. */
 export interface ApproveOptions {
+  /** Replaces the input of the call. Default: the model's input. */
   readonly input?: JsonValue | undefined;
+  /** Who approved the call, for the log. */
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
@@ -38,8 +42,11 @@ export interface ApproveOptions {
   readonly until?: number | 'session' | undefined;
 }
 
+/** Options of `Run.deny`. */
 export interface DenyOptions {
+  /** The reason, which the model also gets. */
   readonly reason?: string | undefined;
+  /** Who denied the call, for the log. */
   readonly by?: string | undefined;
 }
 
@@ -52,12 +59,14 @@ export type RunInput = string | Item | readonly Item[];
  */
 export interface Run<Value = unknown> {
   readonly session: SessionId;
+  /** The id of the run. A resumed run keeps its id. */
   readonly id: RunId;
   /**
    * The events of the run. Each iteration starts at the run's first record, however late, and ends
    * with the run.
    */
   readonly events: AsyncIterable<AgentEvent>;
+  /** Resolves when the run has ended, whether it succeeded or not. */
   readonly result: Promise<RunResult<Value>>;
   /** Stops the run and keeps the partial answer. Resolves when the abort is on the log. */
   abort(reason?: string): Promise<void>;
@@ -67,6 +76,11 @@ export interface Run<Value = unknown> {
   followUp(input: RunInput): Promise<void>;
   /** Summarizes older items, before the next request or when the run would end. */
   compact(): Promise<void>;
+  /**
+   * Approves a call that waits for approval. Rejects with `no_such_call` if the current turn has no
+   * such call.
+   */
   approve(toolCallId: ToolCallId, options?: ApproveOptions): Promise<void>;
+  /** Denies a call that waits for approval. The model gets an error result. */
   deny(toolCallId: ToolCallId, options?: DenyOptions): Promise<void>;
 }

@@ -12,17 +12,21 @@ import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace
 import type { Observer } from './observer.ts';
 import type { Tool, Validated } from './tool.ts';
 
+/** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
 
 /** A call that needs a decision by the policy or the user. */
 export interface PendingCall {
+  /** The call as the model made it. */
   readonly call: ToolCallPart;
   readonly tool: Tool;
   /** The validated input that the tool will get. */
   readonly input: unknown;
+  /** One line for the user: what the call is about to do. */
   readonly summary: string;
 }
 
+/** The return value of an `approve` policy. */
 export type ApprovalDecision =
   | Approval
   | {
@@ -61,6 +65,7 @@ export interface Settings {
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
 }
 
+/** The system prompt, or a function that returns it for the items of a request. */
 export type Instructions =
   | string
   | undefined
@@ -69,22 +74,27 @@ export type Instructions =
 /** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
 
+/** Limits of a run. A run that reaches one ends with the stop reason `limit`. */
 export interface Limits {
+  /** Maximum number of turns. Default: 100. */
   readonly maxTurns: number;
   /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
   /** Maximum cost of a run. Attempts without a known price are not counted. Default: no limit. */
   readonly maxCost: Cost | undefined;
+  /** Maximum number of tools that run at once. Default: 8. */
   readonly maxParallelTools: number;
   /** Maximum number of consecutive turns with an identical call. Default: 5. */
   readonly maxRepeats: number;
 }
 
+/** How failed requests are retried. */
 export interface RetrySettings {
   /** Maximum attempts at one request with one provider. Default: 4. */
   readonly maxAttempts: number;
   /** Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network. */
   readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
+  /** Delay before the second attempt. It doubles with each further one. Default: 1 s. */
   readonly baseDelayMs: number;
   /**
    * Maximum delay between attempts. If a provider asks for a longer one, the request is not

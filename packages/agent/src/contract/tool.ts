@@ -28,6 +28,7 @@ export interface Tool {
   readonly effects: 'none' | 'external';
   /** Whether the tool may run again if a process died during the call. */
   readonly replay: 'safe' | 'never';
+  /** The tool is stopped after this time. Undefined: no timeout. */
   readonly timeoutMs: number | undefined;
   /**
    * Maximum length of the text for the model. Longer text is clipped, and the full text is stored
@@ -51,15 +52,20 @@ export interface Tool {
   execute(input: unknown, context: ToolContext): Execution;
 }
 
+/** The target of a hand-off. */
 export interface HandOff {
+  /** Returns the agent that takes over. */
   to(): Agent;
+  /** Returns the reason for the log, from the tool's input. */
   reason(input: unknown): string | undefined;
 }
 
+/** The result of a validation. */
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
+/** The return value of `execute`: a promise, or an async generator that yields progress. */
 export type Execution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
 
 /**
@@ -94,6 +100,7 @@ export interface ToolContext {
   readonly executionId: ExecutionId;
   /** The session for a sub-agent, if the tool has `startsSession`. */
   readonly child: SessionId | undefined;
+  /** Stores large content beside the log. */
   readonly blobs: BlobStore;
   /** The trace context for outgoing calls, under the span of this execution. */
   readonly trace?: TraceContext | undefined;

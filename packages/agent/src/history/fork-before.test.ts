@@ -60,7 +60,7 @@ async function forked(log: Log, fork: () => Run) {
 }
 
 describe('regenerate', () => {
-  test('answers again in a fork that has what was before', async () => {
+  test('answers again in a fork with the earlier items', async () => {
     const { agent, log, provider } = agentOf(['One.', 'Two.', 'Another two.']);
     await agent.run('First', { session }).result;
     await agent.run('Second', { session }).result;
@@ -75,7 +75,7 @@ describe('regenerate', () => {
     expect((await log.info(into))?.origin?.session).toBe(session);
   });
 
-  test('makes a session of its own where it is not told into which', async () => {
+  test('creates a new session if no target is given', async () => {
     const { agent, log } = agentOf(['One.', 'Another one.']);
     await agent.run('First', { session }).result;
     const { run, text } = await forked(log, () => agent.regenerate(session));
@@ -84,14 +84,14 @@ describe('regenerate', () => {
     expect(await textsIn(log, run.session)).toEqual(['user: First', 'assistant: Another one.']);
   });
 
-  test('takes back an answer of several turns as a whole', async () => {
+  test('replaces an answer of several turns as a whole', async () => {
     const { agent, log } = agentOf([looks('a'), looks('b'), 'Both.', 'Nothing.']);
     await agent.run('Look around', { session }).result;
     await forked(log, () => agent.regenerate(session, { into }));
     expect(await textsIn(log)).toEqual(['user: Look around', 'assistant: Nothing.']);
   });
 
-  test('goes on from one of its items, and keeps the turns before', async () => {
+  test('continues from one of its items, and keeps the turns before', async () => {
     const { agent, log } = agentOf([looks('a'), looks('b'), 'Both.', 'A alone.', 'A, again.']);
     await agent.run('Look around', { session }).result;
     const kept = ['user: Look around', 'assistant: look', 'tool: a is there'];
@@ -104,7 +104,7 @@ describe('regenerate', () => {
     expect(await textsIn(log, run.session)).toEqual([...kept, 'assistant: A, again.']);
   });
 
-  test('answers what was said to it meanwhile, and keeps what it did before that', async () => {
+  test('answers input that arrived during the answer, and keeps the work before it', async () => {
     const { agent, log, provider } = agentOf([looks('a'), 'I turn left.', 'I turn, I turn.'], {
       observers: [
         ({ fact }) => {
@@ -126,7 +126,7 @@ describe('regenerate', () => {
     provider.assertUsedUp();
   });
 
-  test('tries an answer again that failed, or that was stopped', async () => {
+  test('retries an answer that failed or was aborted', async () => {
     const fault = { type: 'error', after: 3, error: 'auth' } as const;
     const { agent, log } = agentOf([
       { content: { parts: ['Half an ans'] }, fault },
@@ -150,7 +150,7 @@ describe('regenerate', () => {
     expect(usage.output).toBe(Math.ceil('Another one.'.length / 4));
   });
 
-  test('makes the calls of a parked session again, and leaves those that wait', async () => {
+  test('makes the calls of a parked session again, and leaves its pending calls alone', async () => {
     const { agent, log } = agentOf([looks('a'), looks('b')], {
       ...{ approve: () => 'ask', whileAsking: 'park' },
     });
@@ -160,7 +160,7 @@ describe('regenerate', () => {
     expect((await log.info(session))?.hasWork).toBe(true);
   });
 
-  test('works on a session that was settled, and on a fork', async () => {
+  test('works on a settled session and on a fork', async () => {
     const { agent, log } = agentOf([looks('a'), 'One.', 'Two.', 'Three.']);
     await agent.run('Go', { session }).result;
     for (const turn of [1, 2]) expect(await log.settle(session, turn)).toBe(true);
@@ -173,7 +173,7 @@ describe('regenerate', () => {
     expect(await textsIn(log, again.session)).toEqual(['user: Go', 'assistant: Three.']);
   });
 
-  test('is answered by the agent who had the session then', async () => {
+  test('uses the agent that had the session at that time', async () => {
     const helper = agentOf(['From the helper.'], { name: 'helper' });
     const tools = [handOff({ to: helper.agent, description: 'To the helper' })];
     const hands = { content: { parts: [call('t', 'transfer_to_helper', {})] } };
@@ -185,7 +185,7 @@ describe('regenerate', () => {
 });
 
 describe('edit', () => {
-  test('answers something else, in a fork that has what was before', async () => {
+  test('answers other input, in a fork with the earlier items', async () => {
     const { agent, log } = agentOf(['One.', 'Two.', 'Three.', 'Another two.']);
     for (const text of ['First', 'Second', 'Third']) await agent.run(text, { session }).result;
     const [, second] = await itemsIn(log, 'user');
@@ -202,7 +202,7 @@ describe('edit', () => {
     ]);
   });
 
-  test('of the first thing that was said begins anew', async () => {
+  test('of the first input starts from the beginning', async () => {
     const { agent, log, provider } = agentOf(['One.', 'Another one.']);
     await agent.run('First', { session }).result;
     const [first] = await itemsIn(log, 'user');
@@ -214,7 +214,7 @@ describe('edit', () => {
     expect((await log.info(run.session))?.origin).toEqual({ session, through: 0 });
   });
 
-  test('takes items as run does', async () => {
+  test('accepts the same inputs as run', async () => {
     const { agent, log } = agentOf(['One.', 'Another one.']);
     await agent.run(user('u1', 'First'), { session }).result;
     const said = [user('u2', 'Not the first'), user('u3', 'and more')];
@@ -224,7 +224,7 @@ describe('edit', () => {
     ]);
   });
 
-  test('may say it under the id that it had', async () => {
+  test('may reuse the id of the replaced item', async () => {
     const { agent, log } = agentOf(['One.', 'Another one.']);
     await agent.run(user('u1', 'First'), { session }).result;
     await forked(log, () =>
@@ -233,7 +233,7 @@ describe('edit', () => {
     expect(await textsIn(log)).toEqual(['user: Not the first', 'assistant: Another one.']);
   });
 
-  test('of what came by the queue does not answer that as well', async () => {
+  test('of a queued message does not answer the original too', async () => {
     const { agent, log } = agentOf(['One.', 'Another one.']);
     const parts = [{ kind: 'text', text: 'First' }];
     const message = { type: 'message', items: [{ id: 'u1', kind: 'user', parts }] };
@@ -245,7 +245,7 @@ describe('edit', () => {
     expect(await textsIn(log)).toEqual(['user: Not the first', 'assistant: Another one.']);
   });
 
-  test('of a follow-up is answered after the answer that it followed', async () => {
+  test('of a follow-up is answered after the answer before it', async () => {
     const { agent, log, provider } = agentOf(['One.', 'Two.', 'Another two.']);
     const run = agent.run('First', { session });
     await run.followUp('Second');
@@ -260,7 +260,7 @@ describe('edit', () => {
 
   // Regression: the fork has an open run, which was driven to its end before the new input, with
   // one request too many.
-  test('of what was said meanwhile is said in its place, and nothing is answered before', async () => {
+  test('of steering input replaces it at its place, with no request before', async () => {
     const { agent, log } = agentOf([looks('a'), 'I turn left.', 'I turn right.', 'Once more.'], {
       observers: [
         ({ fact }) => {
@@ -283,7 +283,7 @@ describe('edit', () => {
   });
 
   // Regression: earlier items of the same input were answered alone first.
-  test('of the second of two things that were said at once is answered with the first', async () => {
+  test('of the second of two joint inputs is answered together with the first', async () => {
     const { agent, log } = agentOf(['Both.', 'Both of these.', 'Once more.']);
     await agent.run([user('u1', 'First'), user('u2', 'Second')], { session }).result;
     await forked(log, () => agent.edit(session, itemId('u2'), 'Not the second', { into }));
@@ -294,7 +294,7 @@ describe('edit', () => {
 });
 
 describe('what cannot be forked', () => {
-  test.each(['regenerate', 'edit'] as const)('%s: an item that is not there', async (how) => {
+  test.each(['regenerate', 'edit'] as const)('%s: an unknown item', async (how) => {
     const { agent, log, provider } = agentOf(['One.', 'No.']);
     await agent.run('First', { session }).result;
     const item = itemId('nobody');
@@ -308,21 +308,21 @@ describe('what cannot be forked', () => {
     expect([await log.info(into), provider.calls.length]).toEqual([undefined, 1]);
   });
 
-  test('a session in which nothing was answered', async () => {
+  test('a session without an answer', async () => {
     const { agent, log } = agentOf(['No.']);
     await agent.run('First', { session, signal: AbortSignal.abort() }).result;
     const { stop } = await forked(log, () => agent.regenerate(session, { into }));
     expect(stop).toEqual({ reason: 'error', cause: 'no_such_item' });
   });
 
-  test('one that is not there', async () => {
+  test('an unknown session', async () => {
     const { agent, log } = agentOf(['No.']);
     const { stop } = await agent.regenerate(session, { into }).result;
     expect(stop).toEqual({ reason: 'error', cause: 'no_session' });
     expect(await log.info(into)).toBeUndefined();
   });
 
-  test('into one that is there already, which stays as it is', async () => {
+  test('into an existing session, which stays unchanged', async () => {
     const { agent, log } = agentOf(['One.', 'Other.', 'No.']);
     await agent.run('First', { session }).result;
     await agent.run('Else', { session: into }).result;
@@ -332,7 +332,7 @@ describe('what cannot be forked', () => {
   });
 });
 
-test('a fork is made, and answers, while the origin is answered', async () => {
+test('a fork can run while the origin runs', async () => {
   const waiting = Promise.withResolvers<void>();
   const wait = defineTool({
     ...{ name: 'wait', description: 'Waits', input: z.object({}) },
@@ -355,7 +355,7 @@ test('a fork is made, and answers, while the origin is answered', async () => {
   expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
 });
 
-test('a fork can be aborted before it has asked for anything', async () => {
+test('a fork can be aborted before its first request', async () => {
   const { agent, log, provider } = agentOf(['One.', 'No.']);
   await agent.run('First', { session }).result;
   const signal = AbortSignal.abort();

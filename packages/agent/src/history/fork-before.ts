@@ -53,7 +53,7 @@ function isOpening(record: LogRecord | undefined): boolean {
 
 function noSuchItem(session: SessionId, item: ItemId | undefined): AgentError {
   const what = item === undefined ? 'an answer' : `item ${item}`;
-  const message = `Cannot fork session ${session} before ${what}: there is none`;
+  const message = `Cannot fork session ${session} before ${what}: there is no such item`;
   return new AgentError('no_such_item', message, { session, item });
 }
 

@@ -31,7 +31,7 @@ async function ran(script: readonly Scripted[], said: readonly string[]) {
 
 const looks: Scripted = { content: { parts: ['I look.', call] } };
 
-test('each request is made again as it was sent, whatever was said and done since', async () => {
+test('each request is rebuilt as it was sent, whatever happened since', async () => {
   const { provider, at } = await ran([looks, 'It is there.', 'Yes.'], ['Is it there?', 'Sure?']);
   const sent = provider.calls.map(({ request }) => describePlainly(request));
   expect(sent).toHaveLength(3);
@@ -43,7 +43,7 @@ test('each request is made again as it was sent, whatever was said and done sinc
   expect(provider.calls).toHaveLength(3);
 });
 
-test('of a turn that was tried again, each attempt has its own', async () => {
+test('each attempt of a retried turn has its own request', async () => {
   const fault = { type: 'error', after: 1, error: 'overloaded' } as const;
   const cut: Scripted = { content: { parts: ['It is'] }, fault };
   const { provider, at } = await ran([cut, 'It is there.'], ['Is it there?']);
@@ -52,12 +52,12 @@ test('of a turn that was tried again, each attempt has its own', async () => {
   expect((await at(1, 2))?.described).toEqual(second);
 });
 
-test('an attempt that never was has none', async () => {
+test('an unknown attempt has none', async () => {
   const { at } = await ran(['Yes.'], ['Is it there?']);
   expect([await at(1, 2), await at(2), await at(0, 0)]).toEqual([undefined, undefined, undefined]);
 });
 
-test('it says that settings may have changed, and which model is another now', async () => {
+test('the notes mention changed settings and another model', async () => {
   const { at, options, session } = await ran(['Yes.'], ['Is it there?']);
   const notes = (await at(1))?.notes ?? [];
   expect(notes).toEqual([expect.stringContaining('that the agent has now')]);
@@ -69,7 +69,7 @@ test('it says that settings may have changed, and which model is another now', a
   expect(JSON.stringify(past?.described?.body)).toContain('Guess.');
 });
 
-test('of a provider that does not say what it sends, it is what it is handed', async () => {
+test('without describe() the request is shown as the provider receives it', async () => {
   const { options, session } = await ran(['Yes.'], ['Is it there?']);
   const { describe: _none, ...silent } = scriptedProvider([]);
   const past = await requestAt(createAgent({ ...options, provider: silent }), session, {

@@ -19,6 +19,7 @@ import { foldLoop } from '../state/fold-loop.ts';
 export interface PastRequest extends Attempt {
   /** The id of the provider that was used. */
   readonly provider: string;
+  /** The model that was used. */
   readonly model: string;
   /** Undefined if the request cannot be built again. The notes say why. */
   readonly described: DescribedRequest | undefined;
@@ -53,19 +54,19 @@ export async function requestAt(
   try {
     return { ...asked, described: provider.describe(request), notes };
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'it does not say why';
-    const failed = `${plainNote} It cannot be said as it is sent: ${why}`;
+    const why = error instanceof Error ? error.message : 'unknown error';
+    const failed = `${plainNote} The wire format cannot be shown: ${why}`;
     return { ...asked, described: describePlainly(request), notes: [...notes, failed] };
   }
 }
 
 const nowNote =
-  'Made again from the log with the instructions, tools and settings that the agent has now. What was changed since shows as it is now.';
-const plainNote = 'This is what the provider is handed; what it sends is its own matter.';
-const summaryNote = 'This request made a summary of what was said. It is not made again.';
+  'Built again from the log with the current instructions, tools and settings of the agent. They may have changed since.';
+const plainNote = 'This is the input of the provider. The request on the wire may differ.';
+const summaryNote = 'This request created a summary of the conversation. It is not built again.';
 
 function otherNote(then: { readonly provider: string; readonly model: string }, now: Provider) {
-  return `Then ${then.model} of ${then.provider} was asked; this is for ${now.model} of ${now.id}, which the agent has now.`;
+  return `The request used ${then.model} of ${then.provider}. This one is for ${now.model} of ${now.id}, which the agent uses now.`;
 }
 
 interface AttemptStart {

@@ -17,7 +17,7 @@ async function readToEnd(channel: AsyncIterable<ChannelEntry>): Promise<readonly
 }
 
 describe('a channel', () => {
-  test('gives what is told before it is read and while it is read, and ends when it is closed', async () => {
+  test('returns events from before and during reading, and ends when it is closed', async () => {
     const story = factsOf(5);
     const { told } = story;
     const channel = channelObserver();
@@ -31,7 +31,7 @@ describe('a channel', () => {
     expect(await reading).toEqual(eventsIn(story));
   });
 
-  test('gives what waits after it was closed, and nothing that is told later', async () => {
+  test('returns buffered events after close, and nothing later', async () => {
     const story = factsOf(3);
     const channel = channelObserver();
     notifyAll(channel.observe, story.told.slice(0, 2));
@@ -40,7 +40,7 @@ describe('a channel', () => {
     expect(await readToEnd(channel)).toEqual(eventsIn(story).slice(0, 2));
   });
 
-  test('serves reads in the order they were asked for', async () => {
+  test('serves reads in the order of the requests', async () => {
     const story = factsOf(2);
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
@@ -51,7 +51,7 @@ describe('a channel', () => {
     expect(values).toEqual([...eventsIn(story), undefined]);
   });
 
-  test('says how many it had no room for', async () => {
+  test('reports how many events were dropped', async () => {
     const channel = channelObserver({ maxEvents: 2 });
     const story = factsOf(5);
     notifyAll(channel.observe, story.told);
@@ -60,7 +60,7 @@ describe('a channel', () => {
     expect(await readToEnd(channel)).toEqual([dropped, ...eventsIn(story).slice(3)]);
   });
 
-  test('is left by a reader that breaks off, also while a read waits', async () => {
+  test('can be left by its reader, even while a read waits', async () => {
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
     const waiting = reader.next();
@@ -70,7 +70,7 @@ describe('a channel', () => {
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('keeps nothing for a reader that left', async () => {
+  test('keeps nothing for a reader that has left', async () => {
     const channel = channelObserver();
     notifyAll(channel.observe, factsOf(3).told);
     const reader = channel[Symbol.asyncIterator]();
@@ -85,7 +85,9 @@ describe('a channel', () => {
     expect(() => channel[Symbol.asyncIterator]()).toThrow(/it has one reader/);
   });
 
-  test.each([0, -1, 1.5, Number.NaN, Infinity])('cannot be made for %s events', (maxEvents) => {
-    expect(() => channelObserver({ maxEvents })).toThrow(/maxEvents is a whole number from 1/);
+  test.each([0, -1, 1.5, Number.NaN, Infinity])('rejects a limit of %s events', (maxEvents) => {
+    expect(() => channelObserver({ maxEvents })).toThrow(
+      /maxEvents must be an integer of at least 1/,
+    );
   });
 });

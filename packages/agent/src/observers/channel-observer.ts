@@ -3,8 +3,10 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
 
+/** An event, or a marker for dropped events. */
 export type ChannelEntry = AgentEvent | Dropped;
 
+/** Options of `channelObserver`. */
 export interface ChannelOptions {
   /** How many events to buffer for a slow reader. Default: 1024. */
   readonly maxEvents?: number | undefined;
@@ -12,6 +14,7 @@ export interface ChannelOptions {
 
 /** An observer that one reader can iterate. A slow reader never blocks the run. */
 export interface ChannelObserver extends AsyncIterable<ChannelEntry> {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
   /** Ends the channel. The reader still gets the buffered events. */
   close(): void;
@@ -96,11 +99,12 @@ class Channel {
 }
 
 function badBound(maxEvents: number): AgentError {
-  const message = `Cannot make a channel for ${maxEvents} events: maxEvents is a whole number from 1`;
+  const message = `Cannot create a channel for ${maxEvents} events: maxEvents must be an integer of at least 1`;
   return new AgentError('bad_option', message, { maxEvents });
 }
 
 function alreadyRead(): MillraceError {
-  const message = 'Cannot read a channel twice: it has one reader. Make a channel for each';
+  const message =
+    'Cannot read a channel twice: it has one reader. Create a channel for each reader';
   return new MillraceError('channel_taken', message);
 }

@@ -7,7 +7,7 @@ import { jsonlObserver } from './jsonl-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
 
-test('lines are the records, one each, and read back as they were', () => {
+test('each record is one line, and decodes to the same record', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
@@ -22,7 +22,7 @@ test('lines are the records, one each, and read back as they were', () => {
   );
 });
 
-test('lines are the events, one each, if those are asked for', () => {
+test('each event is one line with as: events', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
@@ -38,7 +38,7 @@ test('lines are the events, one each, if those are asked for', () => {
   );
 });
 
-test('a text with line ends of any kind stays in its line', () => {
+test('text with any kind of line break stays on one line', () => {
   const story = new Story().at(1, 1);
   const writer = story.request();
   const text = writer.text();

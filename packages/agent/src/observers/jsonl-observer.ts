@@ -1,6 +1,7 @@
 import { encodeEvent, encodeRecord } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
 
+/** Options of `jsonlObserver`. */
 export interface JsonlOptions {
   /**
    * `records` can be folded to the session again; `events` are the domain events. Default:

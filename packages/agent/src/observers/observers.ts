@@ -100,7 +100,10 @@ export class Observers {
     if (messages.has(message) || messages.size > maxMessages) return;
     messages.add(message);
     const isLast = messages.size > maxMessages;
-    this.#report(`${name} threw: ${isLast ? 'too much to report any more' : message}`, record);
+    this.#report(
+      `${name} threw: ${isLast ? 'too many different errors; no more are reported' : message}`,
+      record,
+    );
   }
 
   #checkPace(listener: ObserverEntry, elapsedMs: number, record: LogRecord): void {
@@ -121,7 +124,7 @@ export class Observers {
 }
 
 function badSlowMs(slowMs: number): AgentError {
-  const message = `Cannot report observers slower than ${slowMs} ms: slowMs is 0 or more`;
+  const message = `Cannot report observers slower than ${slowMs} ms: slowMs must be at least 0`;
   return new AgentError('bad_option', message, { slowMs });
 }
 

@@ -8,7 +8,7 @@ import { transcriptObserver } from './transcript-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' }).map(randomLog);
 
-test('the transcript, and the one with what streams, are those of the log after each record', () => {
+test('the transcript and the live transcript equal those of the log after each record', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const observer = transcriptObserver();
@@ -24,7 +24,7 @@ test('the transcript, and the one with what streams, are those of the log after 
   );
 });
 
-test('made from a state, it goes on from there', () => {
+test('an observer created from a state continues from there', () => {
   fc.assert(
     fc.property(logs, fc.double({ min: 0, max: 1, noNaN: true }), (records, share) => {
       const cut = Math.floor(records.length * share);
@@ -49,12 +49,12 @@ const textsOf = (observer: { transcript(): readonly { readonly parts: readonly o
   observer.transcript().flatMap(({ parts }) => parts.map((part) => 'text' in part && part.text));
 
 describe('an observer', () => {
-  test('has nothing before it heard anything', () => {
+  test('is empty before the first record', () => {
     const observer = transcriptObserver();
     expect([observer.transcript(), observer.live(), observer.state]).toEqual([[], [], undefined]);
   });
 
-  test('that comes later has what was said since', () => {
+  test('that starts later has the items since then', () => {
     const story = says(new Story(), 1, 'before');
     const before = story.records.length;
     const observer = transcriptObserver();
@@ -62,7 +62,7 @@ describe('an observer', () => {
     expect(textsOf(observer)).toEqual(['after']);
   });
 
-  test('keeps to its session, be it given or the first that is heard', () => {
+  test('keeps to its session, given or first received', () => {
     const mine = says(new Story(sessionId('mine')), 1, 'mine');
     const other = says(new Story(sessionId('other')), 1, 'other');
     const mixed = mine.told.flatMap((told, at) => [...other.told.slice(at, at + 1), told]);
@@ -73,7 +73,7 @@ describe('an observer', () => {
     expect([textsOf(given), textsOf(open)]).toEqual([['mine'], ['other']]);
   });
 
-  test('that misses a record says so each time in the same words, and keeps what it had', () => {
+  test('that misses a record throws the same error each time, and keeps its state', () => {
     const { told } = says(says(new Story(), 1, 'one'), 2, 'two');
     const observer = transcriptObserver();
     const missed = told.length / 2;
@@ -87,7 +87,7 @@ describe('an observer', () => {
       }
     });
     expect(new Set(messages).size).toBe(1);
-    expect(messages[0]).toMatch(/record 7 does not follow what is known through 5/);
+    expect(messages[0]).toMatch(/record 7 does not follow offset 5/);
     expect(textsOf(observer)).toEqual(['one']);
   });
 });

@@ -12,7 +12,9 @@ import {
 } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
 
+/** An observer that maintains a transcript. */
 export interface TranscriptObserver {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
   /** The current state. Undefined before the first record. */
   readonly state: FoldState | undefined;
@@ -62,7 +64,7 @@ function stateBefore({ offset }: LogRecord, session: SessionId): FoldState {
 
 function gapAfter({ session, through }: FoldState, { offset }: LogRecord): MillraceError {
   const message =
-    `Cannot keep the transcript of session ${session}: record ${offset} does not follow what is known ` +
-    `through ${through}. Make the observer from the session's state`;
+    `Cannot keep the transcript of session ${session}: record ${offset} does not follow ` +
+    `offset ${through}. Create the observer from the session's state`;
   return new MillraceError('gap', message, { session, offset, through });
 }

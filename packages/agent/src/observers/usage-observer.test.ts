@@ -8,7 +8,7 @@ import { usageObserver } from './usage-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' }).map(randomLog);
 
-test('what was used is what the fold of the log says', () => {
+test('the usage equals that of the folded log', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const { observe, totals } = usageObserver();
@@ -42,14 +42,14 @@ function runOf(session = sessionId('test')): Story {
 }
 
 describe('totals', () => {
-  test('count each attempt once, by the last word on it, superseded ones included', () => {
+  test('count each attempt once, with its last usage, including superseded ones', () => {
     const { observe, totals } = usageObserver();
     notifyAll(observe, runOf().told);
     const counts = { turns: 1, attempts: 2, executions: 1, errors: 1 };
     expect(totals()).toEqual({ usage: usage(20, 6), ...counts });
   });
 
-  test('add up the sessions of all runs that are heard', () => {
+  test('add up all observed sessions', () => {
     const { observe, totals } = usageObserver();
     const [a, b] = [runOf(sessionId('a')).told, runOf(sessionId('b')).told];
     for (const [at, told] of a.entries()) notifyAll(observe, [told, ...b.slice(at, at + 1)]);
@@ -57,7 +57,7 @@ describe('totals', () => {
     expect(totals()).toEqual({ usage: usage(40, 12), ...counts });
   });
 
-  test('are nothing before anything happened', () => {
+  test('are zero before the first record', () => {
     const counts = { turns: 0, attempts: 0, executions: 0, errors: 0 };
     expect(usageObserver().totals()).toEqual({ usage: noUsage, ...counts });
   });

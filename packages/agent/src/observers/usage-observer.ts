@@ -8,9 +8,11 @@ import {
 } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
 
+/** The totals of `usageObserver`. */
 export interface UsageTotals {
   /** Usage of all attempts, including superseded ones. */
   readonly usage: Usage;
+  /** Number of turns. */
   readonly turns: number;
   /** Number of model requests. */
   readonly attempts: number;
@@ -20,7 +22,9 @@ export interface UsageTotals {
   readonly errors: number;
 }
 
+/** An observer that counts usage. */
 export interface UsageObserver {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
   /** Totals since the observer started. */
   totals(): UsageTotals;

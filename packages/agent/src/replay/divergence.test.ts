@@ -41,7 +41,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('an agent that would do something else', () => {
+describe('an agent that would act differently', () => {
   const script = [looks('a'), 'There.'];
   const offsetOf = (records: readonly LogRecord[], type: string) =>
     records.find(({ fact }) => fact?.type === type)?.offset ?? -1;
@@ -62,7 +62,7 @@ describe('an agent that would do something else', () => {
     return { ...divergence, records };
   }
 
-  test('because a schema is another: the call is refused where it ran', async () => {
+  test('with another schema: the call is rejected', async () => {
     const input = z.object({ at: z.string(), deep: z.boolean() });
     const now = defineTool({
       ...{ name: 'look', description: 'Looks', input, execute: async () => 'no' },
@@ -77,7 +77,7 @@ describe('an agent that would do something else', () => {
     expect(message).toContain('tool_call_rejected of look (turn 1, attempt 1)');
   });
 
-  test('because a tool is gone', async () => {
+  test('without a tool', async () => {
     const { offset, records, found } = await diverging(
       singleAgent(script),
       singleAgent(script, { tools: [] }),
@@ -86,7 +86,7 @@ describe('an agent that would do something else', () => {
     expect(found[0]?.fact).toMatchObject({ type: 'tool_call_rejected', code: 'unknown' });
   });
 
-  test('because a tool is there that was not: it would be asked whether it may run', async () => {
+  test('with an additional tool: its call would need a decision', async () => {
     const found = patiently(() =>
       diverging(singleAgent(script, { tools: [] }), singleAgent(script)),
     );
@@ -97,7 +97,7 @@ describe('an agent that would do something else', () => {
 
   const renamed = lookTool({ summarize: ({ at }) => `look at ${at}` });
 
-  test('because a summary is another', async () => {
+  test('with another summary', async () => {
     const { offset, records, found } = await diverging(
       singleAgent(script),
       singleAgent(script, { tools: [renamed] }),
@@ -107,7 +107,7 @@ describe('an agent that would do something else', () => {
   });
 
   // Regression: if both records had the same type, the message did not say what differs.
-  test('says in what they differ where it is only in a field', async () => {
+  test('the message names the fields that differ', async () => {
     const { message } = await diverging(
       singleAgent(script),
       singleAgent(script, { tools: [renamed] }),
@@ -116,7 +116,7 @@ describe('an agent that would do something else', () => {
   });
 
   // Regression: the first record of a batch was reported, whichever record differed.
-  test('is found at the record that differs, not where its batch begins', async () => {
+  test('the divergence is the record that differs, not the start of its batch', async () => {
     const handing = (reason: string): ReplayScenario => ({
       buildAgent: ({ log, provider, tool }) => {
         const to = createAgent({ name: 'two', provider: provider(['Hello.']) });
@@ -132,7 +132,7 @@ describe('an agent that would do something else', () => {
     expect(offset).toBe(offsetOf(records, 'handed_off'));
   });
 
-  test('because it may go on for longer, or not for so long', async () => {
+  test('with other limits', async () => {
     const long = singleAgent([looks('a'), looks('b'), 'Both.']);
     const short = singleAgent([looks('a'), looks('b'), 'Both.'], { limits: { maxTurns: 1 } });
     const less = await diverging(long, short);
@@ -144,7 +144,7 @@ describe('an agent that would do something else', () => {
     expect(more.found[0]?.fact?.type).toBe('turn_started');
   });
 
-  test('because it tries less often', async () => {
+  test('with fewer retries', async () => {
     const retries = singleAgent([fails('overloaded'), 'There.']);
     const gives = singleAgent([], { retry: { maxAttempts: 1, baseDelayMs: 1 } });
     const { expected, found } = await diverging(retries, gives);
@@ -152,7 +152,7 @@ describe('an agent that would do something else', () => {
     expect(found[0]?.fact).toMatchObject({ type: 'error_reported', error: { code: 'overloaded' } });
   });
 
-  test('because it wants other answers', async () => {
+  test('with another output schema', async () => {
     const strict = z.object({ n: z.number().max(0) });
     const { expected, found } = await diverging(
       singleAgent([value(1)], { output }),
@@ -162,7 +162,7 @@ describe('an agent that would do something else', () => {
     expect(found[0]?.fact).toMatchObject({ type: 'item_started', kind: 'developer' });
   });
 
-  test('because it makes things shorter sooner', async () => {
+  test('with earlier compaction', async () => {
     const long = [{ ...looks('a'), usage }, 'Done.'];
     const { expected, found } = await diverging(
       singleAgent(long),
@@ -184,22 +184,22 @@ describe('an agent that would do something else', () => {
     expect(expected).toMatchObject({ turn: 2, fact: { type: 'tool_execution_started' } });
   });
 
-  test('because nobody is there to whom it was handed: nothing comes', async () => {
+  test('without the agent of a hand-off: the loop writes nothing', async () => {
     const { message } = await patiently(() =>
       diverging(handOffScenario(true), singleAgent([], { tools: [] })),
     );
     expect(message).toContain('transfer_to_two');
   });
 
-  test('is not heard of by observers beyond the place where it would', async () => {
+  test('observers receive no record after the divergence', async () => {
     const { log, records } = await record(singleAgent(script));
     const { divergence, told } = await replayInert(singleAgent([], { tools: [] }).buildAgent, log);
     expect(told).toEqual(records.filter(({ offset }) => offset < (divergence?.offset ?? 0)));
   });
 });
 
-describe('what cannot be replayed', () => {
-  test('is a session that was settled', async () => {
+describe('a replay is refused', () => {
+  test('for a settled session', async () => {
     const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     expect(await log.settle(session, 1)).toBe(true);
     const refused = expect.objectContaining({ name: 'AgentError', code: 'not_replayable' });
@@ -207,7 +207,7 @@ describe('what cannot be replayed', () => {
     await expect(agent.replay(session)).rejects.toThrow('snapshot');
   });
 
-  test('is one of which something was taken out', async () => {
+  test('for a redacted session', async () => {
     const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     const [{ id } = { id: itemId('none') }] = transcript(await snapshot(log, session));
     await log.redact(session, id, 'a secret');
@@ -215,7 +215,7 @@ describe('what cannot be replayed', () => {
     await expect(agent.replay(session)).rejects.toEqual(refused);
   });
 
-  test('is one that is not there', async () => {
+  test('for an unknown session', async () => {
     const agent = singleAgent([]).buildAgent({
       ...{ log: memoryLog(), tool: (tool) => tool, hook: (hook) => hook },
       provider: () => ({ id: 'none', model: 'none' }) as never,
@@ -223,7 +223,7 @@ describe('what cannot be replayed', () => {
     await expect(agent.replay(session)).rejects.toMatchObject({ code: 'no_session' });
   });
 
-  test('is not one in which nothing happened yet', async () => {
+  test('but not for an empty session', async () => {
     const { log, agent } = await record(
       singleAgent([], {}, async (_agent, own) => {
         await (await own.open(session)).release();
@@ -234,7 +234,7 @@ describe('what cannot be replayed', () => {
   });
 });
 
-test('a replay leaves the session alone: nobody has to wait for it, and it for nobody', async () => {
+test('a replay does not take the session, and does not wait for its driver', async () => {
   const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
   const driver = await log.open(session);
   const before = await log.read(session);

@@ -5,13 +5,13 @@ import type { Divergence } from '../contract/replay.ts';
 export function divergenceAt(expected: LogRecord, found: readonly DraftRecord[]): Divergence {
   const { offset } = expected;
   const fields = found[0] ? differingFields(expected, found[0]) : [];
-  const message = `Record ${offset} is ${describe(expected)}, and ${describeFound(found, fields)}`;
+  const message = `Record ${offset} is ${describe(expected)}, but ${describeFound(found, fields)}`;
   return { offset, expected, found, message };
 }
 
 function describeFound(found: readonly DraftRecord[], fields: readonly string[]): string {
-  if (found.length === 0) return 'nothing comes';
-  if (fields.length > 0) return `the loop writes one of another ${fields.join(', ')}`;
+  if (found.length === 0) return 'the loop writes nothing';
+  if (fields.length > 0) return `the loop writes one with a different ${fields.join(', ')}`;
   return `the loop writes ${found.map(describe).join(', ')}`;
 }
 

@@ -57,6 +57,6 @@ function assertComplete(session: SessionId, records: readonly LogRecord[]): void
   );
   if (gone === undefined) return;
   const { offset, fact } = gone;
-  const message = `Cannot replay session ${session}: there is a ${fact?.type} at offset ${offset}, and so not all of it is left`;
+  const message = `Cannot replay session ${session}: it was settled or redacted (${fact?.type} at offset ${offset})`;
   throw new AgentError('not_replayable', message, { session, offset });
 }

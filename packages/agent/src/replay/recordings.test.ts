@@ -246,7 +246,7 @@ describe('a session with', () => {
     },
   );
 
-  test('a tool that tells one thing after another is replayed to the same log', async () => {
+  test('a tool with several progress texts is replayed to the same log', async () => {
     const talks = lookTool({
       async *execute() {
         for (const word of ['one ', 'two ', 'three ', 'four ']) {
@@ -271,7 +271,7 @@ describe('a session with', () => {
 
   // Regression: providers were identified by id and model only, so two equal ones shared their
   // attempts.
-  test('a fallback to the same model elsewhere is replayed to the same log', async () => {
+  test('a fallback to the same model of another provider is replayed to the same log', async () => {
     const busy = [fails('overloaded'), fails('overloaded')];
     const retry = { baseDelayMs: 0, maxAttempts: 2 };
     await assertSame(
@@ -280,7 +280,7 @@ describe('a session with', () => {
   });
 
   // Regression: a repair item right after a resume was taken for the run's input.
-  test('an answer that was asked for again by whoever resumed is replayed to the same log', async () => {
+  test('a repaired answer after a resume is replayed to the same log', async () => {
     const piece = singleAgent(
       [value('one'), value(1), value(1)],
       { output },
@@ -295,7 +295,7 @@ describe('a session with', () => {
     await assertSame({ ...piece, session: sessionId('cut') });
   });
 
-  test('a sub-agent has a session of its own, which its agent replays', async () => {
+  test('a sub-agent has its own session, which its agent replays', async () => {
     const { log, records } = await record(subAgentScenario);
     const [own] = records.flatMap(({ fact }) =>
       fact?.type === 'tool_execution_started' ? (fact.child ?? []) : [],

@@ -46,7 +46,7 @@ describe.each(Object.entries(scenarios))('the scenario %s', (_name, scenario) =>
   });
 });
 
-test('whatever happened in a run, happens again', async () => {
+test('random runs are replayed to the same log', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const { agent, records } = await perform(plan);
@@ -61,7 +61,7 @@ test('whatever happened in a run, happens again', async () => {
   );
 });
 
-test('whatever became of a session that was cut and taken over, becomes of it again', async () => {
+test('sessions that were cut and resumed are replayed to the same log', async () => {
   await fc.assert(
     fc.asyncProperty(
       plans,

@@ -179,7 +179,7 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
 }
 
 function notSupported(): AgentError {
-  return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+  return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
 /**

@@ -108,7 +108,7 @@ const noBlobs: BlobStore = {
 };
 
 function notSupported(): AgentError {
-  return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+  return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
 /** The providers that an agent used in a drive, in order. They stream the recorded output. */

@@ -16,7 +16,7 @@ export function settingsOf(agent: Agent): Settings {
 }
 
 function notCreatedHere(name: string): AgentError {
-  const message = `Cannot hand over to ${name}: it was not made with createAgent`;
+  const message = `Cannot hand off to ${name}: it was not created with createAgent`;
   return new AgentError('bad_option', message, { agent: name });
 }
 
@@ -64,12 +64,12 @@ export function activeSettings(
 }
 
 function agentNameTaken(name: string): AgentError {
-  const message = `Cannot hand over to two agents of the name ${name}. Rename one`;
+  const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { agent: name });
 }
 
 function unknownAgent(name: string, roster: AgentRegistry): AgentError {
   const those = [...roster.keys()].join(', ');
-  const message = `Cannot go on: the session was handed to ${name}, and here are only ${those}`;
+  const message = `Cannot continue: the session was handed off to agent ${name}, but only these agents are known: ${those}`;
   return new AgentError('unknown_agent', message, { agent: name });
 }

@@ -38,7 +38,7 @@ export class CommandHandler {
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
-        this.#context.settings.onDiagnostic(`A command cannot be read, and is dropped: ${key}`);
+        this.#context.settings.onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
         return this.#write([commandConsumed(key)]);
       }),
     );

@@ -45,7 +45,7 @@ async function toldFromElsewhere(command: JsonObject) {
 }
 
 describe('a message', () => {
-  test('that comes while the run looks whether one came is answered by it', async () => {
+  test('that arrives while the run checks for messages is answered by it', async () => {
     let isOver = false;
     let last: Promise<unknown> | undefined;
     // Like a disk: the first request is answered first, the other a little later.
@@ -67,7 +67,7 @@ describe('a message', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('may have a picture, whose bytes arrive', async () => {
+  test('may contain an image, whose bytes arrive', async () => {
     const source = { type: 'bytes', bytes: new Uint8Array([1, 2, 255]) } as const;
     const picture = { kind: 'media', mimeType: 'image/png', source } as const;
     const { agent, end, until, provider, log } = createTestAgent([
@@ -83,7 +83,7 @@ describe('a message', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that is no message is refused to whoever says it, and the run goes on', async () => {
+  test('that is invalid is rejected, and the run continues', async () => {
     const { agent, end, until, log } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go', { session });
     await until('append_text');
@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('under an id that the session has already is said all the same', async () => {
+  test('with an id that the session already has is still added', async () => {
     const { agent, end, until, provider, log } = createTestAgent([
       { ...answer('Hello'), ...slowly },
       'Ok.',
@@ -112,21 +112,21 @@ describe('a message', () => {
   });
 });
 
-describe('a command from elsewhere', () => {
+describe('a command from another process', () => {
   test.each<[string, JsonObject]>([
     ['a message of nothing', { type: 'message', when: 'steer', items: [null] }],
     ['a message of half an item', { type: 'message', when: 'steer', items: [{}] }],
     ['a message without items', { type: 'message' }],
     ['a decision on no call', { type: 'approve' }],
     ['a decision on what is no id', { type: 'deny', toolCallId: 5 }],
-  ])('that cannot be read is dropped: %s', async (_what, command) => {
+  ])('that cannot be decoded is dropped: %s', async (_what, command) => {
     const { result, left, asked, next, diagnostics } = await toldFromElsewhere(command);
     expect([result.text, left, asked]).toEqual(['Hello', [], 1]);
     expect([next.stop.reason, diagnostics.length]).toEqual(['stop', 1]);
   });
 
   test.each([{}, { when: 'later' }])(
-    'with a message follows up unless it steers: %o',
+    'with a message is a follow-up unless it steers: %o',
     async (when) => {
       const items = [saidJson('u7', 'And?')];
       const { result, left, asked } = await toldFromElsewhere({ type: 'message', ...when, items });
@@ -134,12 +134,12 @@ describe('a command from elsewhere', () => {
     },
   );
 
-  test('that aborts for a reason which is no text aborts', async () => {
+  test('that aborts with a reason that is not text still aborts', async () => {
     const { result, left, next } = await toldFromElsewhere({ type: 'abort', reason: 5 });
     expect([result.stop.reason, left, next.text]).toEqual(['aborted', [], 'Two.']);
   });
 
-  test('that refuses a call for a reason which is no text refuses it', async () => {
+  test('that denies with a reason that is not text still denies', async () => {
     const { agent, end, log, provider } = createTestAgent(
       [answer(call('c1', 'look', {})), 'Ok.'],
       parking,
@@ -151,7 +151,7 @@ describe('a command from elsewhere', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that cannot be read is dropped also where whoever is told of it throws', async () => {
+  test('that cannot be decoded is dropped, even if onDiagnostic throws', async () => {
     const onDiagnostic = () => expect.fail('no');
     const { agent, end, log } = createTestAgent(['Hello'], { onDiagnostic });
     await log.submit(session, { type: 'message', items: [null] }, 'k');
@@ -161,7 +161,7 @@ describe('a command from elsewhere', () => {
 });
 
 describe('an abort', () => {
-  test('that is said three times is on the log once, as it was said first', async () => {
+  test('that is submitted three times is on the log once, with the first reason', async () => {
     const { agent, end, until, records } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go');
     await until('append_text');
@@ -171,7 +171,7 @@ describe('an abort', () => {
     expect(aborts).toEqual(['one']);
   });
 
-  test('of a run that never began, or is over, is no mistake', async () => {
+  test('of a run that never started or has ended is no error', async () => {
     const { agent, end, log } = createTestAgent(['Hello']);
     const driver = await log.open(session);
     const held = agent.run('Go', { session });
@@ -182,7 +182,7 @@ describe('an abort', () => {
     expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
   });
 
-  test('by a signal is an abort, whatever the signal’s reason is', async () => {
+  test('by a signal works, whatever the signal’s reason is', async () => {
     const reason: unknown = Object.create(null);
     const { agent, end, until, provider } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const before = await end(agent.run('Go', { signal: AbortSignal.abort(reason) }));
@@ -194,7 +194,7 @@ describe('an abort', () => {
     expect((await end(run)).stop.reason).toBe('aborted');
   });
 
-  test('of a parked session that is resumed ends what is open there', async () => {
+  test('of a parked session that is resumed ends the open turn', async () => {
     const { agent, end, log, records } = createTestAgent([answer(call('c1', 'look', {}))], parking);
     await end(agent.run('Go', { session }));
     const { stop } = await end(agent.resume(session, { signal: AbortSignal.abort('no') }));
@@ -206,7 +206,7 @@ describe('an abort', () => {
   });
 });
 
-describe('what comes while a run ends', () => {
+describe('a command at the end of a run', () => {
   /** Another process submits a command right before the end of the run is stored. */
   async function justBeforeTheEnd(command: JsonObject) {
     const clock = new VirtualClock();
@@ -228,14 +228,14 @@ describe('what comes while a run ends', () => {
     expect([result.text, left, provider.calls.length]).toEqual(['Two.', [], 2]);
   });
 
-  test('and would abort it comes too late, and aborts nothing else', async () => {
+  test('that aborts comes too late, and aborts nothing else', async () => {
     const { agent, end, result, left } = await justBeforeTheEnd({ type: 'abort' });
     expect([result.stop.reason, left]).toEqual(['stop', []]);
     expect((await end(agent.run('And now?', { session }))).text).toBe('Two.');
   });
 
   test.each(['steer', 'followUp'] as const)(
-    'or at any other record is answered or refused (%s)',
+    'or at any other record is answered or rejected (%s)',
     async (how) => {
       let at = 1;
       for (let isReached = true; isReached; at++) {
@@ -262,7 +262,7 @@ describe('what comes while a run ends', () => {
 });
 
 describe('a resumed session', () => {
-  test('goes on with the results that a limit left unanswered', async () => {
+  test('continues with results that a limit left unanswered', async () => {
     const script = [answer(call('c1', 'look', {})), 'It was there.'];
     const first = createTestAgent(script, { tools: [look], limits: { maxTurns: 1 } });
     const { log, clock } = first;
@@ -271,7 +271,7 @@ describe('a resumed session', () => {
     expect((await second.end(second.agent.resume(session))).text).toBe('It was there.');
   });
 
-  test('is tried again after an error, and is an error where there is none', async () => {
+  test('is retried after an error, and fails if it does not exist', async () => {
     const fault = { type: 'error', after: 0, error: 'auth' } as const;
     const { agent, end, log } = createTestAgent([{ ...answer('No'), fault }, 'Yes.']);
     expect((await end(agent.run('Go', { session }))).stop.reason).toBe('error');

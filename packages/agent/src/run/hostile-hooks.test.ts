@@ -35,7 +35,7 @@ async function takeAway(log: Log): Promise<void> {
   await driver.release();
 }
 
-describe('what the request is made of', () => {
+describe('user code in a request', () => {
   /** Throws once. */
   const failing = (thrown: unknown) => {
     let isBroken = true;
@@ -55,7 +55,7 @@ describe('what the request is made of', () => {
     ['a filter', (fail) => ({ contextFilters: [(items) => items.filter(() => fail() ?? true)] })],
   ];
 
-  test.each(hooks)('ends the run in order where it throws: %s', async (_what, optionsOf) => {
+  test.each(hooks)('ends the run properly if it throws: %s', async (_what, optionsOf) => {
     for (const thrown of [secret, Object.create(null)]) {
       const stage = createTestAgent(['One.', 'Two.'], optionsOf(failing(thrown)));
       const { agent, end, log, provider, records } = stage;
@@ -71,7 +71,7 @@ describe('what the request is made of', () => {
     }
   });
 
-  test('is not waited for by an abort where it never comes', async () => {
+  test('does not block an abort if it never settles', async () => {
     const stage = createTestAgent(['One.'], { instructions: never });
     const run = stage.agent.run('Go', { session });
     await stage.until('turn_started');
@@ -80,7 +80,7 @@ describe('what the request is made of', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('is not waited for by an abort either where it is the check of the answer', async () => {
+  test('does not block an abort either if it is the output validation', async () => {
     const part = { kind: 'structured', value: 1 } as const;
     const output = z.number().refine(never);
     const stage = createTestAgent([{ content: { parts: [part] } }], { output });
@@ -100,7 +100,7 @@ describe('what the request is made of', () => {
     ['no turns', () => createTestAgent([], { limits: { maxTurns: 0 } })],
     ['no attempt', () => createTestAgent([], { retry: { maxAttempts: 0 } })],
     ['less than no time', () => createTestAgent([], { retry: { toolGraceMs: -1 } })],
-  ])('is refused at once where no run could live with it: %s', (_what, make) => {
+  ])('is rejected at once if it is invalid: %s', (_what, make) => {
     expect(make).toThrow(expect.objectContaining({ code: 'bad_option' }));
   });
 });
@@ -131,7 +131,7 @@ describe('a session whose process died', () => {
     }
   });
 
-  test('while it was aborted answers what is asked next', async () => {
+  test('during an abort answers the next input', async () => {
     const dead = createTestAgent([answer(one)], { tools: [tool('t', never)] });
     const { log, clock } = dead;
     const run = dead.agent.run('First', { session });
@@ -145,7 +145,7 @@ describe('a session whose process died', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('or failed leaves its turns out of the limits of the next run', async () => {
+  test('or failed does not count its turns towards the limits of the next run', async () => {
     let asked = 0;
     const instructions = () => (++asked === 3 ? expect.fail('no') : undefined);
     const calls = [1, 2, 3].map((n) => answer(call(`c${n}`, 't', n)));
@@ -157,7 +157,7 @@ describe('a session whose process died', () => {
     expect((await end(agent.run('Second', { session }))).text).toBe('Done.');
   });
 
-  test('in a tool has its results in the order of the calls', async () => {
+  test('in a tool has its results in call order', async () => {
     const slow = tool('t', async (input) => (input === 1 ? never() : 'two'));
     const calls = answer(call('c1', 't', 1), call('c2', 't', 2));
     const dead = createTestAgent([calls], { tools: [slow], retry: { toolGraceMs: 0 } });
@@ -174,8 +174,8 @@ describe('a session whose process died', () => {
   });
 });
 
-describe('a run that cannot write any more', () => {
-  test('stops its tools and its request when another one takes the session', async () => {
+describe('a run that can no longer write', () => {
+  test('stops its tools and its request when another process takes the session', async () => {
     const clock = new VirtualClock();
     let isTold = false;
     const work = tool('t', async (_input, { signal }) => {
@@ -195,7 +195,7 @@ describe('a run that cannot write any more', () => {
     await other.release();
   });
 
-  test('at any record tells nothing more, asks for nothing more and leaves no tool running', async () => {
+  test('at any record publishes nothing more, requests nothing more and leaves no tool running', async () => {
     let appends = Number.POSITIVE_INFINITY;
     for (let at = 1; at < appends; at++) {
       const clock = new VirtualClock();
@@ -240,12 +240,12 @@ describe('a run that cannot write any more', () => {
   });
 });
 
-describe('an id that the session has already', () => {
+describe('an item id that the session already has', () => {
   test.each<[string, (assistant: Item) => readonly Item[]]>([
     ['of something said', () => [said('u1', 'Again')]],
     ['of an answer', ({ id }) => [said(id, 'Again')]],
     ['twice in what is said', () => [said('u2', 'One'), said('u2', 'Two')]],
-  ])('is refused, and nothing is written: %s', async (_what, inputOf) => {
+  ])('is rejected, and nothing is written: %s', async (_what, inputOf) => {
     const { agent, end, log, provider } = createTestAgent(['Yes.', 'No.']);
     const { items } = await end(agent.run(said('u1', 'Go'), { session }));
     const [assistant] = items;
@@ -262,7 +262,7 @@ describe('an id that the session has already', () => {
     await importSession(memoryLog(), lines);
   });
 
-  test('is refused also where two processes count from one', async () => {
+  test('is rejected, even if two processes both count from one', async () => {
     const first = createTestAgent(['One.'], { ids: countingIds() });
     await first.end(first.agent.run('Go', { session }));
     const second = createTestAgent(['Two.'], {

@@ -57,7 +57,7 @@ describe('a provider that throws', () => {
   test.each<[string, unknown]>([
     ['an error', new Error('sk-secret')],
     ['what cannot be written', Object.create(null)],
-  ])('%s ends the run in order, and what it said stays', async (_what, thrown) => {
+  ])('%s ends the run properly, and the partial answer stays', async (_what, thrown) => {
     const provider = byHand(async function* ({ item: { id, turn, attempt }, ids }) {
       const writer = new DeltaWriter({ itemId: id, turn, attempt, ids });
       writer.text().append('I will.');
@@ -71,7 +71,7 @@ describe('a provider that throws', () => {
     expect(JSON.stringify([told, records])).not.toContain('sk-secret');
   });
 
-  test('at once does so too', async () => {
+  test('immediately ends the run properly too', async () => {
     const throwing = byHand(() => expect.fail('no'));
     const { result, left, next } = await thenAnother(throwing);
     expect([result.stop.reason, left, next]).toEqual(['error', [], 'Two.']);
@@ -111,7 +111,7 @@ describe('a provider that breaks the protocol', () => {
         yield null;
       }),
     ],
-  ])('and %s harms one answer, not the session', async (_how, provider) => {
+  ])('and %s affects one answer, not the session', async (_how, provider) => {
     await expectHarmless(provider);
   });
 
@@ -144,12 +144,12 @@ describe('a provider that breaks the protocol', () => {
         yield { deltas: [], end: { ...end, error: new Error('own') } };
       }),
     ],
-  ])('and %s harms one answer, not the session', async (_how, provider) => {
+  ])('and %s affects one answer, not the session', async (_how, provider) => {
     await expectHarmless(provider);
   });
 });
 
-describe('a provider that never comes to an end', () => {
+describe('a provider that never ends', () => {
   const deaf = byHand(async function* () {
     yield await never();
   });
@@ -168,12 +168,12 @@ describe('a provider that never comes to an end', () => {
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   };
 
-  test('is not waited for by an abort beyond a moment', () => expectToStop(deaf));
+  test('does not block an abort beyond the grace period', () => expectToStop(deaf));
 
-  test('nor is one that cannot be closed', () => expectToStop(unclosed));
+  test('does not block an abort if it cannot be closed', () => expectToStop(unclosed));
 });
 
-test('a provider that throws, or breaks the protocol, leaves no timer behind', async () => {
+test('a provider that throws or breaks the protocol leaves no timer behind', async () => {
   const swap = { ...answer('abcdef'), pieces: 'character', fault: { type: 'swap', after: 2 } };
   for (const provider of [byHand(() => expect.fail('no')), scriptedProvider([swap as Scripted])]) {
     const stage = createTestAgent([], { provider, retry: { maxAttempts: 1 } });
@@ -183,7 +183,7 @@ test('a provider that throws, or breaks the protocol, leaves no timer behind', a
 });
 
 describe('a provider that fails', () => {
-  test('is not asked again where one attempt was allowed, whatever the error', async () => {
+  test('is not retried with maxAttempts: 1, whatever the error', async () => {
     for (const error of ['protocol_error', 'truncated_stream', 'overloaded'] as const) {
       const {
         agent,
@@ -199,7 +199,7 @@ describe('a provider that fails', () => {
 });
 
 describe('a request', () => {
-  test('is not made again and again where the model wants tools and calls none', async () => {
+  test('is not repeated if the model stops for tools but calls none', async () => {
     const hm = { ...answer('Hm.'), stop: 'tool_use' } as const;
     const {
       agent,
@@ -212,7 +212,7 @@ describe('a request', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('has the caller’s own context, and a notification alone is answered', async () => {
+  test('contains the caller’s own context, and a notification alone is answered', async () => {
     const item = (id: string, kind: Item['kind'], text: string): Item => ({
       ...{ id: itemId(id), kind },
       parts: [{ kind: 'text', text }],
@@ -223,7 +223,7 @@ describe('a request', () => {
     expect((await endOf(agent.run(item('c', 'notification', 'It is done')))).text).toBe('Two.');
   });
 
-  test('leaves no listener behind on the run’s signal, nor do calls that were asked about', async () => {
+  test('leaves no listener on the run’s signal, and neither do approvals', async () => {
     const turns = 30;
     const calls = Array.from({ length: turns }, (_, n) => answer(call(`c${n}`, 'look', n)));
     const inner = scriptedProvider([...calls, 'Done.']);

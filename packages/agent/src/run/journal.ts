@@ -136,7 +136,7 @@ export class SessionJournal implements Journal {
 }
 
 function notFoldable({ after, through }: Batch, code: string): AgentError {
-  const message = `Cannot go on: the records from ${after + 1} to ${through} do not fit the session (${code})`;
+  const message = `Cannot continue: records ${after + 1} to ${through} do not follow from the session (${code})`;
   return new AgentError('not_foldable', message, { after, through });
 }
 

@@ -31,8 +31,8 @@ function agentOf(script: readonly ScriptedResponse[], maxCost: Cost) {
   return { agent, provider };
 }
 
-describe('a limit in money', () => {
-  test('ends the run before the next turn, with its name, when so much was spent', async () => {
+describe('maxCost', () => {
+  test('ends the run before the next turn, and is named in the stop', async () => {
     const { agent, provider } = agentOf(endless(dollars('0.20')), dollars('0.50'));
     const { stop, usage } = await agent.run('Go').result;
     expect(stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
@@ -40,7 +40,7 @@ describe('a limit in money', () => {
     expect(usage.costs).toEqual([dollars('0.60')]);
   });
 
-  test('is exact: it is reached by what adds up to it, to the last digit', async () => {
+  test('is exact to the last digit', async () => {
     // As binary fractions, 0.7 plus 0.1 is slightly less than 0.8.
     const script = [turn(0, dollars('0.7')), turn(1, dollars('0.1')), ...endless(dollars('1'))];
     const { agent, provider } = agentOf(script, dollars('0.8'));
@@ -51,7 +51,7 @@ describe('a limit in money', () => {
     expect(almost.provider.calls.length).toBeGreaterThan(1);
   });
 
-  test('counts its own currency, and nothing of which no price is told', async () => {
+  test('counts only its own currency, and no unknown prices', async () => {
     const script = endless({ amount: '100', currency: 'EUR' });
     const { agent, provider } = agentOf([...script.slice(0, 3), done], dollars('0.50'));
     expect((await agent.run('Go').result).stop.reason).toBe('stop');
@@ -60,7 +60,7 @@ describe('a limit in money', () => {
     for (const one of [provider, silent.provider]) one.assertUsedUp();
   });
 
-  test('counts what superseded attempts cost', async () => {
+  test('counts the cost of superseded attempts', async () => {
     const failed: ScriptedResponse = {
       ...turn(0, dollars('0.40')),
       fault: { type: 'error', after: 1, error: 'overloaded' },
@@ -70,7 +70,7 @@ describe('a limit in money', () => {
     provider.assertUsedUp();
   });
 
-  test('is of one run: what earlier ones cost does not count', async () => {
+  test('applies to one run: earlier runs do not count', async () => {
     const { agent, provider } = agentOf(
       [...endless(dollars('0.30')).slice(0, 2), priced],
       dollars('0.50'),
@@ -80,7 +80,7 @@ describe('a limit in money', () => {
     provider.assertUsedUp();
   });
 
-  test('lets an answer come to its end that is beyond it', async () => {
+  test('lets the current answer finish', async () => {
     const { agent } = agentOf([priced], dollars('0.01'));
     expect((await agent.run('Go').result).stop.reason).toBe('stop');
   });
@@ -92,7 +92,7 @@ const priced: ScriptedResponse = {
   usage: { costs: [dollars('0.30')] } satisfies Partial<Usage>,
 };
 
-describe('options that cannot be meant are refused at once', () => {
+describe('invalid options are rejected at once', () => {
   const provider = scriptedProvider([]);
   const made = (options: Partial<AgentOptions>) => () => createAgent({ provider, ...options });
   const refused = (option: string) =>
@@ -116,7 +116,7 @@ describe('options that cannot be meant are refused at once', () => {
   );
 
   // Regression: only the format was checked.
-  test('limits.maxCost below nothing', () => {
+  test('limits.maxCost below zero', () => {
     expect(made({ limits: { maxCost: dollars('-0.50') } })).toThrow(refused('maxCost'));
   });
 
@@ -131,13 +131,13 @@ describe('options that cannot be meant are refused at once', () => {
     expect(made({ retry: { [name]: value } })).toThrow(refused(name));
   });
 
-  test('and the message says which, and what it may be', () => {
+  test('the message names the option and its range', () => {
     expect(made({ limits: { maxParallelTools: 0 } })).toThrow('maxParallelTools 0');
     expect(made({ limits: { maxParallelTools: 0 } })).toThrow('1 or more');
     expect(made({ limits: { maxCost: dollars('five') } })).toThrow('maxCost five');
   });
 
-  test('others are not: the least, and no limit at all', () => {
+  test('the minimum and no limit at all are accepted', () => {
     const least = { maxTurns: 1, maxTokens: 1, maxParallelTools: 1, maxRepeats: 1 };
     const none = Number.POSITIVE_INFINITY;
     const most = { maxTurns: none, maxTokens: none, maxParallelTools: none, maxRepeats: none };

@@ -21,12 +21,12 @@ function isPrice(amount: string): boolean {
 
 function assertAtLeast(name: string, value: number, least: number): void {
   if (value >= least) return;
-  const message = `Cannot use ${name} ${value}: it is a number, ${least} or more`;
+  const message = `Cannot use ${name} ${value}: it must be a number of at least ${least}`;
   throw new AgentError('bad_option', message, { option: name });
 }
 
 function badCost(amount: string): AgentError {
-  const message = `Cannot use maxCost ${amount}: it is an exact decimal such as 0.50, 0 or more`;
+  const message = `Cannot use maxCost ${amount}: it must be an exact decimal such as 0.50, at least 0`;
   return new AgentError('bad_option', message, { option: 'maxCost' });
 }
 

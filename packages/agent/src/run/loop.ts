@@ -278,6 +278,6 @@ export class RunLoop {
 }
 
 function stuck(session: SessionId): AgentError {
-  const message = `Cannot go on with session ${session}: nothing comes of what is decided`;
+  const message = `Cannot continue session ${session}: the loop makes no progress. This is a bug; please report it`;
   return new AgentError('stuck', message, { session });
 }

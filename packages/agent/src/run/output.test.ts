@@ -24,8 +24,8 @@ const wrong = answer({ name: 'Ulm', people: 'many' });
 const textOf = (item: Item | undefined) =>
   (item?.parts ?? []).map((part) => ('text' in part ? part.text : '')).join('');
 
-describe('an answer that is asked for by a schema', () => {
-  test('comes as a value that was checked, and has its type', async () => {
+describe('an answer with an output schema', () => {
+  test('is a validated and typed value', async () => {
     const agent = createAgent({ provider: scriptedProvider([right]), output: city });
     const result = await agent.run('Where?').result;
     expectTypeOf(agent).toEqualTypeOf<Agent<{ name: string; people: number }>>();
@@ -35,7 +35,7 @@ describe('an answer that is asked for by a schema', () => {
     expect(result).not.toHaveProperty('error');
   });
 
-  test('is what the schema makes of it, and the transcript has what was said', async () => {
+  test('is the value that the schema returns, while the transcript has the original', async () => {
     const output = z.object({ day: z.string().transform((text) => text.length) });
     const agent = createAgent({ provider: scriptedProvider([answer({ day: 'Monday' })]), output });
     const { value, items } = await agent.run('When?').result;
@@ -44,7 +44,7 @@ describe('an answer that is asked for by a schema', () => {
     expect(items[0]?.parts).toMatchObject([{ kind: 'structured', value: { day: 'Monday' } }]);
   });
 
-  test('is asked for in each request, in JSON Schema', async () => {
+  test('is requested with JSON Schema in each request', async () => {
     const look = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({}) },
       execute: async () => 'Ulm',
@@ -65,7 +65,7 @@ describe('an answer that is asked for by a schema', () => {
       });
   });
 
-  test('is of no known type, and not there, where nothing is asked for', async () => {
+  test('is undefined and of unknown type without a schema', async () => {
     const provider = scriptedProvider([right]);
     const agent = createAgent({ provider });
     expectTypeOf(agent).toEqualTypeOf<Agent<unknown>>();
@@ -74,14 +74,14 @@ describe('an answer that is asked for by a schema', () => {
     expect(provider.calls[0]?.request).not.toHaveProperty('output');
   });
 
-  test('is no matter for whoever takes any agent', async () => {
+  test('does not affect code that accepts any agent', async () => {
     const agent = createAgent({ provider: scriptedProvider([right]), output: city });
     expectTypeOf(agent).toExtend<Agent>();
     const tool = subAgent({ name: 'ask', description: 'Asks', agent });
     expect(tool.startsSession).toBe(true);
   });
 
-  test('may be one that the schema has to wait for', async () => {
+  test('may have an async schema', async () => {
     const output = z.object({ n: z.number().refine(async (n) => n === 2, 'it is two') });
     const script = [answer({ n: 1 }), answer({ n: 2 })];
     const provider = scriptedProvider(script);
@@ -90,7 +90,7 @@ describe('an answer that is asked for by a schema', () => {
     expect(JSON.stringify(provider.calls[1]?.request.items)).toContain('it is two');
   });
 
-  test('is the last that was said, where there are several', async () => {
+  test('is the last of several structured parts', async () => {
     const parts = [
       { kind: 'structured', value: { name: 'Bonn', people: 1 } },
       { kind: 'structured', value: { name: 'Ulm', people: 2 } },
@@ -100,7 +100,7 @@ describe('an answer that is asked for by a schema', () => {
     expect(value).toEqual({ name: 'Ulm', people: 2 });
   });
 
-  test('cannot be asked for by a schema that no model could be told', () => {
+  test('needs a schema that produces JSON Schema', () => {
     const output: StandardSchemaV1<string> = {
       '~standard': { version: 1, vendor: 'test', validate: () => ({ value: '' }) },
     };
@@ -111,7 +111,7 @@ describe('an answer that is asked for by a schema', () => {
   });
 });
 
-describe('an answer that does not fit', () => {
+describe('an invalid answer', () => {
   async function ask(script: readonly Scripted[], limits: { readonly maxTurns?: number } = {}) {
     const provider = scriptedProvider(script);
     const log = memoryLog();
@@ -124,7 +124,7 @@ describe('an answer that does not fit', () => {
 
   const asked = (items: readonly Item[]) => items.filter(({ kind }) => kind === 'developer');
 
-  test('is asked for again by a developer item that says what is wrong', async () => {
+  test('is requested again with a developer item that names the problem', async () => {
     const { provider, result } = await ask([wrong, right]);
     expect(result.value).toEqual({ name: 'Ulm', people: 126_000 });
     expect(result.items.map(({ kind }) => kind)).toEqual(['assistant', 'developer', 'assistant']);
@@ -142,7 +142,7 @@ describe('an answer that does not fit', () => {
     expect(textOf(provider.calls[1]?.request.items.at(-1))).toContain('no answer in JSON');
   });
 
-  test('is asked for at most twice again, and then is an error that says what was wrong', async () => {
+  test('is requested again at most twice, and then is an error with the problem', async () => {
     const { provider, records, result } = await ask([wrong, wrong, wrong, right]);
     expect(provider.calls).toHaveLength(3);
     expect(result.stop).toEqual({ reason: 'error', cause: 'invalid_output' });
@@ -155,13 +155,13 @@ describe('an answer that does not fit', () => {
     expect(records.at(-1)?.fact).toMatchObject({ type: 'run_finished', stop: result.stop });
   });
 
-  test('is right at the last try', async () => {
+  test('may be valid at the last attempt', async () => {
     const { result } = await ask([wrong, wrong, right]);
     expect(result.value).toEqual({ name: 'Ulm', people: 126_000 });
     expect(result.stop).toEqual({ reason: 'stop' });
   });
 
-  test('is asked for twice again in each run', async () => {
+  test('is requested again up to twice in each run', async () => {
     const { agent, provider } = await ask([wrong, wrong, wrong, wrong, wrong, right]);
     const { value } = await agent.run('And again?', { session }).result;
     expect(value).toEqual({ name: 'Ulm', people: 126_000 });
@@ -175,7 +175,7 @@ describe('an answer that does not fit', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  test('is not asked for again where the model could not say all', async () => {
+  test('is not requested again if the model was cut off', async () => {
     const parts = [{ kind: 'structured', value: { name: 'Ulm', people: 1 } }] as const;
     const { provider, result } = await ask([{ content: { parts }, stop: 'length' }]);
     expect(result.stop.reason).toBe('length');
@@ -183,7 +183,7 @@ describe('an answer that does not fit', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  test('is not asked for again after an abort', async () => {
+  test('is not requested again after an abort', async () => {
     const provider = scriptedProvider([wrong, right]);
     const output = z.any().refine(async () => {
       await run.abort('enough');
@@ -196,7 +196,7 @@ describe('an answer that does not fit', () => {
   });
 
   // Regression: the validation was awaited without checking for an abort.
-  test('does not keep a run from being aborted, where its check never ends', async () => {
+  test('does not block an abort if its validation never ends', async () => {
     const checking = Promise.withResolvers<boolean>();
     const begun = Promise.withResolvers<void>();
     const output = z.any().refine(() => {
@@ -217,7 +217,7 @@ describe('an answer that does not fit', () => {
     expect(wasOver).toBe(true);
   });
 
-  test('is an error where the schema itself fails, which is the result’s cause', async () => {
+  test('is an error if the schema throws, with the error as the result’s cause', async () => {
     const broken = new Error('no schema');
     const output = z.any().refine(() => {
       throw broken;

@@ -23,7 +23,7 @@ export function structuredValue(item: Item | undefined): JsonValue | undefined {
 
 function noJsonSchema(): AgentError {
   const message =
-    'Cannot ask for output: its schema library does not give JSON Schema. Use one that does, such as Zod';
+    'Cannot use the output schema: its library does not produce JSON Schema. Use one that does, such as Zod';
   return new AgentError('bad_option', message);
 }
 

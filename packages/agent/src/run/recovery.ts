@@ -111,7 +111,10 @@ export const failedStop = { reason: 'error', cause: 'failed' } as const;
 /** The records that end such a turn. The partial answer is kept. */
 export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
   const { turn } = loop;
-  const error = { code: 'failed', message: 'Cannot go on: what the request is made of failed' };
+  const error = {
+    code: 'failed',
+    message: 'Cannot continue: building the request or streaming the response failed',
+  };
   const reported = { type: 'error_reported', error } as const;
   if (turn === undefined) return [{ turn: 0, attempt: 0, fact: reported }];
   const at = { turn: turn.turn, attempt: turn.attempt };

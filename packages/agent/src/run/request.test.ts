@@ -59,7 +59,7 @@ async function run(provider: Provider, options: Partial<AgentOptions> = {}) {
 const facts = (records: readonly LogRecord[], type: string) =>
   records.flatMap(({ fact }) => (fact?.type === type ? fact : []));
 
-describe('patience', () => {
+describe('retries', () => {
   const tries = async (kind: ProviderErrorKind, retry: AgentOptions['retry']) => {
     const provider = scriptedProvider(Array.from({ length: 20 }, () => fails(kind)));
     const { stop } = await run(provider, { retry: { baseDelayMs: 0, ...retry } });
@@ -67,7 +67,7 @@ describe('patience', () => {
     return provider.calls.length;
   };
 
-  test('may be longer, or shorter, for some kinds of errors', async () => {
+  test('may be more or fewer for some kinds of errors', async () => {
     const retry = { maxAttempts: 3, attemptsFor: { network: 6, server: 1, auth: 5 } };
     expect(await tries('network', retry)).toBe(6);
     expect(await tries('server', retry)).toBe(1);
@@ -75,7 +75,7 @@ describe('patience', () => {
     expect(await tries('auth', retry)).toBe(1);
   });
 
-  test('ends where the provider asks for more of it, and how much is said', async () => {
+  test('end if the provider asks for a longer delay, which the error mentions', async () => {
     const init = { status: 429, headers: { 'retry-after': '3600' } };
     const { fetch, requests } = fetchOf(['{"error":{"message":"Slow down"}}'], init);
     const { error } = await run(openaiChat({ model: 'm', apiKey: 'k', fetch }));
@@ -84,14 +84,14 @@ describe('patience', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('that is none is refused', () => {
+  test('of an invalid number are rejected', () => {
     const retry = { attemptsFor: { network: 0 } };
     expect(() => createAgent({ provider: scriptedProvider([]), retry })).toThrow(/attemptsFor/);
   });
 });
 
 describe('a history that is refused', () => {
-  test('is sent once more without what was thought before, and with all else', async () => {
+  test('is sent once more without the reasoning', async () => {
     const provider = scriptedProvider([
       thinks('a'),
       thinks('b'),
@@ -108,7 +108,7 @@ describe('a history that is refused', () => {
     expect(facts(records, 'attempt_superseded')).toMatchObject([{ reason: 'history_rejected' }]);
   });
 
-  test('stays as it is in the transcript', async () => {
+  test('stays unchanged in the transcript', async () => {
     const provider = scriptedProvider([thinks('a'), fails('history_rejected'), 'It is there.']);
     const { items } = await run(provider);
     expect(items[0]?.parts.map(({ kind }) => kind)).toEqual(['reasoning', 'tool_call']);
@@ -123,7 +123,7 @@ describe('a history that is refused', () => {
     expect(provider.calls).toHaveLength(3);
   });
 
-  test('is sent with its thoughts in the next turn, which may lose them again', async () => {
+  test('is sent with its reasoning in the next turn, which may drop it again', async () => {
     const refused = fails('history_rejected');
     const script = [thinks('a'), refused, thinks('b'), refused, 'Both.'];
     const provider = scriptedProvider(script);
@@ -131,27 +131,27 @@ describe('a history that is refused', () => {
     expect(thoughtsIn(provider)).toEqual([0, 1, 0, 2, 0]);
   });
 
-  test('loses nothing by other errors', async () => {
+  test('keeps its reasoning after other errors', async () => {
     const provider = scriptedProvider([thinks('a'), fails('overloaded'), 'It is there.']);
     await run(provider);
     expect(thoughtsIn(provider)).toEqual([0, 1, 1]);
   });
 
-  test('is not sent again where nothing is', async () => {
+  test('is not sent again if retries are off', async () => {
     const provider = scriptedProvider([thinks('a'), fails('history_rejected'), 'No.']);
     const { stop } = await run(provider, { retry: { maxAttempts: 1 } });
     expect([stop.cause, provider.calls.length]).toEqual(['history_rejected', 2]);
   });
 
   // Regression: the one retry was counted together with other errors of the turn.
-  test('is sent once more also where another error came before', async () => {
+  test('is sent once more, even after another error', async () => {
     const script = [thinks('a'), fails('overloaded'), fails('history_rejected'), 'It is there.'];
     const provider = scriptedProvider(script);
     expect((await run(provider)).text).toBe('It is there.');
     expect(thoughtsIn(provider)).toEqual([0, 1, 1, 0]);
   });
 
-  test('goes to the next provider when it is refused again', async () => {
+  test('goes to the next provider if it is refused again', async () => {
     const refused = fails('history_rejected');
     const fallback = scriptedProvider(['From another.'], { id: 'other' });
     const provider = scriptedProvider([thinks('a'), refused, refused]);
@@ -159,12 +159,12 @@ describe('a history that is refused', () => {
   });
 });
 
-describe('a provider that took another’s place', () => {
+describe('a fallback provider', () => {
   const named = (id: string, ...script: readonly Scripted[]) => scriptedProvider(script, { id });
   const askedIn = (records: readonly LogRecord[]) =>
     facts(records, 'response_started').map((fact) => 'provider' in fact && fact.provider);
 
-  test('keeps it in the turns that follow: one that is dead is not asked in each', async () => {
+  test('stays in use in later turns', async () => {
     const dead = named('p0', fails('auth'));
     const alive = named('p1', thinks('a'), thinks('b'), 'Both.');
     const { text, records } = await run(dead, { fallbacks: [alive] });
@@ -173,7 +173,7 @@ describe('a provider that took another’s place', () => {
     for (const one of [dead, alive]) one.assertUsedUp();
   });
 
-  test('gives way to the next one when it fails too, and none comes back', async () => {
+  test('is replaced by the next one if it fails, and none comes back', async () => {
     const first = named('p0', thinks('a'), fails('quota'));
     const second = named('p1', thinks('b'), fails('auth', 2));
     const third = named('p2', thinks('c'), 'All three.');
@@ -182,7 +182,7 @@ describe('a provider that took another’s place', () => {
     expect(askedIn(records)).toEqual(['p0', 'p0', 'p1', 'p1', 'p2', 'p2']);
   });
 
-  test('has as many tries as the first one had, in each turn', async () => {
+  test('has as many attempts as the first one, in each turn', async () => {
     const busy = fails('overloaded');
     const first = named('p0', busy, busy);
     const second = named('p1', busy, thinks('a'), busy, 'There.');
@@ -192,7 +192,7 @@ describe('a provider that took another’s place', () => {
     expect(askedIn(records)).toEqual(['p0', 'p0', 'p1', 'p1', 'p1', 'p1']);
   });
 
-  test('fails for good after the last one', async () => {
+  test('fails permanently after the last one', async () => {
     const first = named('p0', fails('auth'));
     const second = named('p1', thinks('a'), fails('auth'));
     const { stop } = await run(first, { fallbacks: [second] });
@@ -200,14 +200,14 @@ describe('a provider that took another’s place', () => {
     for (const one of [first, second]) one.assertUsedUp();
   });
 
-  test('does not take it for what it would refuse as well', async () => {
+  test('is not used for a request that it would refuse as well', async () => {
     const first = named('p0', fails('invalid_request'));
     const second = named('p1', 'No.');
     const { stop } = await run(first, { fallbacks: [second] });
     expect([stop.cause, second.calls.length]).toEqual(['invalid_request', 0]);
   });
 
-  test('gives it back in the next run: the first one may be well again', async () => {
+  test('is not used in the next run, which starts with the first provider', async () => {
     const first = named('p0', fails('auth'), 'I am well.');
     const second = named('p1', 'In its place.');
     const { agent, text } = await run(first, { fallbacks: [second] });
@@ -216,7 +216,7 @@ describe('a provider that took another’s place', () => {
   });
 
   // Regression: the summary was always requested from the first provider, even if it was down.
-  test('is asked for the summary too, where what was said gets long', async () => {
+  test('also writes the summary of a long context', async () => {
     const usage = { input: 900, output: 100 };
     const dead = named('p0', fails('auth'));
     const alive = named('p1', { ...thinks('a'), usage }, 'A is there.', 'Done.');

@@ -8,7 +8,7 @@ const countOf = (events: readonly AgentEvent[], type: AgentEvent['type']) =>
   events.filter((event) => event.type === type).length;
 
 describe('the events of a run', () => {
-  test('are its own for a reader who comes after later runs, however late', async () => {
+  test('contain only its own for a reader that starts after later runs', async () => {
     const { agent, end } = createTestAgent(['One.', 'Two.', 'Three.'], {}, { pieces: 'character' });
     const first = agent.run('First', { session });
     await end(first);
@@ -23,7 +23,7 @@ describe('the events of a run', () => {
     expect(countOf(await eventsOf(second), 'run_started')).toBe(1);
   });
 
-  test('are its own for a reader who began early and goes on when a later run is over', async () => {
+  test('contain only its own for a reader that pauses until a later run is over', async () => {
     const { agent, end } = createTestAgent(['One.', 'Two.']);
     const first = agent.run('First', { session });
     const reader = first.events[Symbol.asyncIterator]();
@@ -40,7 +40,7 @@ describe('the events of a run', () => {
     expect([textOfEvents(events), countOf(events, 'run_finished')]).toEqual(['One.', 1]);
   });
 
-  test('are its own for a reader who reads while a later run goes on', async () => {
+  test('contain only its own for a reader that reads during a later run', async () => {
     const script = ['One.', { ...answer('Two.'), pieces: 'character', pauseMs: 50 } as const];
     const { agent, end, until } = createTestAgent(script);
     const first = agent.run('First', { session });
@@ -51,7 +51,7 @@ describe('the events of a run', () => {
     await end(second);
   });
 
-  test('end with what was said while it ended, and with nothing after that', async () => {
+  test('end with the input that arrived while it ended, and nothing after that', async () => {
     const { agent, end, until } = createTestAgent([
       { ...answer('One.'), pauseMs: 50 },
       'Two.',
@@ -69,7 +69,7 @@ describe('the events of a run', () => {
     }
   });
 
-  test('are none where there was no run, and hold nobody up', async () => {
+  test('are empty if the run could not start, and block nothing', async () => {
     const { agent, end, log } = createTestAgent(['One.']);
     const driver = await log.open(session);
     const held = agent.run('First', { session });

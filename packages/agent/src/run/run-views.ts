@@ -105,7 +105,10 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
 function errorInfoOf(error: unknown): ErrorInfo {
   if (isMillraceError(error)) return { code: error.code, message: error.message };
-  return { code: 'unknown', message: 'Cannot go on: something threw that should not have' };
+  return {
+    code: 'unknown',
+    message: 'Cannot continue: an unexpected error was thrown. See the cause of the result',
+  };
 }
 
 /** Joins the text parts. */

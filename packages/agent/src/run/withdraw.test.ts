@@ -18,8 +18,8 @@ const withdraw = (key: string): JsonObject => ({ type: 'withdraw', key });
 const consumedKeys = (records: readonly LogRecord[]) =>
   records.flatMap(({ fact }) => (fact?.type === 'command_consumed' ? fact.key : []));
 
-describe('a message that is taken back', () => {
-  test.each(['steer', 'follow_up'])('before it was heard is not heard (%s)', async (when) => {
+describe('a withdrawn message', () => {
+  test.each(['steer', 'follow_up'])('that was still queued is not used (%s)', async (when) => {
     const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end, records } = stage;
     const run = agent.run('Go', { session });
@@ -32,7 +32,7 @@ describe('a message that is taken back', () => {
     expect(consumedKeys(records)).toEqual(['w', 'm']);
   });
 
-  test('leaves the others where they are', async () => {
+  test('does not affect the others', async () => {
     const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end } = stage;
     const run = agent.run('Go', { session });
@@ -45,7 +45,7 @@ describe('a message that is taken back', () => {
     expect(items.flatMap(textsOf)).toEqual(['Hello', 'second', 'Two.']);
   });
 
-  test('after it was heard has been heard, and the order of the ends tells', async () => {
+  test('that was already used stays, and the order of the consumed commands shows it', async () => {
     const stage = createTestAgent([slow, { ...answer('World'), ...slowly }]);
     const { agent, log, end, records } = stage;
     const run = agent.run('Go', { session });
@@ -58,7 +58,7 @@ describe('a message that is taken back', () => {
     expect(consumedKeys(records)).toEqual(['m', 'w']);
   });
 
-  test('together with a stop does not come with what is said next', async () => {
+  test('together with an abort is not used by the next run', async () => {
     const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end } = stage;
     const run = agent.run('Go', { session });
@@ -73,7 +73,7 @@ describe('a message that is taken back', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
-  test('between runs is not heard by the next', async () => {
+  test('between runs is not used by the next', async () => {
     const { agent, log, end } = createTestAgent(['One.', 'Two.']);
     await end(agent.run('Go', { session }));
     await log.submit(session, message('follow_up', 'more'), 'm');
@@ -83,7 +83,7 @@ describe('a message that is taken back', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that never was, or cannot be read, disturbs nobody', async () => {
+  test('that does not exist or cannot be decoded has no effect', async () => {
     const stage = createTestAgent([slow]);
     const { agent, log, end } = stage;
     const run = agent.run('Go', { session });

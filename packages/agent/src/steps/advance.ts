@@ -25,11 +25,13 @@ import {
 } from './plan.ts';
 import { settledItemsFrom } from './settled-items.ts';
 
+/** Options of `advance`. */
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
   readonly claim: Claim;
   /** The run to drive. It starts when no other run is open. */
   readonly runId: RunId;
+  /** The trace of a run that starts here. Default: the trace of the queued message. */
   readonly trace?: TraceContext | undefined;
   /**
    * Keeps an interrupted answer as partial, because the request will not be made again. Default:

@@ -7,12 +7,14 @@ import { unansweredCalls } from '../state/turn-calls.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 
+/** Options of `callStep`. */
 export interface CallStepOptions extends HeldSession, StepSignals {
   readonly turn: number;
   readonly attempt: number;
   readonly toolCallId: ToolCallId;
 }
 
+/** The result of `callStep`. */
 export interface Called {
   readonly toolCallId: ToolCallId;
   /** The call has its result, waits for the user, or was left because the run stops. */

@@ -10,7 +10,7 @@ import { advance, hearStep, holdStep, requestStep, submitStep } from './index.ts
 const session = sessionId('s');
 const by = (owner: string, attempt: number) => ({ owner, life: '1', step: 1, attempt });
 
-test('a session is held before anything is said in it, and by one at a time', async () => {
+test('a session is held before a message is submitted, by one owner at a time', async () => {
   const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
   await holdStep(agent, { session, claim: by('one', 1) });
   const second = holdStep(agent, { session, claim: by('two', 1) });
@@ -20,7 +20,7 @@ test('a session is held before anything is said in it, and by one at a time', as
   await expect(zombie).rejects.toMatchObject({ code: 'fenced' });
 });
 
-test('a lease with an end frees the session of who died, and fences that one', async () => {
+test('a lease with an expiry frees the session of a dead owner, and fences it', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
   const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
@@ -32,7 +32,7 @@ test('a lease with an end frees the session of who died, and fences that one', a
   await expect(advance(agent, goesOn)).rejects.toMatchObject({ code: 'fenced' });
 });
 
-test('who went on by its lease keeps it for as long as the step takes', async () => {
+test('a step that continues a lease renews it as long as it runs', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
   const stall = { type: 'stall', after: 2 } as const;
@@ -53,7 +53,7 @@ test('who went on by its lease keeps it for as long as the step takes', async ()
   await asked;
 });
 
-test('a run that is over is told of again, also when others had theirs since', async () => {
+test('a finished run is reported again, even if other runs ended since', async () => {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log });
   const first = new StepRunner(agent, session, 'first');
@@ -67,7 +67,7 @@ test('a run that is over is told of again, also when others had theirs since', a
   expect(again.settled).toHaveLength(2);
 });
 
-test('what was redacted since is not told again', async () => {
+test('redacted content is not reported again', async () => {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(['A secret.']), log });
   const hand = new StepRunner(agent, session);
@@ -78,7 +78,7 @@ test('what was redacted since is not told again', async () => {
   expect(JSON.stringify(await hand.advanced())).not.toContain('secret');
 });
 
-test('a session that was deleted does not come back, nor is another of its name meant', async () => {
+test('a deleted session is not created again, nor confused with another of the same id', async () => {
   const log = memoryLog({ clock: new TestClock() });
   const other = memoryLog({ clock: new TestClock(1_763_200_000_001) });
   for (const made of [log, other]) {

@@ -38,7 +38,7 @@ export async function claimSession(
   const holder = (await log.info(session))?.lease?.holder ?? '';
   const isOwn = holder.startsWith(`${claim.owner} [`);
   const mayClaim = isOwn ? mayFollow(holder, claim) : !claim.isHeld;
-  if (!mayClaim) throw overtakenClaim(session, holder || 'somebody', claim);
+  if (!mayClaim) throw overtakenClaim(session, holder || 'another owner', claim);
   const { leaseMs = Number.POSITIVE_INFINITY } = claim;
   return log.open(session, {
     ...{ holder: holderOf(claim), leaseMs, isDetached: true },
@@ -60,10 +60,11 @@ function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
 }
 
 function overtakenClaim(session: SessionId, holder: string, claim: Claim): LogError {
-  const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} came after it. Nothing was stored`;
+  const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} has taken it since. Nothing was stored`;
   return new LogError('fenced', message, { session, holder });
 }
 
+/** Options of `holdStep`. */
 export interface HoldStepOptions {
   readonly session: SessionId;
   readonly claim: Claim;
@@ -80,6 +81,7 @@ export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions
 /** A session and the lease that `advance` took for its owner. */
 export interface HeldSession {
   readonly session: SessionId;
+  /** The epoch of the lease, from `advance`. */
   readonly epoch: number;
   /** The `leaseMs` of the claim. Default: no expiry. */
   readonly leaseMs?: number | undefined;
@@ -106,6 +108,7 @@ export async function assertSameSession(
   if (createdAt === undefined) return;
   const info = await log.info(session);
   if (info?.createdAt === createdAt) return;
-  const now = info === undefined ? 'it was deleted' : 'it was deleted, and another has its name';
-  throw new LogError('no_session', `Cannot go on with session ${session}: ${now}`, { session });
+  const now =
+    info === undefined ? 'it was deleted' : 'it was deleted, and another session has its id';
+  throw new LogError('no_session', `Cannot continue session ${session}: ${now}`, { session });
 }

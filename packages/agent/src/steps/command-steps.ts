@@ -7,11 +7,13 @@ import { decodeCommand } from '../state/commands.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
+/** Options of `hearStep`. */
 export interface HearStepOptions extends HeldSession {
   /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
   readonly createdAt?: number | undefined;
 }
 
+/** The result of `hearStep`. */
 export interface Heard {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
@@ -41,6 +43,7 @@ export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Hea
   }
 }
 
+/** Options of `submitStep`. */
 export interface SubmitStepOptions {
   readonly session: SessionId;
   /**
@@ -65,6 +68,6 @@ export async function submitStep(agent: Agent, options: SubmitStepOptions): Prom
 
 function noCommand(session: SessionId, { type }: JsonObject): AgentError {
   const named = typeof type === 'string' ? `a command of the type ${type}` : 'a command';
-  const message = `Cannot leave ${named} in session ${session}: nobody could read it`;
+  const message = `Cannot submit ${named} to session ${session}: it cannot be decoded`;
   return new AgentError('bad_option', message, { session });
 }

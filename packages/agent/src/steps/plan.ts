@@ -34,6 +34,7 @@ export type Plan =
   /** There is nothing to answer, and no run was started. */
   | { readonly do: 'idle' };
 
+/** A call that a `callStep` has to run. */
 export interface PlannedCall {
   readonly toolCallId: ToolCallId;
   readonly name: string;
@@ -44,9 +45,11 @@ export interface PlannedCall {
 /** The result of a run. */
 export interface RunEnd {
   readonly runId: RunId;
+  /** Why the run ended. */
   readonly stop: Stop;
   /** The text of the last answer, clipped if it is long. */
   readonly text: string;
+  /** True if `text` is clipped. */
   readonly isClipped: boolean;
   /** The validated value, if the agent has an `output` schema. */
   readonly value?: JsonValue | undefined;
@@ -58,9 +61,11 @@ export interface RunEnd {
   readonly isAsked: boolean;
 }
 
+/** The result of `advance`. */
 export interface Advanced {
   /** The epoch of the lease. Request and call steps continue with it. */
   readonly epoch: number;
+  /** The next work. */
   readonly plan: Plan;
   /** The items that finished since the caller's `items`, and the new count. */
   readonly settled: readonly Settled[];

@@ -8,16 +8,20 @@ import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 import { type Settled, settleItem } from './settled-items.ts';
 
+/** Options of `requestStep`. */
 export interface RequestStepOptions extends HeldSession, StepSignals {
+  /** The turn from the plan. */
   readonly turn: number;
 }
 
+/** The result of `requestStep`. */
 export interface Requested {
   readonly turn: number;
   /** The attempt that counts. */
   readonly attempt: number;
   /** How the response ended. Undefined if the turn ended without one. */
   readonly stop: Stop | undefined;
+  /** The finished answer. */
   readonly item: Settled | undefined;
 }
 
@@ -78,7 +82,7 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
 
 function overtakenAttempt({ journal }: OpenStep, { turn, attempt }: Producer): LogError {
   const { session } = journal.state;
-  const message = `Cannot go on with attempt ${turn}.${attempt} of session ${session}: the request was made again elsewhere`;
+  const message = `Cannot continue attempt ${turn}.${attempt} of session ${session}: the request was made again elsewhere`;
   return new LogError('fenced', message, { session, turn, attempt });
 }
 

@@ -69,7 +69,7 @@ async function play(calls: readonly number[], fate: (typeof fates)[number][]) {
   return { log, ran };
 }
 
-test('whatever becomes of its steps, a run ends, every call has one result, and none runs twice', () =>
+test('for any fate of its steps, a run ends, every call has one result, and none runs twice', () =>
   fc.assert(
     fc.asyncProperty(turns, schedule, async (calls, fate) => {
       const isStopped = fate.includes('aborted');

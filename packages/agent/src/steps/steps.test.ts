@@ -15,7 +15,7 @@ import { defineTool } from '../tool/define-tool.ts';
 import { advance, callStep, hearStep, requestStep, submitStep } from './index.ts';
 
 const session = sessionId('s');
-const look = call('c1', 'look', { at: 'wheel' });
+const look = call('c1', 'look', { at: 'door' });
 const listen = call('c2', 'look', { at: 'gate' });
 
 function lookTool(execute: (at: string) => Promise<string>, replay: 'safe' | 'never' = 'never') {
@@ -52,8 +52,8 @@ const saying = (text: string) => (records: readonly LogRecord[]) =>
     .join('')
     .includes(text);
 
-describe('a run whose work is distributed', () => {
-  test('comes to what a run in one process comes to', async () => {
+describe('a distributed run', () => {
+  test('has the same result as a run in one process', async () => {
     const script = [{ content: { parts: [look, listen] } }, 'Both are fine.'];
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const [one, other] = [memoryLog(), memoryLog()];
@@ -68,7 +68,7 @@ describe('a run whose work is distributed', () => {
     expect((await other.info(session))?.lease).toBeUndefined();
   });
 
-  test('each step may be done in another process, one with nothing in its memory', async () => {
+  test('each step may run in another process with an empty cache', async () => {
     const log = memoryLog();
     const provider = scriptedProvider([{ content: { parts: [look] } }, 'Fine.']);
     // Another log object acts as another process, because folds are cached per log object.
@@ -102,10 +102,10 @@ describe('a run whose work is distributed', () => {
     await requestStep(inOther(), { session, epoch: third.epoch, turn: 2 });
     const { plan } = await advance(inOther(), { session, claim: claim(4), runId });
     expect(plan).toMatchObject({ do: 'done', text: 'Fine.', isAsked: false });
-    expect(await texts(log)).toEqual(['Look.', 'the wheel is fine', 'Fine.']);
+    expect(await texts(log)).toEqual(['Look.', 'the door is fine', 'Fine.']);
   });
 
-  test('a step that is done again finds what it did, and does nothing twice', async () => {
+  test('a repeated step finds its earlier work, and does nothing twice', async () => {
     const log = memoryLog();
     let looked = 0;
     const tools = [lookTool(async (at) => `${at} ${++looked}`)];
@@ -122,10 +122,10 @@ describe('a run whose work is distributed', () => {
       else expect(await hand.calls(plan)).toEqual(await hand.calls(plan));
     }
     provider.assertUsedUp();
-    expect(await texts(log)).toEqual(['Look.', 'wheel 1', 'Fine.']);
+    expect(await texts(log)).toEqual(['Look.', 'door 1', 'Fine.']);
   });
 
-  test('gives so many items at once that they can be handed on, and more by reference', async () => {
+  test('returns a limited amount of items by value, and the rest by reference', async () => {
     const log = memoryLog();
     const hand = new StepRunner(
       createAgent({ provider: scriptedProvider(['Fine.']), log }),
@@ -138,7 +138,7 @@ describe('a run whose work is distributed', () => {
     expect(JSON.stringify(advanced).length).toBeLessThan(500_000);
   });
 
-  test('gives settled items by value, and large ones by reference', async () => {
+  test('returns finished items by value, and large ones by reference', async () => {
     const log = memoryLog();
     const provider = scriptedProvider(['x'.repeat(40_000)]);
     const hand = new StepRunner(createAgent({ provider, log }), session);
@@ -156,7 +156,7 @@ describe('a run whose work is distributed', () => {
 });
 
 describe('a request', () => {
-  test('that is made again supersedes what the dead try had streamed, and fences it', async () => {
+  test('that is repeated supersedes and fences the dead attempt', async () => {
     const log = memoryLog();
     const script = [
       {
@@ -182,7 +182,7 @@ describe('a request', () => {
     expect(facts.filter((type) => type === 'attempt_superseded')).toHaveLength(1);
   });
 
-  test('whose provider fails is tried again as the agent has it', async () => {
+  test('whose provider fails is retried by the agent’s settings', async () => {
     const log = memoryLog();
     const error = { type: 'error', after: 2, error: 'overloaded' } as const;
     const provider = scriptedProvider([
@@ -197,7 +197,7 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Whole.']);
   });
 
-  test('that is told to stop keeps what was said', async () => {
+  test('that is stopped keeps the partial answer', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
@@ -215,7 +215,7 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Half an']);
   });
 
-  test('hears of an abort by the log, which has it before the end of the answer', async () => {
+  test('receives an abort from the log, which is on the log before the end of the answer', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
@@ -239,7 +239,7 @@ describe('a request', () => {
     expect(facts.indexOf('aborted')).toBeLessThan(facts.indexOf('response_finished'));
   });
 
-  test('that is left writes nothing more, and another one goes on', async () => {
+  test('that is left writes nothing more, and another process continues', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const half = { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' } as const;
@@ -258,7 +258,7 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Whole.']);
   });
 
-  test('that nobody makes again is kept as it is, where that is asked for', async () => {
+  test('that will not be repeated keeps the partial answer, if requested', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
@@ -276,7 +276,7 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Half an']);
   });
 
-  test('in which the agent’s own code throws ends the run as an error', async () => {
+  test('in which user code throws ends the run as an error', async () => {
     const log = memoryLog();
     const instructions = () => {
       throw new Error('no instructions today');
@@ -290,11 +290,11 @@ describe('a request', () => {
 });
 
 describe('calls', () => {
-  test('are answered side by side, each writing as it goes', async () => {
+  test('run in parallel, each writing to the log', async () => {
     const log = memoryLog();
-    const gates = { wheel: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
+    const gates = { door: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
     const tool = defineTool({
-      ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['wheel', 'gate']) }) },
+      ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['door', 'gate']) }) },
       async *execute({ at }) {
         yield `${at} one `;
         await gates[at].promise;
@@ -310,15 +310,15 @@ describe('calls', () => {
     await hand.request(1);
     const plan = await hand.advance();
     const called = hand.calls(plan);
-    await until(log, saying('wheel one'));
+    await until(log, saying('door one'));
     await until(log, saying('gate one'));
     gates.gate.resolve();
     await until(log, saying('gate two'));
-    gates.wheel.resolve();
+    gates.door.resolve();
     expect((await called).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     // In call order, whichever finished first.
-    expect(await texts(log)).toEqual(['Look.', 'wheel done', 'gate done', 'Fine.']);
+    expect(await texts(log)).toEqual(['Look.', 'door done', 'gate done', 'Fine.']);
     const producers = new Set((await sound(log)).map(({ producer }) => producer));
     expect([...producers].filter((name) => name.startsWith('call '))).toHaveLength(2);
   });
@@ -327,7 +327,7 @@ describe('calls', () => {
     ['never', 1, /nobody knows whether it was done/],
     ['safe', 2, /looked 2/],
   ] as const)(
-    'of a tool that is %s to run again: a dead try is followed by %s',
+    'of a tool that is %s to run again: a dead attempt is followed by %s',
     async (replay, times, told) => {
       const log = memoryLog();
       let looked = 0;
@@ -351,7 +351,7 @@ describe('calls', () => {
     },
   );
 
-  test('that ask wait for nobody in a process; whoever decides is heard by the log', async () => {
+  test('that need an approval do not wait in a process; decisions come from the log', async () => {
     const log = memoryLog();
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const script = [{ content: { parts: [look, listen] } }, 'Fine.'];
@@ -374,13 +374,13 @@ describe('calls', () => {
     await hand.calls(again);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     expect((await texts(log)).slice(1)).toEqual([
-      'the wheel is fine',
+      'the door is fine',
       'It was not allowed: not that',
       'Fine.',
     ]);
   });
 
-  test('are stopped by an abort, and have their results all the same', async () => {
+  test('are stopped by an abort, and still have results', async () => {
     const log = memoryLog();
     const tool = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
@@ -406,7 +406,7 @@ describe('calls', () => {
 });
 
 describe('the session', () => {
-  test('is held between steps, and whoever comes second is told by whom', async () => {
+  test('is held between steps, and a second owner gets an error that names the first', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
     const hand = new StepRunner(agent, session);
@@ -417,7 +417,7 @@ describe('the session', () => {
     expect(error?.message).toContain('by hand [one] step 1.1');
   });
 
-  test('is advanced by the latest try alone, whichever wakes up last', async () => {
+  test('is advanced only by the latest attempt, whichever resumes last', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
     const hand = new StepRunner(agent, session);
@@ -436,7 +436,7 @@ describe('the session', () => {
     expect((await at(2, 1)).plan).toMatchObject({ do: 'done', text: 'Fine.' });
   });
 
-  test('that somebody’s process left open is gone on with', async () => {
+  test('that another process left open is continued', async () => {
     const log = memoryLog();
     const gate = Promise.withResolvers<void>();
     const provider = createProvider('p', 'm', async function* (_request, { item, ids }) {
@@ -458,7 +458,7 @@ describe('the session', () => {
     await run.result;
   });
 
-  test('where nothing was said is left alone, if that is asked for', async () => {
+  test('without input is left alone, if requested', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider([]), log });
     const hand = new StepRunner(agent, session);
@@ -467,7 +467,7 @@ describe('the session', () => {
     expect(await log.info(session)).toMatchObject({ through: 0, lease: undefined });
   });
 
-  test('is not left commands that nobody could read', async () => {
+  test('rejects commands that cannot be decoded', async () => {
     const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
     for (const command of [{ type: 'nonsense' }, {}, { type: 'approve', toolCallId: 7 }])
       await expect(submitStep(agent, { session, command, key: 'k' })).rejects.toMatchObject({
@@ -475,7 +475,7 @@ describe('the session', () => {
       });
   });
 
-  test('takes what is said meanwhile: a steer with the next request, a follow-up as a run', async () => {
+  test('accepts messages during a run: a steer with the next request, a follow-up as a run', async () => {
     const log = memoryLog();
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const script = [{ content: { parts: [look] } }, 'Steered.', 'Followed.'];
@@ -489,7 +489,7 @@ describe('the session', () => {
     await hand.submitMessage('Then?', 'then');
     expect(await hand.drive()).toMatchObject({ text: 'Followed.' });
     expect((await texts(log)).slice(1)).toEqual([
-      'the wheel is fine',
+      'the door is fine',
       'Quick!',
       'Steered.',
       'Then?',

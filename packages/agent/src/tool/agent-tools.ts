@@ -3,10 +3,15 @@ import type { Agent } from '../contract/agent.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
 import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
 
+/** Options of `subAgent`. */
 export interface SubAgentOptions<Name extends string> {
+  /** The name of the tool. */
   readonly name: Name;
+  /** Tells the model when to call the agent. */
   readonly description: string;
+  /** The agent to run. */
   readonly agent: Agent;
+  /** The agent is stopped after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -65,6 +70,7 @@ const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
   },
 };
 
+/** Options of `handOff`. */
 export interface HandOffOptions {
   /**
    * The other agent. A function, if it is created later: for example, if two agents hand off to
@@ -122,6 +128,6 @@ const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
 };
 
 function nameless(): AgentError {
-  const message = 'Cannot define a hand-off to an agent that is made later: say its name';
+  const message = 'Cannot define a hand-off to an agent that is created later: pass a name';
   return new AgentError('bad_option', message);
 }

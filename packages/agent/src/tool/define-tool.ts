@@ -7,21 +7,36 @@ import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
 
+/** Options of `defineTool`. */
 export interface ToolOptions<Input extends Schema> {
   /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
   readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
+  /** Schema of the input: any Standard Schema. */
   readonly input: Input;
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
+  /**
+   * `none` if the tool changes nothing: it may then start while the response streams. Default:
+   * `external`.
+   */
   readonly effects?: Tool['effects'] | undefined;
+  /** `safe` if the tool may run again after a crash. Default: `never`. */
   readonly replay?: Tool['replay'] | undefined;
+  /** The tool is stopped after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
+  /** Maximum length of the text for the model. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
+  /** How often the tool is retried after it throws. Default: 0. */
   readonly retries?: number | undefined;
+  /** True if the tool runs a session of its own. Default: false. */
   readonly startsSession?: boolean | undefined;
+  /** The agent that takes over after the turn. Default: none. */
   readonly handsOff?: Tool['handsOff'];
+  /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
+  /** Runs the tool. */
   execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): Execution;
 }
 
@@ -34,6 +49,7 @@ export interface DefinedTool<Name extends string, Input> extends Tool {
   isCall(event: AgentEvent): event is CallEvent<Name, Input>;
 }
 
+/** The `tool_call_ready` event of a tool, with a typed input. */
 export type CallEvent<Name extends string, Input> = Extract<
   AgentEvent,
   { readonly type: 'tool_call_ready' }
@@ -105,17 +121,17 @@ function schemaOf(name: string, schema: Schema): JsonObject {
 }
 
 function badName(name: string): AgentError {
-  const message = `Cannot define a tool ${JSON.stringify(name)}: its name has 1 to 64 letters, digits, _ or -`;
+  const message = `Cannot define tool ${JSON.stringify(name)}: the name must have 1 to 64 letters, digits, _ or -`;
   return new AgentError('bad_option', message, { tool: name });
 }
 
 function badNumber(name: string, key: string, value: unknown): AgentError {
-  const message = `Cannot define tool ${name}: its ${key} is ${value}, and has to be 0 or more`;
+  const message = `Cannot define tool ${name}: ${key} is ${value}, but must be at least 0`;
   return new AgentError('bad_option', message, { tool: name });
 }
 
 function noJsonSchema(name: string): AgentError {
-  const message = `Cannot define tool ${name}: its schema library does not give JSON Schema. Say it with inputSchema`;
+  const message = `Cannot define tool ${name}: its schema library does not produce JSON Schema. Pass it as inputSchema`;
   return new AgentError('bad_option', message, { tool: name });
 }
 
@@ -139,8 +155,8 @@ const isApproval = /approv|confirm|permission/i;
 
 function unknownField(name: string, field: string, fields: readonly string[]): AgentError {
   const way = isApproval.test(field)
-    ? 'Whether a call may run is said for all tools, by createAgent({ approve })'
-    : `It takes ${fields.join(', ')}`;
-  const message = `Cannot define tool ${name}: it has no ${field}. ${way}`;
+    ? 'To control whether calls may run, use createAgent({ approve })'
+    : `Known fields: ${fields.join(', ')}`;
+  const message = `Cannot define tool ${name}: unknown field ${field}. ${way}`;
   return new AgentError('bad_option', message, { tool: name, field });
 }

@@ -7,7 +7,9 @@ interface ByteRange {
   readonly length?: number | undefined;
 }
 
+/** Options of `readOutputTool`. */
 export interface ReadOutputOptions {
+  /** The name of the tool. Default: `read_output`. */
   readonly name?: string | undefined;
   /** Maximum bytes per call. Default: 20,000. */
   readonly maxBytes?: number | undefined;

@@ -123,7 +123,7 @@ const timeOf = ({ records }: Story, type: Fact['type']) =>
   records.find(({ fact }) => fact?.type === type)?.time;
 
 describe('a run', () => {
-  test('is a span, with its turns in it, and in those attempts and executions', () => {
+  test('is a span that contains turns, which contain attempts and executions', () => {
     const spans = spansOf(storyOf('hello').told);
     const names = ['chat model-1', 'execute_tool read', 'turn', 'invoke_agent'];
     expect(spans.map(({ name }) => name)).toEqual(names);
@@ -154,7 +154,7 @@ describe('a run', () => {
     );
   });
 
-  test('says what the conventions for generative AI ask for', () => {
+  test('has the attributes of the conventions for generative AI', () => {
     const spans = spansOf(storyOf('hello').told, { agentName: 'helper' });
     const run = named(spans, 'invoke_agent helper');
     expect(run.kind).toBe(SpanKind.INTERNAL);
@@ -235,7 +235,7 @@ describe('a run', () => {
     }
   });
 
-  test('of a sub-agent is in the execution that it does the work of', () => {
+  test('of a sub-agent is a child of its execution', () => {
     const child = sessionId('child');
     const outer = new Story(sessionId('outer')).fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     const begin = outer.fact({ type: 'tool_execution_started', ...call, summary: 's', child }).told;
@@ -260,10 +260,10 @@ describe('a run', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('a failure', () => {
   const error = { code: 'overloaded', message: 'Try later' };
 
-  test('in an attempt that is tried again is an error of that attempt alone', () => {
+  test('in an attempt that is retried is an error of that attempt only', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story.fact(
@@ -292,7 +292,7 @@ describe('what goes wrong', () => {
       expect(named(spans, name).status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test('for good is an error of the attempt, the turn and the run', () => {
+  test('that is permanent is an error of the attempt, the turn and the run', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story
@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  test('in a tool is an error of its execution alone', () => {
+  test('in a tool is an error of its execution only', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     const run = (id: string, isError: boolean, outcome: 'completed' | 'discarded' | 'lost') => {
       const one = { ...call, name: id, executionId: executionId(id) };
@@ -329,7 +329,7 @@ describe('what goes wrong', () => {
     expect(named(spans, 'turn').status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test('is not an abort: what was asked for happened, and the usage so far is known', () => {
+  test('does not include an abort, which reports the usage so far', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story
@@ -348,7 +348,7 @@ describe('what goes wrong', () => {
     expect(named(spans, 'turn').events.map(({ name }) => name)).toEqual(['aborted']);
   });
 
-  test('to a process is an error of what it left open', () => {
+  test('of the process is an error of the spans that it left open', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(0);
     const spans = spansOf(story.fact(runStarted, runFinished()).told);
     const errors = spans.map(({ name, status }) => [name, status.message]);
@@ -389,13 +389,13 @@ describe('content', () => {
       spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
     );
 
-  test('is never recorded', () => {
+  test('is not recorded by default', () => {
     const spans = spansOf(wordy());
     expect(spans.length).toBeGreaterThan(6);
     expect(textOf(spans)).not.toContain(secret);
   });
 
-  test('is recorded if it is asked for: messages, arguments, results', () => {
+  test('is recorded if enabled: messages, arguments, results', () => {
     const spans = spansOf(storyOf(secret).told, { recordContent: true });
     const { attributes } = named(spans, 'chat model-1');
     expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
@@ -415,7 +415,7 @@ describe('content', () => {
     expect(tool['millrace.tool.summary']).toBe(secret);
   });
 
-  test('is clipped where it is long, and is JSON all the same', () => {
+  test('is clipped if it is long, and stays valid JSON', () => {
     const long = 'x'.repeat(200_000);
     const spans = spansOf(storyOf(long).told, { recordContent: true });
     const messages = String(named(spans, 'chat model-1').attributes['gen_ai.output.messages']);
@@ -425,7 +425,7 @@ describe('content', () => {
 });
 
 describe('spans', () => {
-  test('that are left open are ended when that is asked for, at the last time that is known', () => {
+  test('that are open end on request, at the last known time', () => {
     const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story.fact({ type: 'tool_execution_started', ...call, summary: 's' });
@@ -448,7 +448,7 @@ describe('spans', () => {
     expect(exporter.getFinishedSpans()).toHaveLength(4);
   });
 
-  test('are under the context that is given, and what is in it is in theirs', () => {
+  test('are children of the given context and inherit its values', () => {
     const parent = tracer.startSpan('request');
     const baggage = propagation.createBaggage({ user: { value: 'u' } });
     const context = propagation.setBaggage(trace.setSpan(ROOT_CONTEXT, parent), baggage);
@@ -465,7 +465,7 @@ describe('spans', () => {
     expect(seen).toEqual(['u', 'u', 'u', 'u']);
   });
 
-  test('cost nothing where nothing is traced', () => {
+  test('cost nothing if tracing is off', () => {
     const sampler = new ParentBasedSampler({ root: new AlwaysOffSampler() });
     const off = new BasicTracerProvider({
       sampler,
@@ -476,7 +476,7 @@ describe('spans', () => {
     expect(spansOf(storyOf('hello').told, { tracer: trace.getTracer('none') })).toEqual([]);
   });
 
-  test('of a run that is not traced do not begin traces of their own', () => {
+  test('of an unsampled run do not start traces of their own', () => {
     const silent = {
       startSpan: (...given: Parameters<typeof tracer.startSpan>) =>
         given[0] === 'invoke_agent'
@@ -504,7 +504,7 @@ describe('spans', () => {
     { type: 'aborted' },
   ];
 
-  test('are each ended once, and not before they began, whatever comes in whatever order', () => {
+  test('each end once and not before they start, in any order of records', () => {
     const step = fc.record({
       fact: fc.constantFrom(...facts),
       turn: fc.nat(2),
@@ -542,7 +542,7 @@ describe('spans', () => {
   });
 });
 
-test('the API is imported for its types alone: it need not be installed', () => {
+test('the OpenTelemetry API is imported for types only, so it need not be installed', () => {
   const sources = globSync('*.ts', { cwd: import.meta.dirname }).filter(
     (name) => !name.endsWith('.test.ts'),
   );

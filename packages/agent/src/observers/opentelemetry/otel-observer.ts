@@ -5,6 +5,7 @@ import type { RunSpanIds } from './run-span-ids.ts';
 import { SessionTrace } from './session-trace.ts';
 import type { SpanTracer } from './timed-span.ts';
 
+/** Options of `openTelemetryObserver`. */
 export interface OpenTelemetryOptions {
   /** The tracer: `trace.getTracer('my-app')` of `@opentelemetry/api`. */
   readonly tracer: SpanTracer;
@@ -16,12 +17,15 @@ export interface OpenTelemetryOptions {
    * but have random ids.
    */
   readonly ids?: RunSpanIds | undefined;
+  /** The name of the main agent in spans. Default: none. */
   readonly agentName?: string | undefined;
   /** Records messages, tool arguments and tool results, which may be private. Default: false. */
   readonly recordContent?: boolean | undefined;
 }
 
+/** An observer that writes spans. */
 export interface OpenTelemetryObserver {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
   /** Ends the open spans, for example before the process exits. */
   end(): void;

@@ -43,8 +43,8 @@ async function pass(clock: VirtualClock, ms: number): Promise<void> {
 }
 
 describe('otlpExporter', () => {
-  test('sends spans as OTLP has them in JSON', async () => {
-    const { exporter, sent } = stage({ serviceName: 'mill', headers: { 'x-key': 'k' } });
+  test('sends spans as OTLP/JSON', async () => {
+    const { exporter, sent } = stage({ serviceName: 'my-app', headers: { 'x-key': 'k' } });
     const attributes = { a: 'text', b: true, c: 7, d: 0.5, e: ['x', 'y'], f: undefined };
     const status = { code: 2, message: 'rate_limited' };
     exporter.export(span('chat gpt', { parentSpanId: 'ef'.repeat(8), attributes, status }));
@@ -55,7 +55,7 @@ describe('otlpExporter', () => {
     expect(new Headers(request.init.headers).get('x-key')).toBe('k');
     const { resourceSpans } = JSON.parse(String(request.init.body));
     expect(resourceSpans[0].resource.attributes).toEqual([
-      { key: 'service.name', value: { stringValue: 'mill' } },
+      { key: 'service.name', value: { stringValue: 'my-app' } },
     ]);
     expect(resourceSpans[0].scopeSpans[0].spans).toEqual([
       {
@@ -76,7 +76,7 @@ describe('otlpExporter', () => {
     ]);
   });
 
-  test('waits a moment for others, and sends a full batch at once', async () => {
+  test('waits for a batch, and sends a full batch at once', async () => {
     const { exporter, clock, sent } = stage({ maxBatch: 3, everyMs: 1000 });
     exporter.export(span('a'));
     await pass(clock, 999);
@@ -88,18 +88,18 @@ describe('otlpExporter', () => {
     expect(sent.map(({ names }) => names)).toEqual([['a'], ['b', 'c', 'd']]);
   });
 
-  test('drops what is too much, and says how much', async () => {
+  test('drops spans over the limit, and reports how many', async () => {
     const { exporter, sent, problems } = stage({ maxQueued: 2 });
     for (const name of 'abcde') exporter.export(span(name));
     await exporter.flush();
     expect(sent.flatMap(({ names }) => names)).toEqual(['a', 'b']);
-    expect(problems).toEqual(['3 spans were dropped: more came than could be sent']);
+    expect(problems).toEqual(['3 spans were dropped: the queue was full']);
     exporter.export(span('f'));
     await exporter.flush();
     expect(sent.at(-1)?.names).toEqual(['f']);
   });
 
-  test('tries a collector that is away a few times, then gives its spans up and goes on', async () => {
+  test('retries an unreachable collector a few times, then drops the spans', async () => {
     const { exporter, clock, sent, problems } = stage({}, ['down', 503, 'down', 200]);
     exporter.export(span('a'));
     for (let count = 0; count < 5; count++) await pass(clock, 4000);
@@ -111,15 +111,15 @@ describe('otlpExporter', () => {
     expect(problems).toHaveLength(1);
   });
 
-  test('does not try again what is refused', async () => {
+  test('does not retry a refused batch', async () => {
     const { exporter, sent, problems } = stage({}, [400]);
     exporter.export(span('a'));
     await exporter.flush();
     expect(sent).toHaveLength(1);
-    expect(problems).toEqual(['The collector did not take 1 spans: it answered 400']);
+    expect(problems).toEqual(['The collector did not take 1 spans: it responded with status 400']);
   });
 
-  test('sends what is left when it is closed, tries once, and takes no more', async () => {
+  test('sends the rest on close, with one attempt, and accepts no more', async () => {
     const { exporter, sent } = stage({}, ['down']);
     exporter.export(span('a'));
     await exporter.close();
@@ -128,7 +128,7 @@ describe('otlpExporter', () => {
     expect(sent.map(({ names }) => names)).toEqual([['a']]);
   });
 
-  test('cuts texts that are too long for any collector', async () => {
+  test('cuts long texts', async () => {
     const { exporter, sent } = stage();
     exporter.export(span('a', { attributes: { text: 'x'.repeat(100_000) } }));
     await exporter.flush();
@@ -146,7 +146,7 @@ describe('otlpExporter', () => {
     expect(sent[0]?.url).toBe(expected);
   });
 
-  test.each(['localhost:4318', 'ftp://u:secret@h', ''])('refuses %j without quoting it', (url) => {
+  test.each(['localhost:4318', 'ftp://u:secret@h', ''])('rejects %j without quoting it', (url) => {
     const make = () => otlpExporter({ url });
     expect(make).toThrow(expect.objectContaining({ code: 'bad_option' }));
     expect(make).not.toThrow(/secret/);

@@ -4,6 +4,7 @@ import { type FinishedSpan, otlpAttributes, otlpSpan, otlpTracer } from './otlp-
 import { RunSpanIds } from './run-span-ids.ts';
 import type { SpanTracer } from './timed-span.ts';
 
+/** Options of `otlpExporter`. */
 export interface OtlpOptions {
   /**
    * The URL of the collector, such as `http://localhost:4318`. If it has no path, `/v1/traces` is
@@ -12,6 +13,7 @@ export interface OtlpOptions {
   readonly url: string | URL;
   /** Additional headers, for example an API key. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The `service.name` attribute. Default: `millrace`. */
   readonly serviceName?: string | undefined;
   /** Maximum number of queued spans. Further spans are dropped and reported. Default: 4096. */
   readonly maxQueued?: number | undefined;
@@ -19,10 +21,13 @@ export interface OtlpOptions {
   readonly maxBatch?: number | undefined;
   /** How long the first span of a batch waits for others. Default: 1 s. */
   readonly everyMs?: number | undefined;
+  /** Timeout of one request. Default: 10 s. */
   readonly timeoutMs?: number | undefined;
   /** Source of span ids. Default: a new `RunSpanIds`. */
   readonly ids?: RunSpanIds | undefined;
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
+  /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Called about spans that were dropped or refused. Never contains content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
@@ -32,11 +37,13 @@ export interface OtlpOptions {
 export interface SpanExporter {
   /** The tracer for `openTelemetryObserver`. Use it together with `ids`. */
   readonly tracer: SpanTracer;
+  /** The id source of the tracer. */
   readonly ids: RunSpanIds;
   /** Sends a span that was created elsewhere. */
   export(span: FinishedSpan): void;
 }
 
+/** A span exporter that sends OTLP/JSON. */
 export interface OtlpExporter extends SpanExporter {
   /** Resolves when all spans so far are sent or dropped. */
   flush(): Promise<void>;
@@ -59,7 +66,9 @@ export function otlpExporter(options: OtlpOptions): OtlpExporter {
   const send = async (spans: readonly FinishedSpan[]): Promise<number> => {
     const scopeSpans = [{ scope: { name: 'millrace' }, spans: spans.map(otlpSpan) }];
     const late = new AbortController();
-    const cancel = clock.after(timeoutMs, () => late.abort(new Error('no answer came in time')));
+    const cancel = clock.after(timeoutMs, () =>
+      late.abort(new Error('the collector did not respond in time')),
+    );
     try {
       const response = await ask(url, {
         ...{ method: 'POST', redirect: 'manual', signal: late.signal },
@@ -89,7 +98,7 @@ function tracesUrl(given: string | URL): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new AgentError(
       'bad_option',
-      'Cannot send spans there: give a URL such as http://localhost:4318',
+      'Cannot send spans: url must be an HTTP URL such as http://localhost:4318',
     );
   if (url.pathname === '/' || url.pathname === '') url.pathname = '/v1/traces';
   return url.href;
@@ -162,8 +171,7 @@ export class SpanQueue {
       if (problem !== undefined)
         onDiagnostic(`The collector did not take ${batch.length} spans: ${problem}`);
     }
-    if (this.#dropped > 0)
-      onDiagnostic(`${this.#dropped} spans were dropped: more came than could be sent`);
+    if (this.#dropped > 0) onDiagnostic(`${this.#dropped} spans were dropped: the queue was full`);
     this.#dropped = 0;
   }
 
@@ -173,7 +181,7 @@ export class SpanQueue {
     for (let tries = 1; ; tries++) {
       const status = await send(batch).catch(() => 0);
       if (status >= 200 && status < 300) return undefined;
-      const why = status === 0 ? 'it cannot be reached' : `it answered ${status}`;
+      const why = status === 0 ? 'it cannot be reached' : `it responded with status ${status}`;
       const mayPass = status === 0 || passing.has(status);
       // `close` must not wait for a collector that is not available.
       if (!mayPass || tries === maxTries || this.#isClosed) return why;

@@ -36,8 +36,8 @@ const callOf = (name: string) => ({
   executionId: executionId(`execution ${name}`),
 });
 
-describe('what the model says', () => {
-  test('is written as it comes', () => {
+describe('model output', () => {
+  test('is printed while it streams', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const text = writer.text();
@@ -46,7 +46,7 @@ describe('what the model says', () => {
     expect(writesOf(story.take(writer).told)).toEqual(['Let me ', 'check', '.', '\n']);
   });
 
-  test('is dimmed where it is reasoning, or marked where there are no colours', () => {
+  test('is dimmed for reasoning, or labelled without colors', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const thought = writer.reasoning();
@@ -63,14 +63,14 @@ describe('what the model says', () => {
     );
   });
 
-  test('is shown when it comes whole', () => {
+  test('is printed if it arrives whole', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     writer.whole({ kind: 'text', text: 'All at once' });
     expect(screenOf(story.take(writer).told)).toBe('All at once\n');
   });
 
-  test('is not what people said, and not what tools are given and say', () => {
+  test('does not include user input, tool arguments and tool results', () => {
     const story = new Story();
     const user = story.item('user');
     const said = user.text();
@@ -90,7 +90,7 @@ describe('what the model says', () => {
     expect(screenOf(story.take(tool).told)).toBe('');
   });
 
-  test('is a notification that goes on after a turn', () => {
+  test('includes a notification that continues after a turn', () => {
     const story = new Story();
     const writer = story.item('notification');
     const text = writer.text();
@@ -102,7 +102,7 @@ describe('what the model says', () => {
     expect(screenOf(story.take(writer).told)).toBe('The disk is full\nAgain\n');
   });
 
-  test('is a notification too', () => {
+  test('includes notifications', () => {
     const story = new Story();
     const writer = story.item('notification');
     const text = writer.text();
@@ -113,7 +113,7 @@ describe('what the model says', () => {
 });
 
 describe('several parts at once', () => {
-  test('are shown one after the other, each whole', () => {
+  test('are printed one after the other, each in one piece', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const [one, two] = [writer.text(), writer.text()];
@@ -127,7 +127,7 @@ describe('several parts at once', () => {
     expect(screenOf(story.take(writer).told)).toBe('one1 one2 one3 end\ntwo1 two2 two3 \n');
   });
 
-  test('do not keep the answer waiting for reasoning that is still open', () => {
+  test('do not delay the answer because of open reasoning', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const thought = writer.reasoning();
@@ -141,7 +141,7 @@ describe('several parts at once', () => {
     expect(screenOf(story.take(writer).told)).toBe('(thinking) Hmm\nYes, sure\n…  and more\n');
   });
 
-  test('do not wait for one that fell silent', () => {
+  test('do not wait for a silent part', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const [silent, other] = [writer.text(), writer.text()];
@@ -158,7 +158,7 @@ describe('several parts at once', () => {
     );
   });
 
-  test('of two sessions are told apart, though their names are the same', () => {
+  test('of two sessions are kept apart, even with the same ids', () => {
     const storyOf = (name: string) => {
       const story = new Story(sessionId(name)).at(1, 1);
       const writer = story.request();
@@ -172,7 +172,7 @@ describe('several parts at once', () => {
     expect(screenOf(mixed)).toBe('a1 a2 \nb1 b2 \n');
   });
 
-  test('are in no line together, however they are mixed', () => {
+  test('never share a line', () => {
     const steps = fc.array(
       fc.record({ part: fc.nat(3), text: fc.stringMatching(/^[ \n]{0,2}$/) }),
       {
@@ -206,7 +206,7 @@ describe('several parts at once', () => {
   });
 });
 
-describe('an execution of a tool', () => {
+describe('a tool execution', () => {
   test('is one line with its summary and its outcome', () => {
     const story = new Story().at(1, 1);
     story.fact(started('read', 'read src/a.ts'), finished('read'));
@@ -218,24 +218,24 @@ describe('an execution of a tool', () => {
     );
   });
 
-  test('is shown when it starts, before its end is known', () => {
+  test('is printed when it starts', () => {
     const writes = writesOf(new Story().at(1, 1).fact(started('ls'), finished('ls')).told);
     expect(writes).toEqual(['▸ ls', ' ✓\n']);
   });
 
-  test('says how long it took if that was long', () => {
+  test('shows its duration if it was long', () => {
     const story = new Story().at(1, 1).fact(started('build'));
     for (let at = 0; at < 19; at++) story.fact({ type: 'turn_started' });
     expect(screenOf(story.fact(finished('build')).told)).toBe('▸ build ✓ 2.0 s\n');
   });
 
-  test('among others has its outcome in a line of its own', () => {
+  test('among other output has its outcome on a line of its own', () => {
     const story = new Story().at(1, 1);
     story.fact(started('one'), started('two'), finished('one'), finished('two'));
     expect(screenOf(story.told)).toBe('▸ one …\n▸ two …\n▸ one ✓\n▸ two ✓\n');
   });
 
-  test('stays one line, and does what it says it does', () => {
+  test('stays on one line, whatever its summary contains', () => {
     const summary = `rm \u001b[2K\r\n-rf \u202e${'x'.repeat(500)}`;
     const screen = screenOf(
       new Story().at(1, 1).fact(started('bash', summary), finished('bash')).told,
@@ -244,7 +244,7 @@ describe('an execution of a tool', () => {
     expect(screen).toBe('▸ rm ␛[2K -rf \ufffdxxxxxx… ✓\n');
   });
 
-  test('that starts in the middle of a sentence does not become part of it', () => {
+  test('that starts in the middle of a sentence is on a line of its own', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const text = writer.text();
@@ -257,13 +257,13 @@ describe('an execution of a tool', () => {
     expect(screenOf(story.take(writer).told)).toBe('I look in\n▸ ls …\n… to it\n▸ ls ✓\n…  now\n');
   });
 
-  test('that nobody saw start is known by its name', () => {
+  test('whose start was not observed is shown by its name', () => {
     const { told } = new Story().at(1, 1).fact(started('ls', 'ls .'), finished('ls'));
     expect(screenOf(told.slice(1))).toBe('▸ ls ✓\n');
   });
 });
 
-describe('what does not count any more', () => {
+describe('retracted output', () => {
   const speak = (words: string) => {
     const story = new Story().at(1, 1);
     const writer = story.request();
@@ -272,7 +272,7 @@ describe('what does not count any more', () => {
     return { story, writer, text };
   };
 
-  test('is marked when it is taken back, while it streams or later', () => {
+  test('is marked, during the stream and later', () => {
     const { story, writer, text } = speak('Wrong');
     text.retract('withdrawn');
     const other = writer.text();
@@ -286,7 +286,7 @@ describe('what does not count any more', () => {
     );
   });
 
-  test('is not marked if it never was on the screen', () => {
+  test('is not marked if it was never printed', () => {
     const { story, writer, text } = speak('Shown');
     const hidden = writer.text();
     hidden.append('waits');
@@ -298,7 +298,7 @@ describe('what does not count any more', () => {
     expect(screenOf(story.take(writer).told)).toBe('Shown\n');
   });
 
-  test('is marked when another attempt supersedes it, and what comes then stands alone', () => {
+  test('is marked when another attempt supersedes it, and the new text starts on a new line', () => {
     const { story, writer, text } = speak('First tr');
     text.append('y');
     story.take(writer).fact({ type: 'attempt_superseded', reason: 'overloaded' }).at(1, 2);
@@ -311,7 +311,7 @@ describe('what does not count any more', () => {
     );
   });
 
-  test('is shown anew when it is replaced, unless it only grew', () => {
+  test('is printed again if it is replaced, unless it only grew', () => {
     const { story, writer, text } = speak('Hello');
     text.replace({ kind: 'text', text: 'Hello there' });
     const other = writer.text();
@@ -323,10 +323,10 @@ describe('what does not count any more', () => {
   });
 });
 
-describe('what happens', () => {
+describe('facts', () => {
   const lineOf = (...facts: readonly Fact[]) => screenOf(new Story().at(1, 1).fact(...facts).told);
 
-  test('is told in a line: errors, retries, aborts, approvals, rejections', () => {
+  test('are one line each: errors, retries, aborts, approvals, rejections', () => {
     const error = { code: 'overloaded', message: 'Try\nlater' };
     const call = { toolCallId: toolCallId('c'), name: 'bash' };
     expect(lineOf({ type: 'error_reported', error })).toBe('✗ overloaded: Try later\n');
@@ -346,7 +346,7 @@ describe('what happens', () => {
     ).toBe('✗ bash was not run (invalid): path is missing\n');
   });
 
-  test('ends with the stop reason, its cause and the word of the provider', () => {
+  test('end with the stop reason, its cause and the provider’s raw reason', () => {
     const id = runId('r');
     const end = (stop: Parameters<typeof finish>[0]) => lineOf(finish(stop));
     const finish = (stop: Extract<Fact, { type: 'run_finished' }>['stop']): Fact => ({
@@ -359,7 +359,7 @@ describe('what happens', () => {
     expect(end({ reason: 'aborted', cause: 'interrupted' })).toBe('— aborted (interrupted)\n');
   });
 
-  test('keeps what was said before an abort, and says where it broke off', () => {
+  test('after an abort show the partial text and where it ended', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const text = writer.text();
@@ -374,7 +374,7 @@ describe('what happens', () => {
     expect(screenOf(story.told)).toBe('I was about to\n■ aborted\n— aborted\n');
   });
 
-  test('with the run leaves nothing waiting, though parts were left open', () => {
+  test('at the end of a run flush all waiting texts', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     writer.text().append('one');
@@ -392,7 +392,7 @@ const ourColors = /\u001b\[(2|22|3[1-3]|39)m/g;
 describe('the terminal', () => {
   const escapes = '\u001b[2J\u001b]52;c;ZXZpbA==\u0007\u009b31m\b\u007f';
 
-  test('gets no control character of others, wherever they put it', () => {
+  test('gets no control characters from models or tools', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     for (const part of [writer.text(), writer.reasoning()]) {
@@ -426,7 +426,7 @@ describe('the terminal', () => {
     expect(colored.replaceAll(ourColors, '')).not.toMatch(controls);
   });
 
-  test('has each text of an assistant that counts in the end, in one piece but for lines between', () => {
+  test('shows each final text of the assistant in one piece, except for lines between', () => {
     const seeds = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' });
     fc.assert(
       fc.property(seeds, (seed) => {
@@ -450,13 +450,15 @@ describe('the terminal', () => {
   });
 
   test.each([0, -1, Number.NaN])('cannot have %s columns', (columns) => {
-    expect(() => terminalObserver({ write: () => {}, columns })).toThrow(/columns is 1 or more/);
+    expect(() => terminalObserver({ write: () => {}, columns })).toThrow(
+      /columns must be at least 1/,
+    );
   });
 });
 
 const compact = (text: string) => text.replaceAll(/\s/g, '');
 
-test('usage is no business of the terminal', () => {
+test('usage is not printed', () => {
   const story = new Story().at(1, 1).fact({ type: 'usage_reported', usage: usage(1, 2) });
   expect(screenOf(story.told)).toBe('');
 });

@@ -12,7 +12,9 @@ import {
   withoutColor,
 } from './terminal-text.ts';
 
+/** Options of `terminalObserver`. */
 export interface TerminalOptions {
+  /** Receives the output, for example `process.stdout.write`. */
   readonly write: (text: string) => void;
   /** Whether to use ANSI colors. Default: false. */
   readonly color?: boolean | undefined;
@@ -235,6 +237,6 @@ function deleteThose(map: Map<string, unknown>, prefix: string): void {
 }
 
 function badColumns(columns: number): AgentError {
-  const message = `Cannot show anything in ${columns} columns: columns is 1 or more`;
+  const message = `Cannot use ${columns} columns: columns must be at least 1`;
   return new AgentError('bad_option', message, { columns });
 }

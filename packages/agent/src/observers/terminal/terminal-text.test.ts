@@ -17,7 +17,7 @@ const nasty = fc.string({
 });
 
 describe('printable text', () => {
-  test('has no control character but newline and tab, and all the rest as it was', () => {
+  test('has no control characters except newline and tab, and is otherwise unchanged', () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const shown = printable(text);
@@ -30,7 +30,7 @@ describe('printable text', () => {
     );
   });
 
-  test('shows an escape sequence instead of obeying it', () => {
+  test('shows an escape sequence as text', () => {
     expect(printable('\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f')).toBe(
       '␛[31mred␛]0;title␇\ufffd2J␡',
     );
@@ -42,7 +42,7 @@ describe('printable text', () => {
 });
 
 describe('one line', () => {
-  test('is one, no wider than it may be, and nothing reorders it', () => {
+  test('fits the width, and contains no reordering characters', () => {
     fc.assert(
       fc.property(nasty, fc.integer({ min: 1, max: 30 }), (text, columns) => {
         const line = oneLine(text, columns);
@@ -57,14 +57,14 @@ describe('one line', () => {
     );
   });
 
-  test('is cut where the mark of the cut still fits', () => {
+  test('is cut so that the ellipsis fits', () => {
     expect(oneLine('abcdef', 6)).toBe('abcdef');
     expect(oneLine('abcdefg', 6)).toBe('abcde…');
     expect(oneLine('漢字漢字', 6)).toBe('漢字…');
     expect(oneLine('a\n\n b', 10)).toBe('a  b');
   });
 
-  test('of an endless text is made without looking at all of it', () => {
+  test('of a very long text is made without reading all of it', () => {
     expect(oneLine('x'.repeat(2 ** 24), 4)).toBe('xxx…');
   });
 });
