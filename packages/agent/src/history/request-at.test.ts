@@ -60,12 +60,12 @@ test('an unknown attempt has none', async () => {
 test('the notes mention changed settings and another model', async () => {
   const { at, options, session } = await ran(['Yes.'], ['Is it there?']);
   const notes = (await at(1))?.notes ?? [];
-  expect(notes).toEqual([expect.stringContaining('that the agent has now')]);
+  expect(notes).toEqual([expect.stringContaining('current instructions, tools and settings of the agent')]);
   const provider = scriptedProvider([], { model: 'newer' });
   const changed = createAgent({ ...options, provider, instructions: 'Guess.' });
   const past = await requestAt(changed, session, { turn: 1, attempt: 1 });
   expect(past).toMatchObject({ provider: 'scripted', model: 'script' });
-  expect(past?.notes.join(' ')).toContain('Then script of scripted was asked; this is for newer');
+  expect(past?.notes.join(' ')).toContain('The request used script of scripted. This one is for newer');
   expect(JSON.stringify(past?.described?.body)).toContain('Guess.');
 });
 
@@ -77,5 +77,5 @@ test('without describe() the request is shown as the provider receives it', asyn
     attempt: 1,
   });
   expect(past?.described?.body['items']).toMatchObject([{ kind: 'user' }]);
-  expect(past?.notes.join(' ')).toContain('what the provider is handed');
+  expect(past?.notes.join(' ')).toContain('the input of the provider');
 });

@@ -133,7 +133,7 @@ describe('invalid options are rejected at once', () => {
 
   test('the message names the option and its range', () => {
     expect(made({ limits: { maxParallelTools: 0 } })).toThrow('maxParallelTools 0');
-    expect(made({ limits: { maxParallelTools: 0 } })).toThrow('1 or more');
+    expect(made({ limits: { maxParallelTools: 0 } })).toThrow('at least 1');
     expect(made({ limits: { maxCost: dollars('five') } })).toThrow('maxCost five');
   });
 
