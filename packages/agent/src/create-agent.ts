@@ -112,24 +112,32 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const prepare = () => fork(into);
-    const own = { signal, leave, trace, observers };
-    return new LiveRun(settings, { ...own, session: into, input, joinsOpenRun: true, prepare });
+    const runOptions = { signal, leave, trace, observers };
+    return new LiveRun(settings, {
+      ...runOptions,
+      session: into,
+      input,
+      joinsOpenRun: true,
+      prepare,
+    });
   };
   const agent: Agent = {
     name: settings.name,
-    run: (input, { session = ids.session(), ...own } = {}) =>
-      new LiveRun(settings, { ...own, session, input, signal: own.signal }),
-    resume: (session, own = {}) => {
-      const prepare = () => assertThere(log, session);
-      const { signal } = own;
-      return new LiveRun(settings, { ...own, session, input: undefined, signal, prepare });
+    run: (input, { session = ids.session(), ...runOptions } = {}) =>
+      new LiveRun(settings, { ...runOptions, session, input, signal: runOptions.signal }),
+    resume: (session, runOptions = {}) => {
+      const prepare = () => assertExists(log, session);
+      const { signal } = runOptions;
+      return new LiveRun(settings, { ...runOptions, session, input: undefined, signal, prepare });
     },
-    regenerate: (session, own = {}) =>
-      startFork(own, undefined, (into) => forkBefore(log, session, { into, item: own.item })),
-    edit: (session, item, input, own = {}) =>
-      startFork(own, input, (into) => forkBefore(log, session, { into, item })),
-    replay: async (session, own = {}) =>
-      replay(settings, session, await readRecords(log, session), own),
+    regenerate: (session, runOptions = {}) =>
+      startFork(runOptions, undefined, (into) =>
+        forkBefore(log, session, { into, item: runOptions.item }),
+      ),
+    edit: (session, item, input, runOptions = {}) =>
+      startFork(runOptions, input, (into) => forkBefore(log, session, { into, item })),
+    replay: async (session, runOptions = {}) =>
+      replay(settings, session, await readRecords(log, session), runOptions),
   };
   registerSettings(agent, settings);
   return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
@@ -157,22 +165,22 @@ function settingsFrom(options: AgentOptions): Settings {
     clock: options.clock ?? systemClock,
     ids: options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes)),
     random: options.random ?? Math.random,
-    onDiagnostic: quietly(options.onDiagnostic),
+    onDiagnostic: withoutThrowing(options.onDiagnostic),
   };
 }
 
 /** A diagnostic callback must not break the run. */
-function quietly(hear: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
+function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
   return (...problem) => {
     try {
-      hear?.(...problem);
+      report?.(...problem);
     } catch {
       // Nothing is left to report to.
     }
   };
 }
 
-async function assertThere(log: Log, session: SessionId): Promise<void> {
+async function assertExists(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;
   const message = `Cannot resume session ${session}: it does not exist. Call run() with an input instead`;
   throw new AgentError('no_such_session', message, { session });
@@ -181,13 +189,13 @@ async function assertThere(log: Log, session: SessionId): Promise<void> {
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
   for (const tool of tools) {
-    if (named.has(tool.name)) throw taken(tool.name);
+    if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
   return named;
 }
 
-function taken(name: string): AgentError {
+function toolNameTaken(name: string): AgentError {
   const message = `Cannot use two tools with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { tool: name });
 }

@@ -36,8 +36,8 @@ export class Approvals {
   async #askPolicy(call: PendingCall): Promise<PolicyDecision> {
     const { approve, onDiagnostic } = this.#context.settings;
     try {
-      const given = await approve(call);
-      return validDecision(typeof given === 'string' ? { decision: given } : given);
+      const returned = await approve(call);
+      return validDecision(typeof returned === 'string' ? { decision: returned } : returned);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);
       return { decision: 'deny', reason: 'whether it may run could not be decided' };

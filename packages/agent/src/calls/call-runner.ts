@@ -94,12 +94,12 @@ export class CallRunner {
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    const fates = await Promise.all(calls.map((call) => this.#answer(call)));
-    const parked = calls.filter((_call, at) => fates[at] === 'parked');
+    const outcomes = await Promise.all(calls.map((call) => this.#answer(call)));
+    const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
     // The user may have answered while other calls ran. Then there is work to do, and the run does
     // not park.
     const isWaiting = parked.every((call) => this.#callState(call)?.answer === undefined);
-    return parked.length > 0 && isWaiting && !fates.includes('left') ? 'parked' : 'answered';
+    return parked.length > 0 && isWaiting && !outcomes.includes('left') ? 'parked' : 'answered';
   }
 
   /** Answers each call with an error result. No tool runs. */
@@ -164,13 +164,13 @@ export class CallRunner {
     if (this.#callState(call)?.execution?.isLost)
       return ready.tool.replay === 'safe' ? ready : this.#reportUnknownOutcome(call);
     if (!this.#callState(call)?.isAsked) {
-      const ruling = await raceAbort(this.#approvals.policyDecision(ready), stop);
-      if (ruling === halted) return 'left';
-      if (ruling.decision === 'deny')
-        return this.#reject(call, 'denied', denialText(ruling.reason));
-      if (ruling.decision === 'allow') return ready;
+      const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
+      if (policy === halted) return 'left';
+      if (policy.decision === 'deny')
+        return this.#reject(call, 'denied', denialText(policy.reason));
+      if (policy.decision === 'allow') return ready;
       if (this.#callState(call)?.answer === undefined)
-        await this.#write([this.#approvals.askedDraft(ready, ruling)]);
+        await this.#write([this.#approvals.askedDraft(ready, policy)]);
     }
     if (this.#callState(call)?.answer === undefined && whileAsking === 'park') return 'parked';
     await this.#approvals.waitForAnswer(call.toolCallId, stop);

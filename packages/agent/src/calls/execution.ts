@@ -132,8 +132,11 @@ function fillSlot(
     return [part, slots.fill(part)];
   } catch (error) {
     const code = isMillraceError(error) ? error.code : 'unknown';
-    const told = errorResult(call, `It was done, but what it returned cannot be kept (${code}).`);
-    return [told, slots.fill(told)];
+    const fallback = errorResult(
+      call,
+      `It was done, but what it returned cannot be kept (${code}).`,
+    );
+    return [fallback, slots.fill(fallback)];
   }
 }
 
@@ -167,9 +170,9 @@ class ProgressWriter {
 
   add(text: string): void {
     if (this.#isOver || this.#left === 0) return;
-    const room = text.slice(0, this.#left);
-    this.#left -= room.length;
-    this.#next += this.#left === 0 ? room + truncatedNote : room;
+    const accepted = text.slice(0, this.#left);
+    this.#left -= accepted.length;
+    this.#next += this.#left === 0 ? accepted + truncatedNote : accepted;
     if (!this.#isWriting) this.#flush();
   }
 

@@ -19,15 +19,15 @@ export async function prepareCall(
   const tool = tools.get(call.name);
   if (tool === undefined)
     return { ok: false, code: 'unknown', message: unknownToolMessage(call.name, tools) };
-  const given = changed === undefined ? call.input : changed;
-  if (given === undefined || call.partial)
+  const rawInput = changed === undefined ? call.input : changed;
+  if (rawInput === undefined || call.partial)
     return {
       ok: false,
       code: 'invalid',
       message: 'The arguments are not JSON. Make the call again.',
     };
   try {
-    const validated = await tool.validate(given);
+    const validated = await tool.validate(rawInput);
     if (!validated.ok)
       return {
         ok: false,

@@ -52,9 +52,9 @@ export async function createResultPart(
       ...(metadata && { metadata }),
     };
   }
-  const kept = attachments.find((one) => isFullOutput(one, { metadata }));
-  if (kept?.source.type === 'blob') {
-    const short = clipMiddle(text, maxOutputLength, kept.source.hash);
+  const full = attachments.find((one) => isFullOutput(one, { metadata }));
+  if (full?.source.type === 'blob') {
+    const short = clipMiddle(text, maxOutputLength, full.source.hash);
     return { ...head, text: short, attachments, ...(metadata && { metadata }) };
   }
   const ref = await blobs.put(new TextEncoder().encode(text));
@@ -80,8 +80,8 @@ export function isFullOutput(
 function clipMiddle(text: string, most: number, hash: string): string {
   const half = Math.floor(most / 2);
   const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
-  const left = text.length - start.length - end.length;
-  const note = `\n[… ${left} characters are left out here; the whole is kept as output ${hash} …]\n`;
+  const omitted = text.length - start.length - end.length;
+  const note = `\n[… ${omitted} characters are omitted out here; the whole is full as output ${hash} …]\n`;
   return (start + note + end).toWellFormed();
 }
 

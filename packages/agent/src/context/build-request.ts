@@ -22,9 +22,9 @@ export async function buildRequest(
 ): Promise<ModelRequest> {
   const { instructions, tools, request, output, log, contextFilters } = settings;
   const context = applyCompaction(transcript(state), compacted);
-  const said = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
-  const told = typeof instructions === 'function' ? await instructions(said) : instructions;
-  const items = await Promise.all(said.map((item) => withBytes(item, log.blobs)));
+  const filtered = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
+  const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
+  const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
   const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -32,7 +32,7 @@ export async function buildRequest(
   }));
   return {
     ...request,
-    items: told === undefined ? items : [systemItem(told), ...items],
+    items: prompt === undefined ? items : [systemItem(prompt), ...items],
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
@@ -80,8 +80,8 @@ export function applyCompaction(
   items: readonly Item[],
   { covered, summary }: Compacted,
 ): readonly Item[] {
-  const left = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
-  return summary === undefined ? left : [summaryItem(summary), ...left];
+  const remaining = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
 }
 
 export const summaryId: ItemId = itemId('summary');

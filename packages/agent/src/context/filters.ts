@@ -31,8 +31,8 @@ function changeOlderItems(
   change: (parts: readonly Part[]) => readonly Part[],
 ): readonly Item[] {
   const answers = items.filter(({ kind }) => kind === 'assistant');
-  const kept = new Set(answers.slice(Math.max(0, answers.length - keepAnswers)));
-  const first = items.findIndex((item) => kept.has(item));
+  const keptAnswers = new Set(answers.slice(Math.max(0, answers.length - keepAnswers)));
+  const first = items.findIndex((item) => keptAnswers.has(item));
   const end = first === -1 ? items.length : first;
   return items.flatMap((item, index) => {
     if (index >= end) return [item];

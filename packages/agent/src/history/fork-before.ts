@@ -29,8 +29,8 @@ function startOf(records: readonly LogRecord[], item: ItemId): number | undefine
 function lastAnswer(records: readonly LogRecord[]): number | undefined {
   const isKind = ({ fact }: LogRecord, kind: string) =>
     fact?.type === 'item_started' && fact.kind === kind;
-  const said = records.findLastIndex((record) => isKind(record, 'user'));
-  const at = records.findIndex((record, index) => index > said && isKind(record, 'assistant'));
+  const lastInput = records.findLastIndex((record) => isKind(record, 'user'));
+  const at = records.findIndex((record, index) => index > lastInput && isKind(record, 'assistant'));
   return at === -1 ? undefined : at;
 }
 

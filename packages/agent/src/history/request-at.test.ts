@@ -60,12 +60,16 @@ test('an unknown attempt has none', async () => {
 test('the notes mention changed settings and another model', async () => {
   const { at, options, session } = await ran(['Yes.'], ['Is it there?']);
   const notes = (await at(1))?.notes ?? [];
-  expect(notes).toEqual([expect.stringContaining('current instructions, tools and settings of the agent')]);
+  expect(notes).toEqual([
+    expect.stringContaining('current instructions, tools and settings of the agent'),
+  ]);
   const provider = scriptedProvider([], { model: 'newer' });
   const changed = createAgent({ ...options, provider, instructions: 'Guess.' });
   const past = await requestAt(changed, session, { turn: 1, attempt: 1 });
   expect(past).toMatchObject({ provider: 'scripted', model: 'script' });
-  expect(past?.notes.join(' ')).toContain('The request used script of scripted. This one is for newer');
+  expect(past?.notes.join(' ')).toContain(
+    'The request used script of scripted. This one is for newer',
+  );
   expect(JSON.stringify(past?.described?.body)).toContain('Guess.');
 });
 

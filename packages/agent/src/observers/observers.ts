@@ -70,28 +70,28 @@ export class Observers {
     }
   }
 
-  #notifyAll(told: Parameters<Observer>): void {
-    const [record] = told;
-    if (this.#freezes) deepFreeze(told);
+  #notifyAll(notification: Parameters<Observer>): void {
+    const [record] = notification;
+    if (this.#freezes) deepFreeze(notification);
     let since = this.#clock.now();
-    for (const listener of this.#entries) {
-      this.#notifyOne(listener, told);
+    for (const entry of this.#entries) {
+      this.#notifyOne(entry, notification);
       const now = this.#clock.now();
-      this.#checkPace(listener, now - since, record);
+      this.#checkPace(entry, now - since, record);
       since = now;
     }
   }
 
-  #notifyOne(listener: ObserverEntry, told: Parameters<Observer>): void {
-    const [record] = told;
+  #notifyOne(entry: ObserverEntry, notification: Parameters<Observer>): void {
+    const [record] = notification;
     try {
-      const returned: unknown = listener.observer(...told);
+      const returned: unknown = entry.observer(...notification);
       // TypeScript accepts an async function as an observer. Without this, its rejection would be
       // unhandled.
       if (returned instanceof Promise)
-        returned.catch((error: unknown) => this.#reportThrow(listener, error, record));
+        returned.catch((error: unknown) => this.#reportThrow(entry, error, record));
     } catch (error) {
-      this.#reportThrow(listener, error, record);
+      this.#reportThrow(entry, error, record);
     }
   }
 
@@ -106,12 +106,12 @@ export class Observers {
     );
   }
 
-  #checkPace(listener: ObserverEntry, elapsedMs: number, record: LogRecord): void {
-    if (!(elapsedMs > listener.slowMs)) return;
+  #checkPace(entry: ObserverEntry, elapsedMs: number, record: LogRecord): void {
+    if (!(elapsedMs > entry.slowMs)) return;
     // An observer that is always slow is not reported for each record.
-    listener.slowMs = elapsedMs * 2;
+    entry.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
-    this.#report(`${listener.name} ${took}, and the run waited for it`, record);
+    this.#report(`${entry.name} ${took}, and the run waited for it`, record);
   }
 
   #report(problem: string, record: LogRecord): void {

@@ -36,9 +36,9 @@ function describe({ delta, fact, turn, attempt }: DraftRecord | LogRecord): stri
 /** True if the log would store this draft as this record. */
 export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   if (draft.turn !== record.turn || draft.attempt !== record.attempt) return false;
-  const [given, known] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
-  if (given === known) return true;
-  if (given.type !== known.type) return false;
+  const [drafted, recorded] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
+  if (drafted === recorded) return true;
+  if (drafted.type !== recorded.type) return false;
   return isDeepStrictEqual(storedForm(draft), storedForm(record));
 }
 

@@ -78,8 +78,8 @@ export class Playback implements Clock {
   #releaseWaiting(): boolean {
     const ready = this.#waiting.filter(({ count }) => count <= this.#count);
     if (ready.length === 0) return false;
-    const left = this.#waiting.filter(({ count }) => count > this.#count);
-    this.#waiting.splice(0, this.#waiting.length, ...left);
+    const waiting = this.#waiting.filter(({ count }) => count > this.#count);
+    this.#waiting.splice(0, this.#waiting.length, ...waiting);
     for (const { resolve } of ready) resolve();
     this.#quiet = 0;
     return true;

@@ -42,9 +42,9 @@ export function recordedAttempts(
     const { itemId, provider, model } = start.fact;
     // Records that a later driver wrote about the attempt did not come from the provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
-    const said = own.filter(({ delta }) => isOf(delta, itemId, items));
-    const deltas = said.flatMap(({ delta }) => delta ?? []);
-    const end = endOf(own, said.at(-1)?.at ?? start.at);
+    const output = own.filter(({ delta }) => isOf(delta, itemId, items));
+    const deltas = output.flatMap(({ delta }) => delta ?? []);
+    const end = endOf(own, output.at(-1)?.at ?? start.at);
     attempts.set(key, { itemId, provider, model, deltas, end });
   }
   return attempts;
@@ -82,8 +82,8 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   if (finished !== undefined) {
     const { stop, usage } = finished;
     const failed = stop.reason === 'error' || stop.reason === 'aborted';
-    const told = find('error_reported')?.error;
-    const error = told ?? { code: stop.cause ?? 'aborted', message: 'It was stopped' };
+    const reportedError = find('error_reported')?.error;
+    const error = reportedError ?? { code: stop.cause ?? 'aborted', message: 'It was stopped' };
     return { after, stop, usage, error: failed ? error : undefined, delayMs: undefined };
   }
   const { usage = noUsage } = find('usage_reported') ?? {};

@@ -42,21 +42,21 @@ export function recordedExecutions(
 ): ReadonlyMap<ExecutionId, RecordedExecution> {
   const executions = new Map<ExecutionId, RecordedExecution>();
   /** The last result part that was opened for each call. */
-  const places = new Map<ToolCallId, PartId>();
-  const told = new Map<PartId, RecordedUpdate[]>();
+  const resultParts = new Map<ToolCallId, PartId>();
+  const updatesByPart = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
   /** The running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
-      places.set(delta.toolCallId, delta.partId);
+      resultParts.set(delta.toolCallId, delta.partId);
     if (delta?.type === 'append_text')
-      told.get(delta.partId)?.push({ text: delta.chunk, after: at });
+      updatesByPart.get(delta.partId)?.push({ text: delta.chunk, after: at });
     if (fact?.type === 'tool_execution_started') {
       const { executionId, toolCallId, child } = fact;
       const updates: RecordedUpdate[] = [];
-      const place = places.get(toolCallId);
-      if (place !== undefined) told.set(place, updates);
+      const resultPart = resultParts.get(toolCallId);
+      if (resultPart !== undefined) updatesByPart.set(resultPart, updates);
       drivers.set(executionId, producer);
       last.set(toolCallId, executionId);
       executions.set(executionId, { updates, result: undefined, after: undefined, child });
@@ -65,16 +65,16 @@ export function recordedExecutions(
       // The end record follows, unless a fork was made between the two.
       const { part: result } = delta;
       const id = last.get(result.toolCallId);
-      const begun = id && executions.get(id);
-      if (id && begun) executions.set(id, { ...begun, after: at, result });
+      const started = id && executions.get(id);
+      if (id && started) executions.set(id, { ...started, after: at, result });
     }
     if (fact?.type === 'tool_execution_finished') {
       last.delete(fact.toolCallId);
-      const begun = executions.get(fact.executionId);
+      const started = executions.get(fact.executionId);
       // A later driver reports the execution as lost. Its own end is not recorded.
-      if (begun === undefined || drivers.get(fact.executionId) !== producer) continue;
+      if (started === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
-      executions.set(fact.executionId, { ...begun, after, result });
+      executions.set(fact.executionId, { ...started, after, result });
     }
   }
   return executions;
@@ -146,8 +146,8 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
     case 'approval_asked':
       return { decision: 'ask', reason: fact.reason, rule: fact.rule };
     case 'tool_call_rejected': {
-      const said = fact.code === 'denied' ? denialForm.exec(fact.message) : null;
-      return said === null ? undefined : { decision: 'deny', reason: said.groups?.['reason'] };
+      const match = fact.code === 'denied' ? denialForm.exec(fact.message) : null;
+      return match === null ? undefined : { decision: 'deny', reason: match.groups?.['reason'] };
     }
     default:
       return undefined;

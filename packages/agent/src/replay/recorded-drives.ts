@@ -103,9 +103,9 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
 
 /** The items before the first turn of a drive that did not come from a command. */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
-  const begun = own.findIndex(({ fact }) => fact?.type === 'run_started');
+  const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');
   const ids: string[] = [];
-  for (const { fact, turn } of own.slice(Math.max(0, begun))) {
+  for (const { fact, turn } of own.slice(Math.max(0, runStart))) {
     if (fact?.type === 'turn_started' || fact?.type === 'run_finished') return ids;
     if (fact?.type === 'command_consumed' && messages.has(fact.key)) return ids;
     if (fact?.type !== 'item_started' || turn !== 0) continue;

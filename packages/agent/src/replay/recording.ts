@@ -29,8 +29,8 @@ export function createRecording(session: SessionId, records: readonly LogRecord[
   const attempts = recordedAttempts(records, items);
   const drives = recordedDrives(records);
   const answers = new Set([...attempts.values()].map(({ itemId }) => itemId));
-  const given = drives.flatMap((drive) => drive.input.map(({ id }) => id));
-  const external = new Set<PartId | ItemId>([...given, ...commandItems(records)]);
+  const inputs = drives.flatMap((drive) => drive.input.map(({ id }) => id));
+  const external = new Set<PartId | ItemId>([...inputs, ...commandItems(records)]);
   for (const [part, item] of items) if (answers.has(item)) external.add(part);
   return {
     session,

@@ -145,8 +145,8 @@ function providersAskedBy(
     asked[index] ??= { provider: fact.provider, model: fact.model };
   }
   // If the drive ended before the next provider was used, a placeholder stands for it.
-  const nobody = { provider: 'nobody', model: 'none' };
-  return asked.length === 0 || isNext ? [...asked, nobody] : asked;
+  const placeholder = { provider: 'nobody', model: 'none' };
+  return asked.length === 0 || isNext ? [...asked, placeholder] : asked;
 }
 
 function isFallback({ delayMs }: { readonly delayMs: number | undefined }): boolean {
@@ -197,9 +197,9 @@ async function replayExecution(
   { executionId, update }: ToolContext,
 ): Promise<ToolReturn> {
   const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
-  for (const told of updates) {
-    await playback.reached(told.after);
-    update(told.text);
+  for (const recorded of updates) {
+    await playback.reached(recorded.after);
+    update(recorded.text);
   }
   await playback.reached(after ?? Number.POSITIVE_INFINITY);
   if (result === undefined) throw new Error('It failed, and was tried again');

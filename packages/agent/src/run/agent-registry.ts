@@ -54,12 +54,12 @@ function withRunSettings(root: Settings, next: Settings): Settings {
 
 /** The settings of the agent that has the session now. */
 export function activeSettings(
-  roster: AgentRegistry,
+  registry: AgentRegistry,
   root: Settings,
   name: string | undefined,
 ): Settings {
-  const settings = name === undefined ? root : roster.get(name);
-  if (settings === undefined) throw unknownAgent(name ?? '', roster);
+  const settings = name === undefined ? root : registry.get(name);
+  if (settings === undefined) throw unknownAgent(name ?? '', registry);
   return settings;
 }
 
@@ -68,8 +68,8 @@ function agentNameTaken(name: string): AgentError {
   return new AgentError('name_taken', message, { agent: name });
 }
 
-function unknownAgent(name: string, roster: AgentRegistry): AgentError {
-  const those = [...roster.keys()].join(', ');
-  const message = `Cannot continue: the session was handed off to agent ${name}, but only these agents are known: ${those}`;
+function unknownAgent(name: string, registry: AgentRegistry): AgentError {
+  const names = [...registry.keys()].join(', ');
+  const message = `Cannot continue: the session was handed off to agent ${name}, but only these agents are known: ${names}`;
   return new AgentError('unknown_agent', message, { agent: name });
 }

@@ -85,8 +85,8 @@ async function compact(
   provider: Provider | undefined,
 ): Promise<boolean> {
   const { journal, settings, phase } = context;
-  const said = applyCompaction(transcript(journal.state), journal.loop.compacted);
-  const itemIds = compactableSteps(said, keepSteps).flat();
+  const contextItems = applyCompaction(transcript(journal.state), journal.loop.compacted);
+  const itemIds = compactableSteps(contextItems, keepSteps).flat();
   if (itemIds.length === 0 || provider === undefined) return false;
   const at = { turn, attempt: 1 };
   if (summarize === false) {
@@ -94,10 +94,10 @@ async function compact(
     return true;
   }
   await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
-  const old = said.filter(({ id }) => id === summaryId || itemIds.includes(id));
+  const old = contextItems.filter(({ id }) => id === summaryId || itemIds.includes(id));
   const work = Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
   const items = await raceAbort(work, context.signal);
-  const asked = {
+  const promptItem = {
     id: itemId('summarise'),
     kind: 'user',
     parts: [{ kind: 'text', text: summarize }],
@@ -107,22 +107,22 @@ async function compact(
     await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
     return false;
   }
-  const request = { ...settings.request, items: [...items, asked] };
-  const tried = await runAttempt(context, { provider, request, kind: 'context', ...at });
-  const { error, stop, usage } = tried.end;
+  const request = { ...settings.request, items: [...items, promptItem] };
+  const attempt = await runAttempt(context, { provider, request, kind: 'context', ...at });
+  const { error, stop, usage } = attempt.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
   const failed = error && ({ reason, cause: error.kind } as const);
-  const written = findItem(journal.state, tried.itemId)?.parts ?? [];
+  const written = findItem(journal.state, attempt.itemId)?.parts ?? [];
   const summary = joinText(written.map(({ part }) => part));
   // A partial summary or a refusal must not replace the conversation.
   const isDone = stop.reason === 'stop' && failed === undefined && summary !== '';
   const ended: readonly DraftRecord[] = [
     ...written.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [retractCall(at, id)] : [])),
-    ...(failed ? [responseFinished(at, tried.itemId, failed, usage)] : []),
+    ...(failed ? [responseFinished(at, attempt.itemId, failed, usage)] : []),
     {
       turn,
       attempt: 0,
-      fact: { type: 'turn_finished', itemId: tried.itemId, stop: failed ?? stop },
+      fact: { type: 'turn_finished', itemId: attempt.itemId, stop: failed ?? stop },
     },
     ...(isDone
       ? [{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds, summary } } as const]

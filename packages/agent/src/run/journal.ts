@@ -167,9 +167,9 @@ export async function receiveForeignRecords({
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
     if (ended.aborted || journal.state.through !== before) continue;
-    const heard = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
-    const { done } = await heard.next();
-    await heard.return?.();
+    const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
+    const { done } = await batches.next();
+    await batches.return?.();
     if (!done && journal.state.through === before) await journal.write([]);
   }
 }

@@ -54,9 +54,9 @@ function countRepeats(items: readonly Item[]): number {
     const calls = item.parts.flatMap((part) =>
       part.kind === 'tool_call' ? [`${part.name} ${part.arguments}`] : [],
     );
-    const said = calls.join('\n');
-    if (calls.length === 0 || (last !== undefined && said !== last)) return count;
-    last = said;
+    const callText = calls.join('\n');
+    if (calls.length === 0 || (last !== undefined && callText !== last)) return count;
+    last = callText;
     count++;
   }
   return count;

@@ -188,10 +188,10 @@ export class LiveRun implements Run {
     const leave = await this.#watchAbortSignal();
     const listening = this.#receiveForeignRecords(journal);
     try {
-      const given = await this.#startRun(context, loop, stale);
+      const newItems = await this.#startRun(context, loop, stale);
       const stop = await this.#driveToEnd(loop, journal);
       const { value, cause } = loop;
-      return createRunResult(before, journal.state, stop, given, {
+      return createRunResult(before, journal.state, stop, newItems, {
         value,
         error: journal.loop.lastError,
         cause,
@@ -229,7 +229,7 @@ export class LiveRun implements Run {
 
   #contextOf(journal: SessionJournal): RunContext {
     const settings = this.#settings;
-    const roster = createRegistry(settings);
+    const registry = createRegistry(settings);
     const { state: initialState } = journal;
     const callIds = new UniqueCallIds(settings.ids, initialState);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
@@ -245,7 +245,7 @@ export class LiveRun implements Run {
       },
       observers,
       get settings() {
-        return activeSettings(roster, settings, journal.loop.agent);
+        return activeSettings(registry, settings, journal.loop.agent);
       },
     };
   }
@@ -253,11 +253,11 @@ export class LiveRun implements Run {
   #journalOf(driver: Driver): SessionJournal {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
-    const watching = new Observers(observers, { clock, onDiagnostic });
+    const notifier = new Observers(observers, { clock, onDiagnostic });
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['notify']>) => watching.notify(...told);
+        : (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification);
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
       this.#onRecord(record);
@@ -276,8 +276,8 @@ export class LiveRun implements Run {
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
     const { input, joinsOpenRun = false, trace } = this.#options;
-    const given = input === undefined ? [] : toItems(input, ids);
-    const used = findUsedId(given, journal.state);
+    const newItems = input === undefined ? [] : toItems(input, ids);
+    const used = findUsedId(newItems, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
     // An interrupted answer is not retried if the run was aborted.
@@ -287,21 +287,21 @@ export class LiveRun implements Run {
     if (opening.length > 0) await journal.write(opening);
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
-    const isNew = given.length > 0 && !mayJoin;
+    const isNew = newItems.length > 0 && !mayJoin;
     const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
     // Input that arrives while a call waits for an approval is answered after the call.
-    if (turn !== undefined && given.length > 0)
-      await this.#submit({ type: 'message', when: 'follow_up', items: given, trace });
-    const items = turn === undefined ? itemDrafts(given, ids) : [];
+    if (turn !== undefined && newItems.length > 0)
+      await this.#submit({ type: 'message', when: 'follow_up', items: newItems, trace });
+    const items = turn === undefined ? itemDrafts(newItems, ids) : [];
     const started =
       run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
     // The run was aborted while the previous run came to its end.
     const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
     await journal.write([...started, ...items, ...stopped]);
-    return given;
+    return newItems;
   }
 
   /** Drives the run to its end, and starts another run if messages arrived meanwhile. */
@@ -326,8 +326,8 @@ export class LiveRun implements Run {
    * meanwhile.
    */
   async #flushCommands(journal: SessionJournal): Promise<void> {
-    for (let heard = -1; heard !== this.#submitted; ) {
-      heard = this.#submitted;
+    for (let flushed = -1; flushed !== this.#submitted; ) {
+      flushed = this.#submitted;
       await Promise.allSettled(this.#submits);
       await journal.write([]);
     }

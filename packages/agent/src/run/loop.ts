@@ -66,7 +66,7 @@ export class RunLoop {
   }
 
   /** Drives to the end of the run, or up to an action that another process performs. */
-  async driveTo(isOthers: (step: Action) => boolean, repairs = 0): Promise<Stop | Action> {
+  async driveTo(isExternal: (action: Action) => boolean, repairs = 0): Promise<Stop | Action> {
     this.#context.phase.isRunEnding = false;
     this.#isDriving = true;
     this.#repairs = repairs;
@@ -75,13 +75,13 @@ export class RunLoop {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
         // Nothing more can be written, so nothing more may start.
-        const over = journal.failure ?? this.#leaveReason;
-        if (over !== undefined) throw over;
+        const ended = journal.failure ?? this.#leaveReason;
+        if (ended !== undefined) throw ended;
         if (phase.isAborting) await journal.settled();
         const { through } = journal.state;
-        const step = decide(this.#decisionInput());
-        if (isOthers(step)) return step;
-        const stop = await this.#perform(step).catch((error: unknown) =>
+        const action = decide(this.#decisionInput());
+        if (isExternal(action)) return action;
+        const stop = await this.#perform(action).catch((error: unknown) =>
           this.#endAfterError(error),
         );
         if (stop !== undefined) return stop;
@@ -100,8 +100,8 @@ export class RunLoop {
   onRecord({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
     // If this write fails, the run's own next write fails too and reports it.
-    const isForEar = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
-    if (isForEar) this.#commands.handleQueued().catch(() => {});
+    const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
+    if (isCommand) this.#commands.handleQueued().catch(() => {});
     if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
     if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
   }
@@ -146,34 +146,34 @@ export class RunLoop {
   }
 
   /** Performs an action. Returns the run's stop if it was the last one. */
-  async #perform(step: Action): Promise<Stop | undefined> {
-    switch (step.do) {
+  async #perform(action: Action): Promise<Stop | undefined> {
+    switch (action.do) {
       case 'take_messages':
-        await this.#takeMessages(step.when);
+        await this.#takeMessages(action.when);
         return undefined;
       case 'start_turn':
-        await this.#write([{ turn: step.turn, attempt: 0, fact: { type: 'turn_started' } }]);
+        await this.#write([{ turn: action.turn, attempt: 0, fact: { type: 'turn_started' } }]);
         return undefined;
       case 'compact':
-        if (step.keys.length > 0) await this.#write(step.keys.map(commandConsumed));
-        await this.#compactor.compact(step.turn, this.#request.provider);
+        if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
+        await this.#compactor.compact(action.turn, this.#request.provider);
         return undefined;
       case 'request':
-        await this.#makeRequest(step.turn);
+        await this.#makeRequest(action.turn);
         return undefined;
       case 'answer': {
-        const answered = await this.#callRunnerFor(step.turn).answer(step.calls);
+        const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
         if (answered !== 'parked' || this.#context.phase.isAborting) return undefined;
         return this.#finishRun({ reason: 'parked', cause: 'approval' });
       }
       case 'reject':
-        await this.#callRunnerFor(step.turn).reject(step.calls, step.code);
+        await this.#callRunnerFor(action.turn).reject(action.calls, action.code);
         return undefined;
       case 'finish_turn':
-        await this.#finishTurn(step.turn, step.stop);
+        await this.#finishTurn(action.turn, action.stop);
         return undefined;
       case 'finish_run':
-        return this.#conclude(step.stop);
+        return this.#conclude(action.stop);
     }
   }
 

@@ -8,12 +8,12 @@ import { jsonSchemaOf, validateWithSchema } from '../tool/schema.ts';
 
 export function createOutput(schema: StandardSchemaV1 | undefined): Output | undefined {
   if (schema === undefined) return undefined;
-  const told = jsonSchemaOf(schema);
-  if (told === undefined) throw noJsonSchema();
+  const jsonSchema = jsonSchemaOf(schema);
+  if (jsonSchema === undefined) throw noJsonSchema();
   const missing = { ok: false, problem: 'There is no answer in JSON.' } as const;
   const check = async (value: JsonValue | undefined) =>
     value === undefined ? missing : validateWithSchema(schema, value);
-  return { schema: told, check };
+  return { schema: jsonSchema, check };
 }
 
 /** The structured value of an answer. */

@@ -40,7 +40,7 @@ export class TurnRequest {
    * Makes one attempt. Afterwards the response is finished, or the attempt is superseded and the
    * retry delay is over.
    */
-  async attempt(turn: TurnState, beside: ConcurrentWork): Promise<void> {
+  async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
     const { settings, signal, journal, phase } = this.#context;
     this.#startTurn(turn.turn);
     const provider = settings.providers[this.#providerIndex] ?? settings.providers[0];
@@ -54,14 +54,14 @@ export class TurnRequest {
     const { end, itemId } = await runAttempt(this.#context, { provider, request, kind, ...at });
     const { error, usage } = end;
     if (error === undefined) return;
-    await beside.halt();
+    await concurrent.halt();
     // After an abort, the partial answer is kept even if the request has failed.
     const delayMs = phase.isAborting ? undefined : this.#retryDelay(error);
     if (delayMs === undefined) {
       await journal.write(this.#finalDrafts(at, itemId, end));
       return;
     }
-    beside.abandon();
+    concurrent.abandon();
     await journal.write([
       { ...at, fact: { type: 'usage_reported', usage } },
       { ...at, fact: { type: 'attempt_superseded', reason: error.kind } },
@@ -106,16 +106,20 @@ export class TurnRequest {
   #retryDelay(error: ProviderError): number | undefined {
     const { retry, providers, random } = this.#context.settings;
     const failures = ++this.#failures;
-    const isOnce = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
-    const patience = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
-    const tries = { yes: patience, once: 2, no: 1 };
-    const most = isOnce ? patience : error.retry in tries ? tries[error.retry as 'no'] : 1;
-    const hinted = error.retryAfterMs ?? 0;
-    if (failures < Math.min(most, patience) && hinted <= retry.maxDelayMs) {
+    const dropsReasoning = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
+    const maxAttempts = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
+    const attemptsByRetry = { yes: maxAttempts, once: 2, no: 1 };
+    const allowed = dropsReasoning
+      ? maxAttempts
+      : error.retry in attemptsByRetry
+        ? attemptsByRetry[error.retry as 'no']
+        : 1;
+    const hintMs = error.retryAfterMs ?? 0;
+    if (failures < Math.min(allowed, maxAttempts) && hintMs <= retry.maxDelayMs) {
       if (error.retry === 'once_without_reasoning')
         this.#filters = [dropReasoning({ keepAnswers: 0 })];
-      const grown = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
-      return Math.max(hinted, Math.round(grown * (0.5 + random() / 2)));
+      const backoffMs = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
+      return Math.max(hintMs, Math.round(backoffMs * (0.5 + random() / 2)));
     }
     if (this.#providerIndex + 1 >= providers.length || !mayFallBack(error)) return undefined;
     this.#providerIndex++;

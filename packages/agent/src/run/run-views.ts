@@ -81,10 +81,10 @@ export function createRunResult(
   before: FoldState,
   after: FoldState,
   stop: Stop,
-  given: readonly Item[],
+  input: readonly Item[],
   { value: answered, error, cause }: RunOutcome,
 ): RunResult {
-  const known = new Set([...toArray(before.items), ...given].map(({ id }) => id));
+  const known = new Set([...toArray(before.items), ...input].map(({ id }) => id));
   const items = transcript(after).filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
   const text = joinText(last?.parts ?? []);

@@ -25,10 +25,10 @@ interface AttemptResult {
  */
 export async function runAttempt(
   context: RunContext,
-  tried: AttemptOptions,
+  options: AttemptOptions,
 ): Promise<AttemptResult> {
   const { settings, journal } = context;
-  const { provider, kind, turn, attempt } = tried;
+  const { provider, kind, turn, attempt } = options;
   const itemId = settings.ids.item();
   const at = { turn, attempt };
   const { id, model } = provider;
@@ -36,9 +36,9 @@ export async function runAttempt(
     { ...at, fact: { type: 'item_started', itemId, kind } },
     { ...at, fact: { type: 'response_started', itemId, provider: id, model } },
   ]);
-  const left = new AbortController();
-  const streamed = streamResponse(context, tried, itemId, left);
-  const end = await Promise.race([streamed, abortTimeout(context, left)]);
+  const abandoned = new AbortController();
+  const streamed = streamResponse(context, options, itemId, abandoned);
+  const end = await Promise.race([streamed, abortTimeout(context, abandoned)]);
   if (end !== undefined) return { end, itemId };
   await journal.settled();
   await journal.write(closeOpenParts(journal.state, 'aborted'));
@@ -46,18 +46,21 @@ export async function runAttempt(
 }
 
 /** A provider that ignores the abort signal must not block the run beyond the grace period. */
-function abortTimeout({ settings, signal }: RunContext, left: AbortController): Promise<undefined> {
+function abortTimeout(
+  { settings, signal }: RunContext,
+  abandoned: AbortController,
+): Promise<undefined> {
   return new Promise((resolve) => {
     const onAbort = () => {
       const giveUp = () => {
-        left.abort();
+        abandoned.abort();
         resolve(undefined);
       };
       const cancel = settings.clock.after(settings.retry.toolGraceMs, giveUp);
-      left.signal.addEventListener('abort', cancel);
+      abandoned.signal.addEventListener('abort', cancel);
     };
     if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { signal: left.signal });
+    signal.addEventListener('abort', onAbort, { signal: abandoned.signal });
   });
 }
 
@@ -75,19 +78,19 @@ interface AttemptOptions {
  */
 async function streamResponse(
   context: RunContext,
-  tried: AttemptOptions,
+  options: AttemptOptions,
   itemId: ItemId,
-  left: AbortController,
+  abandoned: AbortController,
 ): Promise<ResponseEnd | undefined> {
   const { settings, signal, journal } = context;
-  const { provider, request, turn, attempt } = tried;
+  const { provider, request, turn, attempt } = options;
   const item = { id: itemId, turn, attempt };
   try {
     const trace = traceOfAttempt(journal.loop, item);
     const stream = provider.stream(request, { item, ids: settings.ids, signal, trace });
     const steps = stream[Symbol.asyncIterator]();
     try {
-      return await writeStream(context, tried, { steps, itemId, left });
+      return await writeStream(context, options, { steps, itemId, abandoned });
     } finally {
       // A stream that cannot be closed must not block the run.
       const closed = Promise.resolve(steps.return?.());
@@ -95,26 +98,26 @@ async function streamResponse(
       await raceAbort(closed, AbortSignal.abort(), grace);
     }
   } finally {
-    left.abort();
+    abandoned.abort();
   }
 }
 
 interface ResponseStream {
   readonly steps: AsyncIterator<StreamStep>;
   readonly itemId: ItemId;
-  readonly left: AbortController;
+  readonly abandoned: AbortController;
 }
 
 async function writeStream(
   { journal, callIds }: RunContext,
   { provider, turn, attempt }: AttemptOptions,
-  { steps, itemId, left }: ResponseStream,
+  { steps, itemId, abandoned }: ResponseStream,
 ): Promise<ResponseEnd | undefined> {
   const at = { turn, attempt };
   const check = new DeltaValidator(itemId, at);
   const broken = (why: string) => closeAsCut(journal, failedEnd(provider, 'protocol_error', why));
   for (let step = await steps.next(); !step.done; step = await steps.next()) {
-    if (left.signal.aborted) return undefined;
+    if (abandoned.signal.aborted) return undefined;
     const { deltas, end } = step.value;
     if (!deltas.every((delta) => check.accepts(delta))) return broken('its deltas do not fit');
     const drafts = deltas.map(
@@ -126,7 +129,7 @@ async function writeStream(
       continue;
     }
     // After the end, the provider's stream is ignored.
-    left.abort();
+    abandoned.abort();
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
     const last = isWhole ? [responseFinished(at, itemId, end.stop, end.usage)] : [];

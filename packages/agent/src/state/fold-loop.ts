@@ -71,9 +71,9 @@ function withoutRevoked(
   command: QueuedCommand['command'],
 ): LoopState['standingApprovals'] {
   if (command.type !== 'revoke' || !approvals.has(command.rule)) return approvals;
-  const left = new Map(approvals);
-  left.delete(command.rule);
-  return left;
+  const remaining = new Map(approvals);
+  remaining.delete(command.rule);
+  return remaining;
 }
 
 /** True for items that the model has to answer. */
@@ -99,7 +99,7 @@ function compact(
 
 function startTurn(state: LoopState, turn: number): LoopState {
   const { run } = state;
-  const begun: TurnState = {
+  const started: TurnState = {
     turn,
     attempt: 0,
     isSuperseded: false,
@@ -112,7 +112,7 @@ function startTurn(state: LoopState, turn: number): LoopState {
     hadInput: state.hasInput,
   };
   const counted = run && { ...run, turns: run.turns + 1 };
-  return { ...state, run: counted, turn: begun, lastTurn: turn, hasInput: false };
+  return { ...state, run: counted, turn: started, lastTurn: turn, hasInput: false };
 }
 
 function finishTurn(state: LoopState, lastStop: Stop): LoopState {

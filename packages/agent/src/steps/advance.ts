@@ -108,17 +108,23 @@ async function driveRun(step: OpenStep, options: AdvanceOptions): Promise<Plan> 
 async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> {
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
-  const { turn: left, commands } = journal.loop;
+  const { turn: openTurn, commands } = journal.loop;
   // These aborts were meant for a run that has ended. If a turn is still open, they end it.
-  const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
-  const started = runStarted(runId, trace ?? traceForNewRun(journal.loop));
+  const stale = commands.filter(
+    ({ command }) => command.type === 'abort' && openTurn === undefined,
+  );
+  const runDraft = runStarted(runId, trace ?? traceForNewRun(journal.loop));
   context.phase.isAborting = false;
   const turn = journal.loop.lastTurn + 1;
-  const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
-  const isNew = startsTurn && left === undefined;
-  const begun = isNew ? [started, turned] : [started];
+  const turnDraft = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
+  const isNew = startsTurn && openTurn === undefined;
+  const started = isNew ? [runDraft, turnDraft] : [runDraft];
   const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
-  await journal.write([...stale.map(({ key }) => commandConsumed(key)), ...superseding, ...begun]);
+  await journal.write([
+    ...stale.map(({ key }) => commandConsumed(key)),
+    ...superseding,
+    ...started,
+  ]);
 }
 
 /**
@@ -153,15 +159,15 @@ export function supersedingDrafts(
   const items = toArray(journal.state.items);
   const first = toArray(ended.before.items).length;
   if (items.length > toArray(ended.after.items).length) return [];
-  const tries = new Map<string, Attempt>();
+  const attempts = new Map<string, Attempt>();
   for (const { turn, attempt } of items.slice(first))
-    if (attempt > 0) tries.set(`${turn}.${attempt}`, { turn, attempt });
+    if (attempt > 0) attempts.set(`${turn}.${attempt}`, { turn, attempt });
   const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
-  const turns = new Set([...tries.values()].map(({ turn }) => turn));
+  const turns = new Set([...attempts.values()].map(({ turn }) => turn));
   // Finishes the turns again, because no further attempts follow.
-  const over = { type: 'turn_finished', stop: ended.stop } as const;
+  const finished = { type: 'turn_finished', stop: ended.stop } as const;
   return [
-    ...[...tries.values()].map((tried) => ({ ...tried, fact })),
-    ...[...turns].map((turn) => ({ turn, attempt: 0, fact: over })),
+    ...[...attempts.values()].map((attempt) => ({ ...attempt, fact })),
+    ...[...turns].map((turn) => ({ turn, attempt: 0, fact: finished })),
   ];
 }

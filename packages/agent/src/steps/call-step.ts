@@ -71,9 +71,9 @@ async function answerCall(
   const { context } = step;
   if (context.phase.isAborting) return 'left';
   const runner = new CallRunner(context, turn);
-  const fate = await runner.answer([call]);
+  const outcome = await runner.answer([call]);
   await runner.halt();
-  if (fate === 'parked') return 'asked';
+  if (outcome === 'parked') return 'asked';
   const { state, loop } = context.journal;
   const isOpen = unansweredCalls(state, loop.turn).some(
     ({ toolCallId }) => toolCallId === call.toolCallId,

@@ -36,7 +36,7 @@ export class OpenStep {
   readonly writer: ProducerWriter;
   readonly runs: RunTracker;
   readonly #stop = new AbortController();
-  readonly #over = new AbortController();
+  readonly #ended = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
   /** Called after each record is committed during the step. */
@@ -85,7 +85,7 @@ export class OpenStep {
 
   /** Closes the session. The lease is kept, unless the step releases it. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
-    this.#over.abort();
+    this.#ended.abort();
     await this.#listening;
     const { log } = this.settings;
     const { before, ended } = this.runs;
@@ -104,10 +104,10 @@ export class OpenStep {
     if (loop.run?.aborted !== undefined) this.abort();
     const fail = (error: unknown) => this.fail(error);
     driver.lost.then(fail).catch(() => {});
-    const over = { signal: this.#over.signal };
-    leave?.addEventListener('abort', () => fail(leave.reason), over);
+    const ended = { signal: this.#ended.signal };
+    leave?.addEventListener('abort', () => fail(leave.reason), ended);
     if (leave?.aborted) fail(leave.reason);
-    signal?.addEventListener('abort', () => this.abort(), over);
+    signal?.addEventListener('abort', () => this.abort(), ended);
     if (signal?.aborted) this.abort();
     const { log, clock } = this.settings;
     this.#listening = receiveForeignRecords({
@@ -115,13 +115,13 @@ export class OpenStep {
       session,
       journal,
       clock,
-      ended: over.signal,
+      ended: ended.signal,
     }).catch(() => {});
   }
 
   #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: CachedFold): SessionJournal {
     const { observers, onDiagnostic, clock } = this.settings;
-    const watching = new Observers(observers, { clock, onDiagnostic });
+    const notifier = new Observers(observers, { clock, onDiagnostic });
     const onRecord = (record: LogRecord) => {
       const { phase } = this.context;
       if (record.fact?.type === 'aborted' && !phase.isAborting) this.abort();
@@ -130,8 +130,8 @@ export class OpenStep {
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['notify']>) => {
-            if (this.#isOwn(told[0])) watching.notify(...told);
+        : (...notification: Parameters<Observers['notify']>) => {
+            if (this.#isOwn(notification[0])) notifier.notify(...notification);
           };
     const { onStep } = this.runs;
     const { name: agent } = this.settings;
@@ -149,7 +149,7 @@ export class OpenStep {
 
   #contextOf(): RunContext {
     const { journal, settings: root, runs } = this;
-    const roster = createRegistry(root);
+    const registry = createRegistry(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     // Steps never wait for an approval. They park instead.
     const parking = new Map<Settings, Settings>();
@@ -165,7 +165,7 @@ export class OpenStep {
         return runs.before;
       },
       get settings() {
-        return settingsFor(activeSettings(roster, root, journal.loop.agent));
+        return settingsFor(activeSettings(registry, root, journal.loop.agent));
       },
     };
   }

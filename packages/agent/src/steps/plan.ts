@@ -123,8 +123,8 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
   // The error of an earlier run is no longer known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
-  const told = { value: undefined, error: lastError, cause: undefined };
-  const { text, usage, error } = createRunResult(before, after, stop, [], told);
+  const outcome = { value: undefined, error: lastError, cause: undefined };
+  const { text, usage, error } = createRunResult(before, after, stop, [], outcome);
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {

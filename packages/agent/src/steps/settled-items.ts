@@ -45,11 +45,11 @@ export function settledItemsFrom(state: FoldState, first: number): readonly Sett
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);
   const done = items.slice(first, open === -1 ? undefined : open);
-  let left = maxTotal;
+  let remaining = maxTotal;
   return done.map((item) => {
     const one = settleItem(toItem(item), state);
-    if (one.by === 'value') left -= JSON.stringify(one.item).length;
-    return left >= 0 ? one : referenceTo(one.itemId, state);
+    if (one.by === 'value') remaining -= JSON.stringify(one.item).length;
+    return remaining >= 0 ? one : referenceTo(one.itemId, state);
   });
 }
 

@@ -75,22 +75,22 @@ export async function killsOf(
   scenario: string,
   moment: Moment,
 ): Promise<readonly Kill[]> {
-  const deaths: Kill[] = [];
+  const kills: Kill[] = [];
   for (let count = 1; count <= most[moment]; count++) {
     const name = `${scenario}, ${moment} ${count}`;
     const files = filesOf(join(folder, name));
-    if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return deaths;
+    if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return kills;
     const take = (policy: Policy) => {
       const whole = `${name}, ${policy}`;
       const own = copied(files, join(folder, whole));
       return resumeElsewhere(own, { name: whole, scenario, moment, policy });
     };
-    const kept = await take('keep');
-    deaths.push(kept);
+    const keepKill = await take('keep');
+    kills.push(keepKill);
     // Without an interrupted answer, the policy makes no difference.
-    if (isStreaming(kept.before)) deaths.push(await take('retry'));
+    if (isStreaming(keepKill.before)) kills.push(await take('retry'));
   }
-  return deaths;
+  return kills;
 }
 
 /** True if a response has started and not ended. */
@@ -247,10 +247,10 @@ export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) 
 /** True if a command of this type was queued and not handled. */
 export function isUnhandled({ before }: Kill, command: string): boolean {
   const facts = factsOf(before);
-  const heard = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
+  const consumed = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
   return facts.some(
     (fact) =>
-      fact.type === 'command_queued' && !heard.has(fact.key) && fact.command['type'] === command,
+      fact.type === 'command_queued' && !consumed.has(fact.key) && fact.command['type'] === command,
   );
 }
 

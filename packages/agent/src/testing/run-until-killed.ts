@@ -10,7 +10,8 @@ import { actor, scenarios, scenarioTools } from './scenarios.ts';
 // Runs a scenario on a log file, writes the observed records to a file, and kills itself at a
 // moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect
 // <count>.
-const [path = '', lines = '', told = '', name = '', kind = '', count = ''] = process.argv.slice(2);
+const [path = '', lines = '', observed = '', name = '', kind = '', count = ''] =
+  process.argv.slice(2);
 const scenario = scenarios[name] ?? { script: [] };
 let left = Number(count);
 
@@ -42,7 +43,7 @@ const agent = createAgent({
   retry: { baseDelayMs: 1 },
   observers: [
     (record) => {
-      appendFileSync(told, `${encodeRecord(record)}\n`);
+      appendFileSync(observed, `${encodeRecord(record)}\n`);
       if (record.fact !== undefined) killAt('fact');
       if (record.delta?.type === 'append_text') killAt('append');
       act(record);

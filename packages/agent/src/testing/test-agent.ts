@@ -51,13 +51,13 @@ export function createTestAgent(
   const provider = scriptedProvider(script, { clock, pieces: 'whole', ...how });
   const records: LogRecord[] = [];
   const diagnostics: string[] = [];
-  const told = (record: LogRecord) => void records.push(record);
+  const collect = (record: LogRecord) => void records.push(record);
   const agent = createAgent({
     provider,
     random: () => 1,
     onDiagnostic: (problem) => diagnostics.push(problem),
     ...options,
-    ...{ clock, log, observers: [told, ...(options.observers ?? [])] },
+    ...{ clock, log, observers: [collect, ...(options.observers ?? [])] },
   });
   const until = (type: string, count = 1) =>
     untilTrue(clock, () => types(records).filter((one) => one === type).length >= count);

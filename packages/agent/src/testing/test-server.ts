@@ -77,10 +77,10 @@ export function useTestServer(): TestServer {
 
 /** Reads events until the assistant's text equals `text`. */
 export async function readUntilText({ events }: Run, text: string): Promise<void> {
-  let told = '';
+  let received = '';
   for await (const event of events) {
-    if (event.type === 'assistant_text_delta') told += event.text;
-    if (told === text) return;
+    if (event.type === 'assistant_text_delta') received += event.text;
+    if (received === text) return;
   }
-  expect.fail(`it said ${JSON.stringify(told)}`);
+  expect.fail(`it said ${JSON.stringify(received)}`);
 }

@@ -41,8 +41,8 @@ export function subAgent<const Name extends string>(
         if (event.type === 'assistant_text_delta') yield event.text;
       const { text, stop, error } = await run.result;
       if (stop.reason === 'stop') return text;
-      const told = signal.aborted ? textOfError(signal.reason) : error?.message;
-      const why = told ?? stop.cause ?? stop.reason;
+      const message = signal.aborted ? textOfError(signal.reason) : error?.message;
+      const why = message ?? stop.cause ?? stop.reason;
       return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
     },
   });

@@ -115,9 +115,9 @@ function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
 }
 
 function schemaOf(name: string, schema: Schema): JsonObject {
-  const told = jsonSchemaOf(schema);
-  if (told === undefined) throw noJsonSchema(name);
-  return told;
+  const jsonSchema = jsonSchemaOf(schema);
+  if (jsonSchema === undefined) throw noJsonSchema(name);
+  return jsonSchema;
 }
 
 function badName(name: string): AgentError {

@@ -86,8 +86,8 @@ export class SessionTrace {
 
   /** Ends all open spans and marks them as unfinished. */
   end(timeMs: number = this.#lastMs, failure?: string): void {
-    const left = [...this.#executions.values(), this.#attempt, this.#turn, { span: this.#run }];
-    for (const span of left.map((one) => one?.span)) {
+    const open = [...this.#executions.values(), this.#attempt, this.#turn, { span: this.#run }];
+    for (const span of open.map((one) => one?.span)) {
       span?.set({ 'millrace.unfinished': true });
       if (failure !== undefined) span?.fail(failure);
       span?.end(timeMs);
