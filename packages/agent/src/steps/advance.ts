@@ -131,7 +131,7 @@ async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> 
  * The records that close work without an owner, because its process was fenced. An interrupted
  * answer will be requested again, which supersedes it, unless it has to be kept.
  */
-export function abandonedWorkDrafts(
+function abandonedWorkDrafts(
   { journal, settings }: OpenStep,
   { runId, keepsCut = false }: Pick<AdvanceOptions, 'runId' | 'keepsCut'>,
 ): readonly DraftRecord[] {
@@ -150,7 +150,7 @@ export function abandonedWorkDrafts(
  * The records that supersede all output of a failed run. If input arrived after it, nothing is
  * superseded, because the output may have been answered.
  */
-export function supersedingDrafts(
+function supersedingDrafts(
   { journal, runs }: OpenStep,
   failed: RunId,
 ): readonly DraftRecord[] {

@@ -104,7 +104,7 @@ function tracesUrl(given: string | URL): string {
   return url.href;
 }
 
-export interface SpanQueueOptions {
+interface SpanQueueOptions {
   /** Sends the spans and returns the HTTP status. */
   readonly send: (spans: readonly FinishedSpan[]) => Promise<number>;
   readonly clock: Clock;
@@ -120,7 +120,7 @@ const maxTries = 3;
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** A bounded queue of spans. Sends one batch at a time, in order. */
-export class SpanQueue {
+class SpanQueue {
   readonly #options: SpanQueueOptions;
   #waiting: FinishedSpan[] = [];
   #dropped = 0;

@@ -115,7 +115,7 @@ export interface FinishedSpan {
   readonly status?: { readonly code: number; readonly message?: string | undefined } | undefined;
 }
 
-export interface SpanEvent {
+interface SpanEvent {
   readonly name: string;
   readonly timeMs: number;
   readonly attributes: Attributes;

@@ -121,7 +121,7 @@ export interface ExecutionSpan {
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
 /** A context in which new spans are children of the span. */
-export function contextWithSpan(
+function contextWithSpan(
   span: { spanContext(): SpanContext },
   base: Context | undefined,
 ): Context {
@@ -129,7 +129,7 @@ export function contextWithSpan(
 }
 
 /** A context in which new spans are children of a span in another process. */
-export function remoteContext(
+function remoteContext(
   { traceId, spanId, flags }: TraceParent,
   base: Context | undefined,
 ): Context {
