@@ -81,7 +81,7 @@ function clipMiddle(text: string, most: number, hash: string): string {
   const half = Math.floor(most / 2);
   const [start, end] = [text.slice(0, half), text.slice(text.length - half)];
   const omitted = text.length - start.length - end.length;
-  const note = `\n[… ${omitted} characters are omitted out here; the whole is full as output ${hash} …]\n`;
+  const note = `\n[… ${omitted} characters are left out here; the whole is kept as output ${hash} …]\n`;
   return (start + note + end).toWellFormed();
 }
 
