@@ -150,10 +150,7 @@ function abandonedWorkDrafts(
  * The records that supersede all output of a failed run. If input arrived after it, nothing is
  * superseded, because the output may have been answered.
  */
-function supersedingDrafts(
-  { journal, runs }: OpenStep,
-  failed: RunId,
-): readonly DraftRecord[] {
+function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly DraftRecord[] {
   const ended = runs.ended.at(-1);
   if (ended?.id !== failed) return [];
   const items = toArray(journal.state.items);

@@ -121,10 +121,7 @@ export interface ExecutionSpan {
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
 /** A context in which new spans are children of the span. */
-function contextWithSpan(
-  span: { spanContext(): SpanContext },
-  base: Context | undefined,
-): Context {
+function contextWithSpan(span: { spanContext(): SpanContext }, base: Context | undefined): Context {
   return (base ?? makeContext(new Map())).setValue(spanKey, span);
 }
 
