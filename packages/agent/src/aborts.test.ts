@@ -15,16 +15,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fetchOf } from '../../providers/src/testing/fetch-of.ts';
 import { wireTable } from '../../providers/src/testing/wire-table.ts';
+import { wait } from './abortable.ts';
+import type { Run } from './contract/run.ts';
 import { createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
-import { wait } from './run/wait.ts';
-import { withDelay } from './testing/changed-log.ts';
 import { problemsIn } from './testing/check-log.ts';
-import { counted } from './testing/counted.ts';
-import { folded } from './testing/folded.ts';
+import { call } from './testing/model-script.ts';
 import { play, VirtualClock } from './testing/play.ts';
+import { foldRecords } from './testing/read-log.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
-import { call } from './testing/scripts.ts';
+import { countActivity, withDelay } from './testing/test-doubles.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -34,7 +33,7 @@ type Performed = Awaited<ReturnType<typeof perform>>;
 interface Delays {
   /** How long streams and tools take to end. */
   readonly closingMs: number;
-  /** How long the log takes to store something. */
+  /** How long the log takes to store a batch. */
   readonly storingMs: number;
 }
 
@@ -46,7 +45,7 @@ const variants: readonly Delays[] = [
   { ...atOnce, storingMs: 12 },
 ];
 
-/** The scenario, aborted when a record of this offset was told. */
+/** Runs the scenario and aborts it after the record with this offset. */
 async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   const { closingMs, storingMs } = delays;
   const clock = new VirtualClock();
@@ -57,7 +56,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   const act = actor(scenario, () => run as Run);
   const records: LogRecord[] = [];
   const late: string[] = [];
-  const busy = counted({
+  const busy = countActivity({
     provider: scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 }),
     tools: scenarioTools('/dev/null'),
     close: closingMs === 0 ? undefined : () => after(closingMs),
@@ -79,7 +78,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
     ],
   });
   run = agent.run('Begin', { session });
-  // At once, and not when a test comes to look.
+  // Measured when the result resolves, not later.
   const left = run.result.then(() => busy.now());
   const result = await play(clock, run.result);
   const name = `at ${abortAt}, closing in ${closingMs} ms, storing in ${storingMs} ms`;
@@ -87,7 +86,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   return { name, abortAt, delays, result, records, log, clock, common, ...seen };
 }
 
-/** What each wire would send next, by its own rules. */
+/** The next request on each wire, validated by its rules. */
 async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const { wire, provider, faults: faultsOf, read } of wireTable) {
@@ -111,17 +110,17 @@ async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly
 const offsetOf = (records: readonly LogRecord[], type: string) =>
   records.find(({ fact }) => fact?.type === type)?.offset;
 
-/** What was said and thought by then, part by part, in answers that were not superseded by then. */
+/** The text and reasoning parts up to an offset, without superseded attempts. */
 function saidBy(records: readonly LogRecord[], offset: number): readonly string[] {
   const then = records.filter((record) => record.offset <= offset);
-  const items = liveTranscript(folded(session, then));
+  const items = liveTranscript(foldRecords(session, then));
   return items.flatMap(({ kind, parts }) => (kind === 'assistant' ? textsOf(parts) : []));
 }
 
 const textsOf = (parts: readonly Part[]) =>
   parts.flatMap((part) => (part.kind === 'text' || part.kind === 'reasoning' ? part.text : []));
 
-/** The last word on what each attempt used, read from the facts alone. */
+/** The last usage of each attempt, derived from facts only. */
 function usageOf(records: readonly LogRecord[]): ReadonlyMap<string, Usage> {
   const used = new Map<string, Usage>();
   for (const { turn, attempt, fact } of records)
@@ -141,7 +140,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     all = aborted;
   });
 
-  test('ends as aborted if that was said in time, and all in its log is answered', () => {
+  test('ends as aborted if the abort came in time, and every call has a result', () => {
     const lastWord = whole.records.findLast(({ fact }) => fact?.type === 'turn_finished');
     for (const { name, abortAt, records, result } of all) {
       const isAborted = offsetOf(records, 'aborted') !== undefined;
@@ -151,16 +150,16 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     }
   });
 
-  test('has closed its request and stopped its tools when its result is there', () => {
+  test('has closed its request and stopped its tools when the result resolves', () => {
     for (const { name, left } of all) expect(left, name).toEqual({ streams: 0, tools: 0 });
     expect(Math.max(...all.map(({ most }) => most.streams))).toBe(1);
   });
 
-  test('starts no tool any more', () => {
+  test('starts no more tools', () => {
     for (const { name, late } of all) expect(late, name).toEqual([]);
   });
 
-  test('keeps all that was said before', () => {
+  test('keeps the partial answer', () => {
     let letters = 0;
     for (const { name, abortAt, records } of all) {
       const offset = offsetOf(records, 'aborted') ?? abortAt;
@@ -174,7 +173,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     expect(letters > 0).toBe(length > 0);
   });
 
-  test('reports what each request used, the one that was aborted among them', () => {
+  test('reports the usage of each request, including the aborted one', () => {
     for (const { name, records, result, used: told } of all) {
       const used = usageOf(records);
       const asked = records.flatMap(({ turn, attempt, fact }) =>
@@ -186,14 +185,15 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
     }
   });
 
-  test('is followed by a request that every provider takes', async () => {
+  test('is followed by a request that is valid for every provider', async () => {
     for (const one of all.filter(({ delays }) => delays === atOnce))
       expect(await faultsOfNext(one), one.name).toEqual([]);
   });
 });
 
-// While what ran beside a failed request is stopped, nobody looks whether the run was aborted meanwhile.
-test('what was said is kept also where its request has failed and is about to be given up', async () => {
+// Regression: an abort that arrived while tools were stopped after a failed request was not
+// checked.
+test('an abort keeps the partial answer of a request that has just failed', async () => {
   const clock = new VirtualClock();
   let run: Run | undefined;
   const slow = defineTool({

@@ -15,11 +15,11 @@ import {
 } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Run } from './contract/run.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
 import { problemsIn } from './testing/check-log.ts';
+import { call } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { call } from './testing/scripts.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const read = defineTool({
@@ -77,13 +77,13 @@ const textOf = (item: Item | undefined) =>
   (item?.parts ?? []).map((part) => ('text' in part ? part.text : '')).join('');
 
 describe('a run', () => {
-  test('is one line for simple things', async () => {
-    const { agent, end } = agentOf(['It turns.']);
-    const { text, stop } = await end(agent.run('The wheel?'));
-    expect([text, stop]).toEqual(['It turns.', { reason: 'stop' }]);
+  test('takes one line for simple things', async () => {
+    const { agent, end } = agentOf(['It rains.']);
+    const { text, stop } = await end(agent.run('The weather?'));
+    expect([text, stop]).toEqual(['It rains.', { reason: 'stop' }]);
   });
 
-  test('tells what seed 004 tells, in its order, and asks the model once for each turn', async () => {
+  test('emits the events of seed 004 in order, with one request per turn', async () => {
     const first = [
       'Let me check the configuration file first.',
       call('c', 'read', { path: 'src/config.ts' }),
@@ -126,7 +126,7 @@ describe('a run', () => {
     }
   });
 
-  test('takes the caller’s own history, and sends the same as from a session', async () => {
+  test('accepts the caller’s own history, and sends the same request as from a session', async () => {
     const session = sessionId('s');
     const kept = agentOf(['First.', 'Second.']);
     await kept.end(kept.agent.run('One', { session }));
@@ -148,7 +148,7 @@ describe('a run', () => {
     expect(sent(bare.provider.calls)).toEqual(sent(kept.provider.calls));
   });
 
-  test('of a session that another one drives ends with an error that says so, and changes nothing', async () => {
+  test('fails with an error, and changes nothing, if another run drives the session', async () => {
     const { agent, end, log } = agentOf(['No.']);
     const session = sessionId('s');
     await log.open(session, { holder: 'somebody else' });
@@ -160,7 +160,7 @@ describe('a run', () => {
 });
 
 describe('calls', () => {
-  test('run in parallel, and their results stand in the order of the calls', async () => {
+  test('run in parallel, with results in call order', async () => {
     const ended: string[] = [];
     const { agent, end, clock } = agentOf([], {});
     const slow = defineTool({
@@ -186,7 +186,7 @@ describe('calls', () => {
     expect(agent).toBeDefined();
   });
 
-  test('without effects start while the model still speaks; others wait for its end', async () => {
+  test('without effects start while the response streams; others wait for its end', async () => {
     const look = defineTool({
       ...{ name: 'look', description: 'Looks', effects: 'none' as const },
       input: z.object({}),
@@ -210,7 +210,7 @@ describe('calls', () => {
     expect(started('r')).toBeGreaterThan(finished);
   });
 
-  test('that are cut off by the model’s limit are not run, and are answered', async () => {
+  test('that are cut off by the model’s limit do not run, and get a result', async () => {
     let ran = 0;
     const count = defineTool({
       ...{ name: 'count', description: 'Counts', input: z.object({}) },
@@ -223,7 +223,7 @@ describe('calls', () => {
     expect(items[1]?.parts).toMatchObject([{ kind: 'tool_result', isError: true }]);
   });
 
-  test('whose output is long are clipped, and kept whole beside it', async () => {
+  test('with long output are clipped, and the full output is stored', async () => {
     const long = defineTool({
       ...{ name: 'long', description: 'Long', input: z.object({}), maxOutputLength: 100 },
       execute: async () => 'x'.repeat(5000),
@@ -240,7 +240,7 @@ describe('calls', () => {
     expect((await log.blobs.get(whole.source.hash))?.length).toBe(5000);
   });
 
-  test('are tried again only where that is declared, each try an execution of its own', async () => {
+  test('are retried only if the tool declares it, each time as a new execution', async () => {
     let tries = 0;
     const flaky = defineTool({
       ...{ name: 'flaky', description: 'Fails twice', input: z.object({}), retries: 2 },
@@ -262,7 +262,7 @@ describe('calls', () => {
 });
 
 describe('an abort', () => {
-  test('in the text keeps what was said, says so, and the session goes on', async () => {
+  test('during text keeps the partial answer, and the session can continue', async () => {
     const { agent, end, until, records, log, provider } = agentOf(
       ['A long answer that nobody will hear to its end.', 'Welcome back.'],
       {},
@@ -286,7 +286,7 @@ describe('an abort', () => {
     expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
   });
 
-  test('in a tool stops it, waits for it, and answers its call', async () => {
+  test('during a tool stops it, waits for it, and answers its call', async () => {
     let stopped = false;
     const forever = defineTool({
       ...{ name: 'forever', description: 'Never ends', input: z.object({}) },
@@ -309,7 +309,7 @@ describe('an abort', () => {
     expect(items[1]?.parts).toMatchObject([{ kind: 'tool_result', isError: true }]);
   });
 
-  test('by the caller’s signal is the same, and comes too late when the run is over', async () => {
+  test('by the caller’s signal has the same effect, and none after the end of the run', async () => {
     const { agent, end, log } = agentOf(['Done.']);
     const controller = new AbortController();
     const run = agent.run('Go', { signal: controller.signal });
@@ -322,7 +322,7 @@ describe('an abort', () => {
 });
 
 describe('a request that fails', () => {
-  test('is tried again, and what its first try said leaves the stage', async () => {
+  test('is retried, and the output of the first attempt is retracted', async () => {
     const fault = { type: 'error', after: 3, error: 'overloaded' } as const;
     const { agent, end, records } = agentOf([
       { content: { parts: ['Half an ans'] }, fault },
@@ -336,7 +336,7 @@ describe('a request that fails', () => {
     expect(usage.output).toBeGreaterThan(4);
   });
 
-  test('for good keeps what was said, and says why', async () => {
+  test('permanently keeps the partial answer and reports the error', async () => {
     const fault = { type: 'error', after: 3, error: 'auth' } as const;
     const { agent, end } = agentOf([{ content: { parts: ['Half an ans'] }, fault }]);
     const { text, stop } = await end(agent.run('Go'));
@@ -344,7 +344,7 @@ describe('a request that fails', () => {
     expect(text.length).toBeGreaterThan(0);
   });
 
-  test('too often goes to the next provider', async () => {
+  test('too often falls back to the next provider', async () => {
     const fault = { type: 'error', after: 0, error: 'overloaded' } as const;
     const failing = { content: { parts: ['never'] }, fault };
     const fallback = scriptedProvider(['From the other one.'], { id: 'other' });
@@ -361,7 +361,7 @@ describe('an approval', () => {
   const asking: Partial<AgentOptions> = { approve: () => 'ask' };
   const script = [{ content: { parts: [call('c', 'read', { path: 'a' })] } }, 'Done.'];
 
-  test('is asked for, and the call runs when it is given, with the input that was given with it', async () => {
+  test('is requested, and the call runs with the approved input', async () => {
     const { agent, end, until, records } = agentOf(script, asking);
     const run = agent.run('Read');
     await until('approval_asked');
@@ -371,7 +371,7 @@ describe('an approval', () => {
     expect(items[1]?.parts).toMatchObject([{ text: 'the contents of b' }]);
   });
 
-  test('that is refused is told to the model with its reason', async () => {
+  test('that is denied is reported to the model with the reason', async () => {
     const { agent, end, until } = agentOf(script, asking);
     const run = agent.run('Read');
     await until('approval_asked');
@@ -383,7 +383,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('that nobody waits for parks the run, and is given later, to whoever resumes', async () => {
+  test('parks the run with whileAsking: park, and works after a resume', async () => {
     const session = sessionId('s');
     const first = agentOf(script.slice(0, 1), { ...asking, whileAsking: 'park' });
     const { stop } = await first.end(first.agent.run('Read', { session }));
@@ -403,7 +403,7 @@ describe('an approval', () => {
   });
 });
 
-/** Counting from where no other counts. */
+/** Ids that do not overlap with those of other agents. */
 function lateIds() {
   const ids = countingIds();
   for (let used = 0; used < 1000; used++) {
@@ -415,8 +415,8 @@ function lateIds() {
   return ids;
 }
 
-describe('what is said meanwhile', () => {
-  test('steers the next request, after the tools have answered', async () => {
+describe('input during a run', () => {
+  test('steers the next request, after the tool results', async () => {
     const { agent, end, until, provider } = agentOf([
       { content: { parts: [call('c', 'read', { path: 'a' })] }, pauseMs: 50 },
       'I go left.',
@@ -446,7 +446,7 @@ describe('a limit', () => {
     [{ maxTurns: 2 }, '2 turns'],
     [{ maxRepeats: 3 }, 'the same call 3 times'],
     [{ maxTokens: 10 }, '10 tokens'],
-  ])('of %o ends the run with its name', async (limits, cause) => {
+  ])('of %o ends the run and is named in the stop', async (limits, cause) => {
     const script = Array.from({ length: 9 }, (_, index) => ({
       ...again,
       content: { parts: [call(`c${index}`, 'read', { path: 'a' })] },
@@ -456,7 +456,7 @@ describe('a limit', () => {
   });
 });
 
-test('observers in any order see one identical sequence, and one that throws harms nobody', async () => {
+test('observers in any order receive the same sequence, and one that throws has no effect', async () => {
   const seen: LogRecord[][] = [[], []];
   const problems: string[] = [];
   const { agent, end } = agentOf(

@@ -1,117 +1,81 @@
-import {
-  type Ids,
-  type ItemId,
-  type LogRecord,
-  randomIds,
-  type SessionId,
-  type TraceContext,
-} from '@millrace/core';
+import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { checkLimits } from './check-limits.ts';
-import { type Compaction, summaryPrompt } from './context/compaction.ts';
-import type { ContextFilter } from './context/drop-parts.ts';
-import { AgentError } from './errors/agent-error.ts';
-import { forkBefore } from './fork/fork-before.ts';
-import { readRecords } from './journal/read-records.ts';
-import type { Observer } from './observers/observer.ts';
-import { outputOf } from './output/output.ts';
-import { type Replayed, type ReplayOptions, replay } from './replay/replay.ts';
-import { keepSettings } from './run/agent-settings.ts';
-import { LiveRun } from './run/live-run.ts';
-import type { Run, RunInput } from './run/run.ts';
+import type { Agent, ForkedRunOptions } from './contract/agent.ts';
+import { AgentError } from './contract/agent-error.ts';
+import type { Observer } from './contract/observer.ts';
+import type { Run, RunInput } from './contract/run.ts';
 import type {
   ApprovalDecision,
+  Compaction,
+  ContextFilter,
   Instructions,
   Limits,
   PendingCall,
   RequestOptions,
   RetrySettings,
   Settings,
-} from './run/settings.ts';
-import type { Tool } from './tool/tool.ts';
+} from './contract/settings.ts';
+import type { Tool } from './contract/tool.ts';
+import { forkBefore, readRecords } from './history/fork-before.ts';
+import { replay } from './replay/replay.ts';
+import { registerSettings } from './run/agent-registry.ts';
+import { summaryPrompt } from './run/compaction.ts';
+import { checkLimits } from './run/limits.ts';
+import { LiveRun } from './run/live-run.ts';
+import { createOutput } from './run/output.ts';
 
+/** Options of `createAgent`. */
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
+  /** The main model provider. */
   readonly provider: Provider;
-  /** Asked in this order when the first one fails. */
+  /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
+  /** The tools that the model can call. Default: none. */
   readonly tools?: readonly Tool[] | undefined;
+  /** The system prompt, or a function that returns it for each request. Default: none. */
   readonly instructions?: Instructions;
-  /** Shown to whoever finds a session held. */
+  /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
-  /** Where sessions are kept; in memory unless told. */
+  /** Stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
+  /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** May a call run? All may, unless told. */
+  /** Decides whether a call may run. Default: all calls may run. */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
+  /**
+   * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
+   * Default: `wait`.
+   */
   readonly whileAsking?: Settings['whileAsking'] | undefined;
+  /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
-  /** What answers have to be like: any Standard Schema. The result has the `value`. */
+  /** Schema for the answers: any Standard Schema. The result has the validated `value`. */
   readonly output?: Output | undefined;
-  /** Makes what is sent shorter when it gets long; never, unless told when. */
+  /** Shortens the context when it gets long. Default: off. */
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
-  /** What is left out of what is sent, each time: `dropReasoning()`, `dropFailedResults()` … */
+  /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
+  /** Limits of each run. The defaults are in `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
+  /** How failed requests are retried. The defaults are in `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
+  /**
+   * What happens to an interrupted answer after a crash: `keep` it as partial, or `retry`. Default:
+   * `keep`.
+   */
   readonly onInterrupted?: Settings['onInterrupted'] | undefined;
+  /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
+  /** Id generator. Default: random ids. */
   readonly ids?: Ids | undefined;
+  /** Random numbers for the retry delay. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Hears what is wrong and changes nothing: an observer that throws, for instance. */
+  /** Called about problems that do not stop the run, such as an observer that throws. */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
-}
-
-export interface AgentRunOptions {
-  /** A new one unless told. */
-  readonly session?: SessionId | undefined;
-  /** Aborts the run. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Leaves the run as a process that dies would, but for its lease, which is given back: nothing more is
-   * written, and whoever resumes the session goes on. The result's stop has the cause `left`.
-   */
-  readonly leave?: AbortSignal | undefined;
-  /**
-   * What the run is part of, as `traceContext(headers…)` reads it. It is on the log with the run, and
-   * goes to observers, to tools as `ctx.trace` and to providers; a run that goes on keeps its own.
-   */
-  readonly trace?: TraceContext | undefined;
-  /** Hear of this run and of its sub-agents' for it, besides those of each agent. */
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-export interface ForkedRunOptions {
-  /** The fork; a new one unless told. */
-  readonly into?: SessionId | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly leave?: AbortSignal | undefined;
-  readonly trace?: TraceContext | undefined;
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-export interface Agent<Value = unknown> {
-  readonly name: string;
-  /** Answers. One agent serves many runs at once, of one session one at a time. */
-  run(input: RunInput, options?: AgentRunOptions): Run<Value>;
-  /** Goes on with a session: what was cut short, what waits in its queue, what was approved meanwhile. */
-  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
-  /** Answers again, in a fork: all after the last thing that was said to it, or from one of its items on. */
-  regenerate(
-    session: SessionId,
-    options?: ForkedRunOptions & { readonly item?: ItemId },
-  ): Run<Value>;
-  /** Answers something else than what was said there, in a fork. */
-  edit(session: SessionId, item: ItemId, input: RunInput, options?: ForkedRunOptions): Run<Value>;
-  /**
-   * Runs a recorded session again, by the same loop: what models, tools and people said and decided is
-   * taken from the recording, and so are times and ids. Nothing is executed and nothing is sent. Says
-   * where this agent would do something else.
-   */
-  replay(session: SessionId, options?: ReplayOptions): Promise<Replayed>;
 }
 
 const compaction = { keepSteps: 6, summarize: summaryPrompt };
@@ -132,9 +96,10 @@ const retry: RetrySettings = {
 };
 
 /**
- * @example
- * const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools: [now] });
- * const { text } = await agent.run('What time is it?').result;
+ * Creates an agent from a provider, tools and settings.
+ *
+ * @example const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools:
+ * [now] }); const { text } = await agent.run('What time is it?').result;
  */
 export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
   options: AgentOptions<Output>,
@@ -147,26 +112,34 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const prepare = () => fork(into);
-    const own = { signal, leave, trace, observers };
-    return new LiveRun(settings, { ...own, session: into, input, joins: true, prepare });
+    const runOptions = { signal, leave, trace, observers };
+    return new LiveRun(settings, {
+      ...runOptions,
+      session: into,
+      input,
+      joinsOpenRun: true,
+      prepare,
+    });
   };
   const agent: Agent = {
     name: settings.name,
-    run: (input, { session = ids.session(), ...own } = {}) =>
-      new LiveRun(settings, { ...own, session, input, signal: own.signal }),
-    resume: (session, own = {}) => {
-      const prepare = () => assertThere(log, session);
-      const { signal } = own;
-      return new LiveRun(settings, { ...own, session, input: undefined, signal, prepare });
+    run: (input, { session = ids.session(), ...runOptions } = {}) =>
+      new LiveRun(settings, { ...runOptions, session, input, signal: runOptions.signal }),
+    resume: (session, runOptions = {}) => {
+      const prepare = () => assertExists(log, session);
+      const { signal } = runOptions;
+      return new LiveRun(settings, { ...runOptions, session, input: undefined, signal, prepare });
     },
-    regenerate: (session, own = {}) =>
-      startFork(own, undefined, (into) => forkBefore(log, session, { into, item: own.item })),
-    edit: (session, item, input, own = {}) =>
-      startFork(own, input, (into) => forkBefore(log, session, { into, item })),
-    replay: async (session, own = {}) =>
-      replay(settings, session, await readRecords(log, session), own),
+    regenerate: (session, runOptions = {}) =>
+      startFork(runOptions, undefined, (into) =>
+        forkBefore(log, session, { into, item: runOptions.item }),
+      ),
+    edit: (session, item, input, runOptions = {}) =>
+      startFork(runOptions, input, (into) => forkBefore(log, session, { into, item })),
+    replay: async (session, runOptions = {}) =>
+      replay(settings, session, await readRecords(log, session), runOptions),
   };
-  keepSettings(agent, settings);
+  registerSettings(agent, settings);
   return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
 }
 
@@ -179,7 +152,7 @@ function settingsFrom(options: AgentOptions): Settings {
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},
-    output: outputOf(options.output),
+    output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
     approve: options.approve ?? (() => 'allow'),
@@ -192,37 +165,37 @@ function settingsFrom(options: AgentOptions): Settings {
     clock: options.clock ?? systemClock,
     ids: options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes)),
     random: options.random ?? Math.random,
-    onDiagnostic: quietly(options.onDiagnostic),
+    onDiagnostic: withoutThrowing(options.onDiagnostic),
   };
 }
 
-/** Whoever hears of problems makes none. */
-function quietly(hear: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
+/** A diagnostic callback must not break the run. */
+function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
   return (...problem) => {
     try {
-      hear?.(...problem);
+      report?.(...problem);
     } catch {
-      // Nobody is left to tell.
+      // Nothing is left to report to.
     }
   };
 }
 
-async function assertThere(log: Log, session: SessionId): Promise<void> {
+async function assertExists(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;
-  const message = `Cannot resume session ${session}: there is none. Run it with something to say`;
+  const message = `Cannot resume session ${session}: it does not exist. Call run() with an input instead`;
   throw new AgentError('no_such_session', message, { session });
 }
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
   for (const tool of tools) {
-    if (named.has(tool.name)) throw taken(tool.name);
+    if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
   return named;
 }
 
-function taken(name: string): AgentError {
-  const message = `Cannot use two tools of the name ${name}. Rename one`;
+function toolNameTaken(name: string): AgentError {
+  const message = `Cannot use two tools with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { tool: name });
 }

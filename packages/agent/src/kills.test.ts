@@ -5,58 +5,63 @@ import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from './testing/bundled.ts';
 import { problemsIn } from './testing/check-log.ts';
-import { askedCall, type Death, deathsOf, inTurn, moments, session } from './testing/deaths.ts';
-import { folded } from './testing/folded.ts';
 import {
-  callsThat,
+  askedCall,
+  callsWithOutcome,
   cutAnswer,
   factsOf,
   has,
-  isUnheard,
+  inTurn,
+  isUnhandled,
   itemOf,
   itemsOf,
+  type Kill,
+  killsOf,
+  moments,
   resultsIn,
-} from './testing/left-behind.ts';
+  session,
+} from './testing/deaths.ts';
+import { foldRecords } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
-/** Processes at a time. */
+/** Number of concurrent processes. */
 const atOnce = 3;
 let folder: string;
-let deaths: readonly Death[];
+let deaths: readonly Kill[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
-  const program = await bundled(new URL('testing/run-and-die.ts', import.meta.url), folder);
+  const program = await bundled(new URL('testing/run-until-killed.ts', import.meta.url), folder);
   const jobs = Object.keys(scenarios).flatMap((name) =>
-    moments.map((moment) => () => deathsOf(program, folder, name, moment)),
+    moments.map((moment) => () => killsOf(program, folder, name, moment)),
   );
   deaths = (await inTurn(jobs, atOnce)).flat();
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Those that a claim is about; there have to be some. */
-function those(which: (death: Death) => boolean): readonly Death[] {
+/** The kills that match. There must be at least one. */
+function those(which: (death: Kill) => boolean): readonly Kill[] {
   const found = deaths.filter(which);
   expect(found.length).toBeGreaterThan(0);
   return found;
 }
 
-/** None of them may run again, unlike `look`. */
+/** Unlike `look`, these may not run again. */
 const withEffects = ['write', 'hang'];
 
-test('there was a death at each kind of fact, in the middle of text, and after what a tool did', () => {
+test('there is a kill at each kind of fact, during text, and after a tool’s effect', () => {
   const atFacts = those(({ moment }) => moment === 'fact');
   const died = new Set(atFacts.map(({ told }) => told.at(-1)?.fact?.type));
   const types = new Set(atFacts.flatMap(({ before }) => factsOf(before).map(({ type }) => type)));
   expect([...types].filter((type) => !died.has(type))).toEqual([]);
   expect(types.size).toBeGreaterThan(15);
   for (const name of Object.keys(scenarios)) those(({ scenario }) => scenario === name);
-  for (const command of ['abort', 'approve', 'message']) those((one) => isUnheard(one, command));
+  for (const command of ['abort', 'approve', 'message']) those((one) => isUnhandled(one, command));
   those(({ moment }) => moment === 'append');
   those(({ moment }) => moment === 'effect');
 });
 
-test('all that was told is on the log, in its place, and stays there as it was', () => {
+test('every observed record is on the log at its offset and stays unchanged', () => {
   for (const { name, told, before, after } of deaths) {
     expect(told.length, name).toBeGreaterThan(0);
     expect(told, name).toEqual(before.slice(0, told.length));
@@ -64,28 +69,28 @@ test('all that was told is on the log, in its place, and stays there as it was',
   }
 });
 
-test('what is left afterwards is legal, every call has one result, and nothing is left to do', () => {
+test('the log is valid after recovery, every call has one result, and no work is left', () => {
   for (const { name, after, hasWork } of deaths) {
     expect(problemsIn(session, after), name).toEqual([]);
     expect(hasWork, name).toBe(false);
   }
 });
 
-test('a session is among those that wait for somebody, unless its run was finished', () => {
+test('a session is listed as waiting, unless its run was finished', () => {
   for (const death of deaths)
     expect(death.wasWaiting, death.name).toBe(!has(death, 'run_finished'));
 });
 
-describe('an answer that was cut off', () => {
-  /** What was to be stopped is kept by either policy. */
-  const areCut = (policy: Death['policy']) =>
+describe('an interrupted answer', () => {
+  /** Aborted answers are kept by both policies. */
+  const areCut = (policy: Kill['policy']) =>
     those((death) => {
-      const isStopped = has(death, 'aborted') || isUnheard(death, 'abort');
+      const isStopped = has(death, 'aborted') || isUnhandled(death, 'abort');
       return (isStopped ? 'keep' : death.policy) === policy && cutAnswer(death) !== undefined;
     });
   const isHalfCall = (part: Part) => part.kind === 'tool_call' && part.partial === true;
 
-  test('stays as partial where it is kept, no letter of it lost, and no model is asked', () => {
+  test('is kept as partial without loss, and without a request, with policy keep', () => {
     let partials = 0;
     for (const death of areCut('keep')) {
       const { name, after, requests } = death;
@@ -94,12 +99,12 @@ describe('an answer that was cut off', () => {
       expect(kept?.stop, name).toEqual({ reason: 'aborted', cause: 'interrupted' });
       expect(kept?.parts, name).toEqual(said?.parts.filter((part) => !isHalfCall(part)));
       partials += kept?.parts.filter(({ partial }) => partial).length ?? 0;
-      if (!isUnheard(death, 'message')) expect(requests, name).toBe(0);
+      if (!isUnhandled(death, 'message')) expect(requests, name).toBe(0);
     }
     expect(partials).toBeGreaterThan(5);
   });
 
-  test('leaves the stage where it is tried again, and another one takes its place', () => {
+  test('is retracted and replaced by a new answer with policy retry', () => {
     for (const death of areCut('retry')) {
       const { name, before, after, result, requests } = death;
       const said = cutAnswer(death);
@@ -107,24 +112,24 @@ describe('an answer that was cut off', () => {
       expect(said && itemOf(items, said.id), name).toBeUndefined();
       const news = factsOf(after.slice(before.length));
       expect(news, name).toContainEqual({ type: 'attempt_superseded', reason: 'interrupted' });
-      // What steers joins the next request, and so makes one more.
+      // A steer message joins the next request and causes one more.
       expect([result.text, requests], name).toEqual([
         'Go on.',
-        isUnheard(death, 'message') ? 2 : 1,
+        isUnhandled(death, 'message') ? 2 : 1,
       ]);
       expect(items.at(-1)?.parts, name).toEqual([{ kind: 'text', text: 'Go on.' }]);
     }
   });
 });
 
-test('a run goes on to its end, or ends as aborted where that was said, or where half an answer is kept', () => {
-  for (const death of those((one) => !isUnheard(one, 'abort'))) {
+test('a run continues to its end, or ends as aborted after an abort or a kept partial answer', () => {
+  for (const death of those((one) => !isUnhandled(one, 'abort'))) {
     const { name, before, after, result, policy } = death;
     const isKept =
-      policy === 'keep' && cutAnswer(death) !== undefined && !isUnheard(death, 'message');
+      policy === 'keep' && cutAnswer(death) !== undefined && !isUnhandled(death, 'message');
     const wasAborted = has(death, 'aborted') && !has(death, 'run_finished');
-    // Whoever took it over aborts what would never end.
-    const hangs = callsThat(after.slice(before.length), 'started', ['hang']).length > 0;
+    // The resuming process aborts a tool that never ends.
+    const hangs = callsWithOutcome(after.slice(before.length), 'started', ['hang']).length > 0;
     const isAborted = isKept || wasAborted || hangs;
     expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
     expect(result.error, name).toBeUndefined();
@@ -133,15 +138,15 @@ test('a run goes on to its end, or ends as aborted where that was said, or where
   }
 });
 
-test('a result that was told is still there, and so is every item that was finished', () => {
+test('an observed result and every finished item are still there', () => {
   let results = 0;
   for (const death of deaths) {
     const { name, told, after } = death;
     const items = itemsOf(after);
-    for (const item of toArray(folded(session, told).items)) {
+    for (const item of toArray(foldRecords(session, told).items)) {
       const { id, turn, finished } = item;
       if (finished) expect(itemOf(items, id), name).toEqual(toItem(item));
-      // What was done while a model spoke that was cut off does not count.
+      // Results of tools that started early do not count if the response was interrupted.
       if (turn === cutAnswer(death)?.turn) continue;
       for (const part of resultsIn([toItem(item)])) {
         results++;
@@ -153,17 +158,17 @@ test('a result that was told is still there, and so is every item that was finis
 });
 
 describe('a tool', () => {
-  test('that may not run again ran at most once, and once where its result was told', () => {
+  test('that may not run again ran at most once, and exactly once if its result was observed', () => {
     let done = 0;
     for (const { name, told, after, written } of deaths) {
-      const started = callsThat(after, 'started', withEffects);
+      const started = callsWithOutcome(after, 'started', withEffects);
       expect(new Set(started).size, name).toBe(started.length);
       for (const item of itemsOf(after))
         for (const part of item.parts) {
           if (part.kind !== 'tool_call' || part.name !== 'write') continue;
           const { line } = part.input as { readonly line: string };
           const times = written.filter((one) => one === line).length;
-          const wasTold = callsThat(told, 'completed', ['write']).includes(part.toolCallId);
+          const wasTold = callsWithOutcome(told, 'completed', ['write']).includes(part.toolCallId);
           if (wasTold) done++;
           if (wasTold) expect(times, name).toBe(1);
           else expect(times, name).toBeLessThanOrEqual(started.includes(part.toolCallId) ? 1 : 0);
@@ -172,20 +177,20 @@ describe('a tool', () => {
     expect(done).toBeGreaterThan(20);
   });
 
-  test('that nobody knows the outcome of says so, or runs again where it may', () => {
+  test('with unknown outcome reports it, or runs again if it may', () => {
     let [unknown, again] = [0, 0];
     for (const death of deaths.filter((one) => cutAnswer(one) === undefined)) {
       const { name, after } = death;
       const results = resultsIn(itemsOf(after));
       const isAborted = factsOf(after).some(({ type }) => type === 'aborted');
       const resultOf = (id: string) => results.find(({ toolCallId }) => toolCallId === id);
-      for (const id of callsThat(after, 'lost', withEffects)) {
+      for (const id of callsWithOutcome(after, 'lost', withEffects)) {
         unknown++;
         const why = isAborted ? 'It was stopped' : 'nobody knows whether it was done';
         const text = expect.stringContaining(why);
         expect(resultOf(id), name).toMatchObject({ isError: true, text });
       }
-      for (const id of callsThat(after, 'lost', ['look'])) {
+      for (const id of callsWithOutcome(after, 'lost', ['look'])) {
         again++;
         expect(resultOf(id), name).toMatchObject({ isError: false, text: 'seen' });
       }
@@ -201,11 +206,11 @@ describe('an approval', () => {
       (fact) => fact.type === 'approval_asked' && fact.toolCallId === askedCall,
     );
 
-  test('that was pending still is: it is not asked again, and nothing runs before it is given', () => {
-    const isPending = (death: Death) =>
+  test('that was pending stays pending: no new request, and nothing runs before the answer', () => {
+    const isPending = (death: Kill) =>
       has(death, 'approval_asked') &&
       !has(death, 'approval_answered') &&
-      !isUnheard(death, 'approve');
+      !isUnhandled(death, 'approve');
     for (const { name, parked, after, written, result } of those(isPending)) {
       expect(parked?.written, name).toEqual([]);
       expect(asked(parked?.records ?? []), name).toHaveLength(1);
@@ -214,8 +219,8 @@ describe('an approval', () => {
     }
   });
 
-  test('that was given before anybody heard of it counts', () => {
-    for (const { name, parked, after, written } of those((one) => isUnheard(one, 'approve'))) {
+  test('that was given before the crash and not handled still applies', () => {
+    for (const { name, parked, after, written } of those((one) => isUnhandled(one, 'approve'))) {
       expect(parked, name).toBeUndefined();
       expect(asked(after), name).toHaveLength(1);
       const answer = { type: 'approval_answered', decision: 'allow', by: 'ada' };
@@ -225,8 +230,8 @@ describe('an approval', () => {
   });
 });
 
-test('an abort that was on the log when its process died still aborts', () => {
-  const unheard = deaths.filter((one) => isUnheard(one, 'abort') && !has(one, 'run_finished'));
+test('an abort on the log still applies after a crash', () => {
+  const unheard = deaths.filter((one) => isUnhandled(one, 'abort') && !has(one, 'run_finished'));
   expect(unheard).not.toEqual([]);
   for (const { name, result } of unheard) expect(result.stop.reason, name).toBe('aborted');
 });

@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 import { problemsIn } from './testing/check-log.ts';
 import { perform, plans, resumeAt, session } from './testing/schedules.ts';
 
-test('laws 6, 7 and 10: whatever happens, the log is legal, every call has one result, every execution one end', async () => {
+test('laws 6, 7 and 10: for random schedules the log is valid, every call has one result, every execution one end', async () => {
   const stops = new Set<string>();
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const { result, log, records, told, ran } = await perform(plan);
       expect(problemsIn(session, records)).toEqual([]);
       expect(told).toEqual(records);
-      // Nothing that has effects ran twice, or ran for an answer that does not count.
+      // No tool with effects ran twice, or ran for a superseded answer.
       const state = await snapshot(log, session);
       const calls = transcript(state).flatMap(({ parts }) =>
         parts.flatMap((part) => (part.kind === 'tool_call' ? part : [])),
@@ -35,7 +35,7 @@ test('law 12: the same seed gives the same bytes', async () => {
   );
 });
 
-test('law 8: a session that is cut at any record is taken over: nothing is lost, nothing with effects runs twice', async () => {
+test('law 8: a session cut at any record can be resumed: nothing is lost, and nothing with effects runs twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       plans,

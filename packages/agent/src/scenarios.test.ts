@@ -3,12 +3,12 @@ import { type AgentEvent, countingIds, encodeEvent, sessionId } from '@millrace/
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
+import type { Run } from './contract/run.ts';
 import { createAgent } from './create-agent.ts';
-import type { Run } from './run/run.ts';
 import { play, VirtualClock } from './testing/play.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
 
-/** All that is told of a scenario, as lines. */
+/** All observed records of a scenario, as lines. */
 async function told(scenario: Scenario): Promise<readonly string[]> {
   const clock = new VirtualClock();
   const events: AgentEvent[] = [];
@@ -34,14 +34,14 @@ async function told(scenario: Scenario): Promise<readonly string[]> {
   return events.map((event) => encodeEvent(event));
 }
 
-/** As they were when somebody last read them: a change of any of them is a change of what users see. */
+/** The reviewed recordings. A change in one of them is a change for users. */
 function recorded(name: string): readonly string[] {
   const file = new URL(`../fixtures/scenarios/${name.replaceAll(' ', '-')}.jsonl`, import.meta.url);
   return readFileSync(file, 'utf8').trimEnd().split('\n');
 }
 
 test.each(Object.entries(scenarios))(
-  '%s is told as it was recorded, byte by byte',
+  '%s is published as recorded, byte by byte',
   async (name, scenario) => {
     expect(await told(scenario)).toEqual(recorded(name));
   },

@@ -22,10 +22,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import { textOf } from './run/text-of.ts';
-import { eventsOf, toldText } from './testing/events-of.ts';
+import { joinText } from './run/run-views.ts';
+import { call } from './testing/model-script.ts';
 import { play, quiet, VirtualClock } from './testing/play.ts';
-import { call } from './testing/scripts.ts';
+import { eventsOf, textOfEvents } from './testing/read-log.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -37,7 +37,7 @@ const read = defineTool({
   execute: async ({ path }) => `the contents of ${path}`,
 });
 
-/** One run on a virtual clock, and all that was told of it: to an observer, and to a reader at his leisure. */
+/** Runs on a virtual clock, and collects what an observer and a slow reader receive. */
 async function perform(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const clock = options.clock instanceof VirtualClock ? options.clock : new VirtualClock();
   const provider = scriptedProvider(script, { clock });
@@ -65,7 +65,7 @@ describe('text deltas and the final message are consistent', () => {
     fc.record({ seed: fc.nat() }),
   );
 
-  test('in every turn, whatever is said and however it is cut, with calls between', async () => {
+  test('in every turn, for any text in any pieces, with calls between', async () => {
     const turns = fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(turns, pieces, async (said, how) => {
@@ -80,12 +80,12 @@ describe('text deltas and the final message are consistent', () => {
           result,
         } = await perform(script, { limits: { maxRepeats: 99 } });
         const ends = only(events, 'turn_finished');
-        const finals = ends.map(({ message }) => textOf(message?.parts ?? []));
+        const finals = ends.map(({ message }) => joinText(message?.parts ?? []));
         expect(finals).toEqual(
           said.map((both) => both.map((text) => text.toWellFormed()).join('')),
         );
-        expect(ends.map(({ turn }) => toldText(events, turn))).toEqual(finals);
-        expect(ends.map(({ turn }) => toldText(late, turn))).toEqual(finals);
+        expect(ends.map(({ turn }) => textOfEvents(events, turn))).toEqual(finals);
+        expect(ends.map(({ turn }) => textOfEvents(late, turn))).toEqual(finals);
         const messages = result.items.filter(({ kind }) => kind === 'assistant');
         expect(messages).toEqual(ends.map(({ message }) => message));
       }),
@@ -95,7 +95,7 @@ describe('text deltas and the final message are consistent', () => {
 });
 
 describe('a tool is never executed before its arguments are complete', () => {
-  test('also one that may start early waits until its call is whole', async () => {
+  test('a tool that may start early still waits until its call is complete', async () => {
     const clock = new VirtualClock();
     const started: unknown[] = [];
     const look = defineTool({
@@ -105,7 +105,7 @@ describe('a tool is never executed before its arguments are complete', () => {
         return 'seen';
       },
     });
-    // Each beginning of these arguments is JSON by itself.
+    // Each prefix of these arguments is valid JSON.
     const content = { parts: [call('c', 'look', '12345')] };
     const fault = { type: 'stall', after: 5 } as const;
     const provider = scriptedProvider([{ content, fault }], { clock });
@@ -124,7 +124,7 @@ describe('a tool is never executed before its arguments are complete', () => {
     expect(started).toEqual([]);
   });
 
-  test('and when it is, the input is the one that was told as ready', async () => {
+  test('the input equals the one in the ready event', async () => {
     const inputs: unknown[] = [];
     const events: AgentEvent[] = [];
     const readyAtStart: unknown[] = [];
@@ -151,7 +151,7 @@ describe('a tool is never executed before its arguments are complete', () => {
     ['a list', '["a"]'],
     ['another type', '{"path":7}'],
     ['another field', '{"file":"a"}'],
-  ])('nor with %s: it is rejected, and the model is told', async (_what, given) => {
+  ])('nor with %s: it is rejected, and the model gets an error', async (_what, given) => {
     let ran = 0;
     const counting = { ...read, execute: async () => `${++ran}` };
     const { events, result, provider } = await perform(
@@ -171,7 +171,7 @@ describe('every tool execution has started and finished events', () => {
   const input = z.object({});
   const one = { description: 'A tool', input };
 
-  test('however it ends, with ids that say whose they are', async () => {
+  test('however it ends, with ids that identify it', async () => {
     const clock = new VirtualClock();
     const tools = [
       defineTool({ ...one, name: 'works', execute: async () => 'ok' }),
@@ -196,7 +196,7 @@ describe('every tool execution has started and finished events', () => {
       expect(started.find((begin) => key(begin) === key(end))?.offset).toBeLessThan(end.offset);
   });
 
-  test('and what parallel ones tell meanwhile can be told apart', async () => {
+  test('the progress of parallel executions is kept apart', async () => {
     const clock = new VirtualClock();
     const counts = defineTool({
       ...{ name: 'counts', description: 'Counts', input: z.object({ by: z.number() }) },
@@ -227,7 +227,7 @@ describe('after a user abort', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('the session shows it, to whoever opens it later, and nothing was thrown', async () => {
+  test('the session shows it to later readers, and nothing was thrown', async () => {
     const path = join(folder, 'log.db');
     const log = sqliteLog({ path });
     const fault = { type: 'stall', after: 3 } as const;
@@ -236,7 +236,7 @@ describe('after a user abort', () => {
     const events: AgentEvent[] = [];
     for await (const event of run.events) {
       events.push(event);
-      if (event.type === 'assistant_text_delta' && toldText(events) === 'Hal')
+      if (event.type === 'assistant_text_delta' && textOfEvents(events) === 'Hal')
         await run.abort('enough');
     }
     const { stop } = await run.result;
@@ -304,7 +304,7 @@ describe('the event order is stable', () => {
     }
   }
 
-  test('as the seed has it, line by line', async () => {
+  test('as in the seed, line by line', async () => {
     const script = [first([intro], ['{"path":', '"src/config.ts"}']), 'It is fine.'];
     const { events } = await perform(script);
     expect(events.filter(({ turn }) => turn === 1).flatMap(line)).toEqual([
@@ -319,7 +319,7 @@ describe('the event order is stable', () => {
     ]);
   });
 
-  test('however the provider cuts what it says', async () => {
+  test('for any chunking by the provider', async () => {
     const isDelta = ({ type }: AgentEvent) => type.endsWith('_delta');
     const given = '{"path":"src/config.ts"}';
     const orderOf = async (pieces: ScriptedResponse['pieces']) => {
@@ -338,7 +338,7 @@ describe('the event order is stable', () => {
 });
 
 describe('both views come from one stream', () => {
-  test('the model is asked once for each attempt, however many look', async () => {
+  test('there is one request per attempt, for any number of readers', async () => {
     const clock = new VirtualClock();
     const fault = { type: 'error', after: 2, error: 'overloaded' } as const;
     const script = [
@@ -367,7 +367,7 @@ describe('both views come from one stream', () => {
 });
 
 describe('the history of several turns', () => {
-  test('is the same request on the wire from a session and from the caller’s own list', async () => {
+  test('gives the same request on the wire from a session and from the caller’s own list', async () => {
     await using server = await startScriptedServer();
     const provider = openaiChat({ model: 'm', baseUrl: server.url, preset: 'compatible' });
     const asks = { id: 'call_1', name: 'read', arguments: '{"path":"a"}' };

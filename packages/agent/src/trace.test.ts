@@ -20,22 +20,22 @@ import {
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from './create-agent.ts';
-import { openTelemetryObserver } from './observers/otel-observer.ts';
-import { RunSpanIds } from './observers/run-span-ids.ts';
-import { call } from './testing/scripts.ts';
+import { openTelemetryObserver } from './observers/opentelemetry/otel-observer.ts';
+import { RunSpanIds } from './observers/opentelemetry/run-span-ids.ts';
+import { call } from './testing/model-script.ts';
+import { subAgent } from './tool/agent-tools.ts';
 import { defineTool } from './tool/define-tool.ts';
-import { subAgent } from './tool/sub-agent.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const given: TraceContext = {
   traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
-  tracestate: 'mill=stream',
+  tracestate: 'vendor=stream',
 };
 const other: TraceContext = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` };
 const session = sessionId('s');
 const under = (spanId: string) => ({ ...given, traceparent: `00-${traceId}-${spanId}-01` });
 
-/** What the provider was told to send. */
+/** Records the trace contexts that the provider receives. */
 function listening(provider: Provider) {
   const traces: (TraceContext | undefined)[] = [];
   const heard = wrapProvider(provider, (request, context, next) => {
@@ -51,7 +51,7 @@ function grinding() {
     ...{ name: 'grind', description: 'Grinds', input: z.object({}) },
     execute: async (_input, { trace }) => {
       traces.push(trace);
-      return 'flour';
+      return 'the result';
     },
   });
   return { grind, traces };
@@ -67,7 +67,7 @@ async function factsOf(log: Log, of: SessionId): Promise<readonly Fact[]> {
 const started = (facts: readonly Fact[]) => facts.filter((fact) => fact.type === 'run_started');
 
 describe('a run that is part of a trace', () => {
-  test('says so on the log, to its provider and to its tools, each under the span that it is', async () => {
+  test('stores it on the log, and passes it to its provider and its tools under their spans', async () => {
     const log = memoryLog();
     const { grind, traces: inTool } = grinding();
     const { provider, traces } = listening(scriptedProvider([grindIt, 'Done.']));
@@ -84,7 +84,7 @@ describe('a run that is part of a trace', () => {
     expect(inTool).toEqual([under(spanIdOf.execution(run, id))]);
   });
 
-  test('hands it to its sub-agents, under the execution that they are', async () => {
+  test('passes it to its sub-agents, under their executions', async () => {
     const log = memoryLog();
     const helper = createAgent({ provider: scriptedProvider(['Helped.']), log });
     const help = subAgent({ name: 'help', description: 'Helps', agent: helper });
@@ -101,7 +101,7 @@ describe('a run that is part of a trace', () => {
     expect(inner).toMatchObject({ trace });
   });
 
-  test('has its observers hear of its sub-agents too, under the names that those have', async () => {
+  test('reports its sub-agents to its observers, under their names', async () => {
     const exporter = new InMemorySpanExporter();
     const ids = new RunSpanIds();
     const spanProcessors = [new SimpleSpanProcessor(exporter)];
@@ -120,7 +120,7 @@ describe('a run that is part of a trace', () => {
     expect(named('invoke_agent helper')?.parentSpanContext?.spanId).toBe(execution);
   });
 
-  test('that waited for an approval goes on in it, whoever takes it up', async () => {
+  test('that waited for an approval continues in it, in any process', async () => {
     const log = memoryLog();
     const { grind, traces } = grinding();
     const asking = {
@@ -145,7 +145,7 @@ describe('a run that is part of a trace', () => {
     expect(ids).toMatchObject([{ traceId }, { traceId }]);
   });
 
-  test('is the same when it is replayed', async () => {
+  test('keeps it in a replay', async () => {
     const log = memoryLog();
     const { grind } = grinding();
     const agent = createAgent({
@@ -158,13 +158,13 @@ describe('a run that is part of a trace', () => {
   });
 });
 
-describe('a message that waits', () => {
+describe('a queued message', () => {
   const message = (text: string, more: object = {}) => ({
     ...{ type: 'message', when: 'follow_up', ...more },
     items: [{ id: text, kind: 'user', parts: [{ kind: 'text', text }] }],
   });
 
-  test('begins its run in the trace of whoever sent it', async () => {
+  test('starts its run in the trace of its sender', async () => {
     const log = memoryLog();
     await log.submit(session, message('a', { trace: { ...other } }), 'a');
     await createAgent({ provider: scriptedProvider(['A.']), log }).resume(session).result;
@@ -175,7 +175,7 @@ describe('a message that waits', () => {
   });
 
   test.each([[{ traceparent: 'nonsense' }], ['text'], [null], [7]])(
-    'is heard all the same where its trace is %j',
+    'is still used if its trace is %j',
     async (trace) => {
       const log = memoryLog();
       await log.submit(session, message('a', { trace }), 'a');
@@ -186,7 +186,7 @@ describe('a message that waits', () => {
   );
 });
 
-test('a run that is part of none sends none, and says nothing of one', async () => {
+test('a run without a trace sends and stores none', async () => {
   const log = memoryLog();
   const { provider, traces } = listening(scriptedProvider(['Done.']));
   await createAgent({ provider, log }).run('Go', { session }).result;
@@ -194,7 +194,7 @@ test('a run that is part of none sends none, and says nothing of one', async () 
   expect(started(await factsOf(log, session))).not.toHaveProperty('0.trace');
 });
 
-test('observers of one run are told of it, and which run a record is part of', async () => {
+test('observers of one run receive it, and the run of each record', async () => {
   const told: (readonly [LogRecord, string | undefined])[] = [];
   const agent = createAgent({ provider: scriptedProvider(['A.', 'B.']), ids: countingIds() });
   const observers = [
@@ -209,7 +209,7 @@ test('observers of one run are told of it, and which run a record is part of', a
   expect(new Set(told.map(([, id]) => id))).toEqual(new Set(['run1']));
 });
 
-test("with OpenTelemetry's SDK, the spans are the ones that requests and tools were given", async () => {
+test("with OpenTelemetry's SDK, the spans have the ids that requests and tools were sent", async () => {
   const exporter = new InMemorySpanExporter();
   const ids = new RunSpanIds();
   const sdk = new BasicTracerProvider({

@@ -1,15 +1,18 @@
 import type { Attempt, DraftRecord, ToolCallId } from '@millrace/core';
-import { textOfError } from '../errors/text-of-error.ts';
-import type { RunContext } from '../run/context.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import { textOfError } from '../contract/agent-error.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 
-export type Ruling = Exclude<ApprovalDecision, string>;
+type PolicyDecision = Exclude<ApprovalDecision, string>;
 
-/** Who may decide on the calls of one attempt: the policy, which is asked once, and people. */
+/**
+ * Decisions on the calls of one attempt. The policy is called once per call; users answer through
+ * the log.
+ */
 export class Approvals {
   readonly #context: RunContext;
   readonly #at: Attempt;
-  readonly #rulings = new Map<ToolCallId, Promise<Ruling>>();
+  readonly #decisions = new Map<ToolCallId, Promise<PolicyDecision>>();
   readonly #waiting = new Map<ToolCallId, () => void>();
 
   constructor(context: RunContext, at: Attempt) {
@@ -17,21 +20,24 @@ export class Approvals {
     this.#at = at;
   }
 
-  /** What the policy says. What was allowed before, for longer than one call, need not be asked about. */
-  async ruling(call: PendingCall): Promise<Ruling> {
+  /**
+   * The policy's decision on a call. A standing approval for the same rule turns `ask` into
+   * `allow`.
+   */
+  async policyDecision(call: PendingCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
-    const known = this.#rulings.get(toolCallId) ?? this.#rule(call);
-    this.#rulings.set(toolCallId, known);
+    const known = this.#decisions.get(toolCallId) ?? this.#askPolicy(call);
+    this.#decisions.set(toolCallId, known);
     const ruling = await known;
     const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
     return isStanding ? { decision: 'allow' } : ruling;
   }
 
-  async #rule(call: PendingCall): Promise<Ruling> {
+  async #askPolicy(call: PendingCall): Promise<PolicyDecision> {
     const { approve, onDiagnostic } = this.#context.settings;
     try {
-      const given = await approve(call);
-      return soundRuling(typeof given === 'string' ? { decision: given } : given);
+      const returned = await approve(call);
+      return validDecision(typeof returned === 'string' ? { decision: returned } : returned);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);
       return { decision: 'deny', reason: 'whether it may run could not be decided' };
@@ -40,18 +46,21 @@ export class Approvals {
 
   #isStanding(rule: string | undefined): boolean {
     const { settings, journal } = this.#context;
-    const until = rule === undefined ? undefined : journal.loop.standing.get(rule);
+    const until = rule === undefined ? undefined : journal.loop.standingApprovals.get(rule);
     return until !== undefined && settings.clock.now() < until;
   }
 
-  /** The question, for people. */
-  asked({ call: { toolCallId, name } }: PendingCall, { reason, rule }: Ruling): DraftRecord {
+  /** The record that asks the user. */
+  askedDraft(
+    { call: { toolCallId, name } }: PendingCall,
+    { reason, rule }: PolicyDecision,
+  ): DraftRecord {
     const why = { ...(reason !== undefined && { reason }), ...(rule !== undefined && { rule }) };
     return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why } };
   }
 
-  /** When somebody has decided on a call, or the signal aborts. */
-  async answered(id: ToolCallId, signal: AbortSignal): Promise<void> {
+  /** Resolves when the call has an answer, or when the signal aborts. */
+  async waitForAnswer(id: ToolCallId, signal: AbortSignal): Promise<void> {
     const { loop } = this.#context.journal;
     if (loop.turn?.calls.get(id)?.answer !== undefined || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -65,16 +74,19 @@ export class Approvals {
     });
   }
 
-  /** Somebody decided on a call: whoever waits for that goes on. */
+  /** Resumes the call that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }
 }
 
-/** Policies are others' code: what goes to the log is what it says it is. */
-function soundRuling({ decision, reason, rule }: Ruling): Ruling {
+/**
+ * Checks the policy's return value, because user code may return anything and the log must stay
+ * valid.
+ */
+function validDecision({ decision, reason, rule }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')
-    throw new Error('it says neither allow nor ask nor deny');
+    throw new Error('the policy returned neither allow nor ask nor deny');
   const why = typeof reason === 'string' ? { reason } : {};
   return { decision, ...why, ...(typeof rule === 'string' && { rule }) };
 }

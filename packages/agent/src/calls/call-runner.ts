@@ -7,62 +7,67 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import type { CallState } from '../loop/loop-state.ts';
-import type { RunContext } from '../run/context.ts';
-import type { PendingCall } from '../run/settings.ts';
-import { halted, unlessAborted } from '../run/unless-aborted.ts';
+import { halted, raceAbort } from '../abortable.ts';
+import type { CallState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { PendingCall } from '../contract/settings.ts';
+import type { HandOff } from '../contract/tool.ts';
 import { Approvals } from './approvals.ts';
-import { execution } from './execution.ts';
-import { failure, refusal } from './failure.ts';
-import { Gate } from './gate.ts';
-import { HandOvers } from './hand-overs.ts';
-import { prepare } from './prepare.ts';
-import { ResultPlaces } from './result-places.ts';
+import { executeOnce } from './execution.ts';
+import { prepareCall } from './prepare-call.ts';
+import { ResultSlots } from './result-slots.ts';
+import { denialText, errorResult } from './tool-result.ts';
 
-export interface CallsOf extends Attempt {
-  /** Where answers are, if there are some already. */
+interface CallRunnerOptions extends Attempt {
+  /** The item that holds the results, if the turn already has one. */
   readonly toolItemId: ItemId | undefined;
 }
 
-/** What became of a call: it has its result, waits for a person, or was left because all is to stop. */
-type Fate = 'answered' | 'parked' | 'left';
+/**
+ * The outcome of a call: it has a result, it waits for the user, or it was left because the run
+ * stops.
+ */
+type CallOutcome = 'answered' | 'parked' | 'left';
 
-/** Answers the calls of one attempt: each gets exactly one result, whatever happens. */
+/** Answers the calls of one attempt. Each call gets exactly one result, whatever happens. */
 export class CallRunner {
   readonly #context: RunContext;
   readonly #at: Attempt;
-  readonly #gate: Gate;
-  /** Stops what runs, with the run or with the attempt. */
+  readonly #limiter: ConcurrencyLimiter;
+  /** Stops the running tools, with the run or with the attempt. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => this.#stop.abort();
   readonly #approvals: Approvals;
-  readonly #places: ResultPlaces;
-  readonly #handOvers: HandOvers;
+  readonly #slots: ResultSlots;
+  readonly #handOffs: HandOffs;
   readonly #running = new Map<ToolCallId, Promise<void>>();
-  /** The response came to its end: what runs counts. */
+  /** True once the response has ended with these calls: results now count. */
   #isAdopted = false;
 
-  constructor(context: RunContext, { turn, attempt, toolItemId }: CallsOf) {
+  constructor(context: RunContext, { turn, attempt, toolItemId }: CallRunnerOptions) {
     const { settings, journal, signal } = context;
     this.#context = context;
     this.#at = { turn, attempt };
-    this.#gate = new Gate(settings.limits.maxParallelTools);
+    this.#limiter = new ConcurrencyLimiter(settings.limits.maxParallelTools);
     this.#approvals = new Approvals(context, this.#at);
-    this.#places = new ResultPlaces(this.#at, settings.ids, toolItemId, journal.state);
-    this.#handOvers = new HandOvers(context, this.#at);
+    this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
+    this.#handOffs = new HandOffs(context, this.#at);
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** A call is whole while the model still speaks: one without effects may start. */
-  async speculate(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
+  /**
+   * Called when a call is complete while the response still streams. A tool without effects starts
+   * at once.
+   */
+  async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const { tools } = this.#context.settings;
     if (tools.get(call.name)?.effects !== 'none') return;
-    const ready = await prepare(call, tools);
+    const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
-    const { decision } = await this.#approvals.ruling(ready);
+    const { decision } = await this.#approvals.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
-    // Where it cannot be written down, the run stops, and says so.
+    // If the log cannot be written, the run stops and reports it.
     this.#start(ready, before).catch(() => {});
   }
 
@@ -70,166 +75,231 @@ export class CallRunner {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
   }
 
-  /** The response is on the log with its calls: what was begun while it streamed counts. */
-  get #hasEnded(): boolean {
+  /** The log has the end of the response with its calls, so tools that started early count. */
+  get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
     return turn?.attempt === this.#at.attempt && turn.stop?.reason === 'tool_use';
   }
 
   get #isOver(): boolean {
-    return this.#stop.signal.aborted || this.#context.standing.isAborting;
+    return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
-  /** Somebody decided on a call. */
+  /** Resumes the call that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
   }
 
-  /** Resolves when each of them has its result, waits for nothing but a person, or all is to stop. */
+  /** Resolves when each call has its result or waits only for the user, or when the run stops. */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
-    await this.#write(this.#places.place(calls));
-    const fates = await Promise.all(calls.map((call) => this.#answer(call)));
-    const parked = calls.filter((_call, at) => fates[at] === 'parked');
-    // While others ran, somebody may have answered: then there is something to do.
-    const isWaiting = parked.every((call) => this.#known(call)?.answer === undefined);
-    return parked.length > 0 && isWaiting && !fates.includes('left') ? 'parked' : 'answered';
+    await this.#write(this.#slots.reserve(calls));
+    const outcomes = await Promise.all(calls.map((call) => this.#answer(call)));
+    const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
+    // The user may have answered while other calls ran. Then there is work to do, and the run does
+    // not park.
+    const isWaiting = parked.every((call) => this.#callState(call)?.answer === undefined);
+    return parked.length > 0 && isWaiting && !outcomes.includes('left') ? 'parked' : 'answered';
   }
 
-  /** None of them runs. */
+  /** Answers each call with an error result. No tool runs. */
   async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut'): Promise<void> {
     const message =
       code === 'aborted'
         ? 'It was stopped before it was done.'
         : 'It was not run: the answer was cut off. Make the call again if it is still wanted.';
     if (code === 'aborted') await this.halt();
-    await this.#write(this.#places.place(calls));
+    await this.#write(this.#slots.reserve(calls));
     for (const call of calls)
-      if (this.#places.isOpen(call.toolCallId)) await this.#reject(call, code, message);
+      if (this.#slots.isOpen(call.toolCallId)) await this.#reject(call, code, message);
   }
 
-  /** What runs is stopped, and is waited for. */
+  /** Stops the running tools and waits for them. */
   async halt(): Promise<void> {
     this.#stop.abort();
     this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.settled();
   }
 
-  /** When what runs now has its result. */
+  /** Resolves when all running tools have their results. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** The response did not come to its end with calls: nor does what is done already count. */
+  /** The response ended without valid calls: results of tools that started early are retracted. */
   async discard(): Promise<void> {
     await this.halt();
-    await this.#write(this.#places.retract(this.#context.journal.state));
+    await this.#write(this.#slots.retract(this.#context.journal.state));
   }
 
-  /** The attempt is superseded, and all that is told of it from now on comes too late. */
+  /** The attempt is superseded: later results are ignored. */
   abandon(): void {
-    this.#places.close();
+    this.#slots.close();
   }
 
-  /** Everything has its result. */
+  /** Waits for all results and finishes the tool item. */
   async finish(): Promise<void> {
     await Promise.all(this.#running.values());
     this.#context.signal.removeEventListener('abort', this.#onAbort);
-    await this.#write(this.#places.finish(this.#context.journal.state));
+    await this.#write(this.#slots.finish(this.#context.journal.state));
   }
 
-  async #answer(call: ToolCallPart): Promise<Fate> {
+  async #answer(call: ToolCallPart): Promise<CallOutcome> {
     await this.#running.get(call.toolCallId);
-    if (!this.#places.isOpen(call.toolCallId)) return 'answered';
+    if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
     await this.#start(decided, []);
-    return this.#places.isOpen(call.toolCallId) ? 'left' : 'answered';
+    return this.#slots.isOpen(call.toolCallId) ? 'left' : 'answered';
   }
 
-  /** May it run, and with what? */
-  async #decide(call: ToolCallPart): Promise<PendingCall | Fate> {
+  /** Decides whether the call runs, and with which input. */
+  async #decide(call: ToolCallPart): Promise<PendingCall | CallOutcome> {
     const { tools, whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
-    const work = prepare(call, tools, this.#known(call)?.answer?.input);
-    const ready = await unlessAborted(work, stop);
+    const work = prepareCall(call, tools, this.#callState(call)?.answer?.input);
+    const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    if (this.#known(call)?.execution?.isLost)
-      return ready.tool.replay === 'safe' ? ready : this.#unknown(call);
-    if (!this.#known(call)?.isAsked) {
-      const ruling = await unlessAborted(this.#approvals.ruling(ready), stop);
-      if (ruling === halted) return 'left';
-      if (ruling.decision === 'deny') return this.#reject(call, 'denied', refusal(ruling.reason));
-      if (ruling.decision === 'allow') return ready;
-      if (this.#known(call)?.answer === undefined)
-        await this.#write([this.#approvals.asked(ready, ruling)]);
+    if (this.#callState(call)?.execution?.isLost)
+      return ready.tool.replay === 'safe' ? ready : this.#reportUnknownOutcome(call);
+    if (!this.#callState(call)?.isAsked) {
+      const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
+      if (policy === halted) return 'left';
+      if (policy.decision === 'deny')
+        return this.#reject(call, 'denied', denialText(policy.reason));
+      if (policy.decision === 'allow') return ready;
+      if (this.#callState(call)?.answer === undefined)
+        await this.#write([this.#approvals.askedDraft(ready, policy)]);
     }
-    if (this.#known(call)?.answer === undefined && whileAsking === 'park') return 'parked';
-    await this.#approvals.answered(call.toolCallId, stop);
-    return this.#answeredBy(ready);
+    if (this.#callState(call)?.answer === undefined && whileAsking === 'park') return 'parked';
+    await this.#approvals.waitForAnswer(call.toolCallId, stop);
+    return this.#applyAnswer(ready);
   }
 
-  async #answeredBy(ready: PendingCall): Promise<PendingCall | Fate> {
+  async #applyAnswer(ready: PendingCall): Promise<PendingCall | CallOutcome> {
     const { call } = ready;
-    const answer = this.#known(call)?.answer;
+    const answer = this.#callState(call)?.answer;
     if (answer === undefined) return 'left';
-    if (answer.decision === 'deny') return this.#reject(call, 'denied', refusal(answer.reason));
+    if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
     if (answer.input === undefined) return ready;
-    const work = prepare(call, this.#context.settings.tools, answer.input);
-    const changed = await unlessAborted(work, this.#stop.signal);
+    const work = prepareCall(call, this.#context.settings.tools, answer.input);
+    const changed = await raceAbort(work, this.#stop.signal);
     if (changed === halted) return 'left';
     return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
   }
 
-  /** What is on the log about a call. */
-  #known({ toolCallId }: ToolCallPart): CallState | undefined {
+  /** The state of a call according to the log. */
+  #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
-  /** It ran in a process that died: perhaps to its end. */
-  async #unknown(call: ToolCallPart): Promise<'answered'> {
+  /** The tool ran in a process that died. It may have completed. */
+  async #reportUnknownOutcome(call: ToolCallPart): Promise<'answered'> {
     const text =
       'It was interrupted, and nobody knows whether it was done. Look before you do it again.';
-    await this.#write(this.#places.fill(failure(call, text)));
+    await this.#write(this.#slots.fill(errorResult(call, text)));
     return 'answered';
   }
 
   #start(ready: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
-    const running = this.#gate.through(() => this.#execute(ready, before));
+    const running = this.#limiter.run(() => this.#execute(ready, before));
     this.#running.set(ready.call.toolCallId, running);
     return running;
   }
 
-  /** Its turn has come; much may have happened while it waited for that. */
+  /**
+   * Runs after a free place in the limiter. The state is checked again, because it may have changed
+   * in the queue.
+   */
   async #execute(waiting: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
     if (this.#isOver) return;
-    const ready = this.#known(call)?.answer ? await this.#answeredBy(waiting) : waiting;
+    const ready = this.#callState(call)?.answer ? await this.#applyAnswer(waiting) : waiting;
     if (typeof ready === 'string') return;
     const options = {
-      ...{ context: this.#context, at: this.#at, places: this.#places, stop },
+      ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
       isOver: () => this.#isOver,
-      isAdopted: () => this.#isAdopted || this.#hasEnded,
-      reviewed: (part: ToolResultPart) => this.#handOvers.reviewed(ready, part),
-      beside: (part: ToolResultPart) => this.#handOvers.draftsFor(ready, part),
+      isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
+      checkResult: (part: ToolResultPart) => this.#handOffs.checkResult(ready, part),
+      handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
     };
-    // After an abort nothing is begun, not even where the log has not told of it yet.
+    // Starts nothing after an abort, even if the abort is not yet on the log.
     for (let tried = 0; !this.#isOver; tried++) {
-      const places = this.#places.place([...before, call]);
-      if (await execution(ready, places, tried < tool.retries, options)) return;
+      const slots = this.#slots.reserve([...before, call]);
+      if (await executeOnce(ready, slots, tried < tool.retries, options)) return;
     }
   }
 
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
     const { toolCallId, name } = call;
     const fact = { type: 'tool_call_rejected', toolCallId, name, code, message } as const;
-    await this.#write([{ ...this.#at, fact }, ...this.#places.fill(failure(call, message))]);
+    await this.#write([{ ...this.#at, fact }, ...this.#slots.fill(errorResult(call, message))]);
     return 'answered';
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {
     return drafts.length === 0 ? Promise.resolve() : this.#context.journal.write(drafts);
+  }
+}
+
+/** Hand-offs of one attempt. Only the first one takes effect. */
+class HandOffs {
+  readonly #context: RunContext;
+  readonly #at: Attempt;
+  #isDone = false;
+
+  constructor(context: RunContext, at: Attempt) {
+    this.#context = context;
+    this.#at = at;
+  }
+
+  /** Replaces the result of a later hand-off with an error. */
+  checkResult({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
+    const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
+    if (tool.handsOff === undefined || part.isError || !isTaken) return part;
+    return errorResult(call, 'It was handed to somebody else already.');
+  }
+
+  draftsFor({ tool, input }: PendingCall, { isError }: ToolResultPart): readonly DraftRecord[] {
+    const { handsOff } = tool;
+    if (handsOff === undefined || isError) return [];
+    this.#isDone = true;
+    const to = handsOff.to().name;
+    const reason = reasonOf(handsOff, input);
+    const fact = { type: 'handed_off', to, ...(reason !== undefined && { reason }) } as const;
+    return [{ ...this.#at, fact }];
+  }
+}
+
+/** A reason that throws does not prevent the hand-off. */
+function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
+  try {
+    return handsOff.reason(input);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs at most `width` tasks at once, in the order in which they arrive. */
+class ConcurrencyLimiter {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
   }
 }

@@ -6,49 +6,47 @@ import {
   type ToolCallId,
   type ToolResultPart,
 } from '@millrace/core';
-import type { RunContext } from '../run/context.ts';
-import type { PendingCall } from '../run/settings.ts';
-import { traceOfExecution } from '../run/trace-of.ts';
-import { halted, unlessAborted } from '../run/unless-aborted.ts';
-import { failure } from './failure.ts';
-import { type Performance, perform, stoppedEarly } from './perform.ts';
-import { Progress } from './progress.ts';
-import { resultPart } from './result-part.ts';
-import type { ResultPlaces } from './result-places.ts';
+import { halted, raceAbort } from '../abortable.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { PendingCall } from '../contract/settings.ts';
+import { traceOfExecution } from '../state/run-trace.ts';
+import type { ResultSlots } from './result-slots.ts';
+import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
+import { createResultPart, errorResult } from './tool-result.ts';
 
-export interface ExecutionOptions {
+interface ExecutionOptions {
   readonly context: RunContext;
   readonly at: Attempt;
-  readonly places: ResultPlaces;
-  /** Aborts when the run, or the attempt, stops. */
+  readonly slots: ResultSlots;
+  /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
-  /** It is to stop, though the signal may not say so yet. */
+  /** True when the tool has to stop, possibly before the signal aborts. */
   readonly isOver: () => boolean;
-  /** Whether what comes of it counts. */
+  /** True if the result counts, because the response has ended with this call. */
   readonly isAdopted: () => boolean;
-  /** The result, or what is said instead. */
-  readonly reviewed: (part: ToolResultPart) => ToolResultPart;
-  /** What else is said with the result. */
-  readonly beside: (part: ToolResultPart) => readonly DraftRecord[];
+  /** Returns the result, or an error result that replaces it. */
+  readonly checkResult: (part: ToolResultPart) => ToolResultPart;
+  /** Further records to write with the result. */
+  readonly handOffDrafts: (part: ToolResultPart) => readonly DraftRecord[];
 }
 
-interface About {
+interface ExecutionInfo {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly executionId: ExecutionId;
 }
 
 /**
- * One try at a call: one start and one end on the log, and between them what it tells. False where it
- * failed and may be tried again.
+ * Runs a tool once. The log gets one start record, the progress, and one end record. Returns false
+ * if the tool failed and may be retried.
  */
-export async function execution(
+export async function executeOnce(
   ready: PendingCall,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
 ): Promise<boolean> {
-  const { context, at, places, isOver, isAdopted, reviewed, beside } = options;
+  const { context, at, slots, isOver, isAdopted, checkResult, handOffDrafts } = options;
   const { call, tool, summary } = ready;
   const { journal, settings } = context;
   const { toolCallId, name } = call;
@@ -58,37 +56,37 @@ export async function execution(
   const named = { type: 'tool_execution_started', ...about, summary } as const;
   const started = { ...at, fact: { ...named, ...(child && { child }) } };
   await journal.write([...before, started]);
-  const performed = await told(ready, { ...about, child }, options);
-  const result = await kept(ready, performed, options);
+  const performed = await runAndReport(ready, { ...about, child }, options);
+  const result = await storeOutput(ready, performed, options);
   if (!isAdopted() && isOver()) {
-    await journal.write([finished(at, about, true, 'discarded')]);
+    await journal.write([executionFinished(at, about, true, 'discarded')]);
     return true;
   }
   if (performed.hasThrown && mayFail && !isOver()) {
-    await journal.write([finished(at, about, true, 'completed')]);
+    await journal.write([executionFinished(at, about, true, 'completed')]);
     return false;
   }
-  const [part, filled] = placed(places, reviewed(result), ready);
-  const end = finished(at, about, part.isError, 'completed');
-  await journal.write([...filled, ...beside(part), end]);
+  const [part, filled] = fillSlot(slots, checkResult(result), ready);
+  const end = executionFinished(at, about, part.isError, 'completed');
+  await journal.write([...filled, ...handOffDrafts(part), end]);
   return true;
 }
 
-/** Runs it, and writes down what it tells meanwhile. */
-async function told(
+/** Runs the tool and writes its progress to the log. */
+async function runAndReport(
   { call, tool, input }: PendingCall,
   {
     executionId,
     child,
-  }: Pick<About, 'executionId'> & { readonly child: About['name'] | undefined },
-  { context, at, places, stop, isOver }: ExecutionOptions,
-): Promise<Performance> {
+  }: Pick<ExecutionInfo, 'executionId'> & { readonly child: ExecutionInfo['name'] | undefined },
+  { context, at, slots, stop, isOver }: ExecutionOptions,
+): Promise<ToolRunResult> {
   const { settings, journal, session } = context;
   const { toolCallId } = call;
-  // Somebody may have said stop while its start was written down.
+  // An abort may arrive while the start record is written.
   if (isOver()) return stoppedEarly;
-  const progress = new Progress((text) => journal.write(places.append(toolCallId, text)));
-  const performed = await perform(
+  const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
+  const performed = await runTool(
     tool,
     input,
     {
@@ -98,7 +96,7 @@ async function told(
       trace: traceOfExecution(journal.loop, executionId),
       observers: context.observers,
       blobs: settings.log.blobs,
-      update: (text) => progress.tell(String(text)),
+      update: (text) => progress.add(String(text)),
     },
     { clock: settings.clock, graceMs: settings.retry.toolGraceMs, stop },
   );
@@ -106,41 +104,92 @@ async function told(
   return performed;
 }
 
-/** As the model gets it. What cannot be kept is said to have been done. */
-async function kept(
+/**
+ * The result part for the model. If the output cannot be stored, the result says that the tool has
+ * run.
+ */
+async function storeOutput(
   { call, tool }: PendingCall,
-  { output }: Performance,
+  { output }: ToolRunResult,
   { context, stop }: ExecutionOptions,
 ): Promise<ToolResultPart> {
   try {
-    const work = resultPart(call, output, tool, context.settings.log.blobs);
+    const work = createResultPart(call, output, tool, context.settings.log.blobs);
     const { clock, retry } = context.settings;
-    const part = await unlessAborted(work, stop, { clock, ms: retry.toolGraceMs });
-    return part === halted ? failure(call, 'It was stopped before its output was kept.') : part;
+    const part = await raceAbort(work, stop, { clock, ms: retry.toolGraceMs });
+    return part === halted ? errorResult(call, 'It was stopped before its output was kept.') : part;
   } catch {
-    return failure(call, 'It was done, but its output could not be kept.');
+    return errorResult(call, 'It was done, but its output could not be kept.');
   }
 }
 
-function placed(
-  places: ResultPlaces,
+function fillSlot(
+  slots: ResultSlots,
   part: ToolResultPart,
   { call }: PendingCall,
 ): readonly [ToolResultPart, readonly DraftRecord[]] {
   try {
-    return [part, places.fill(part)];
+    return [part, slots.fill(part)];
   } catch (error) {
     const code = isMillraceError(error) ? error.code : 'unknown';
-    const told = failure(call, `It was done, but what it returned cannot be kept (${code}).`);
-    return [told, places.fill(told)];
+    const fallback = errorResult(
+      call,
+      `It was done, but what it returned cannot be kept (${code}).`,
+    );
+    return [fallback, slots.fill(fallback)];
   }
 }
 
-function finished(
+function executionFinished(
   at: Attempt,
-  about: About,
+  about: ExecutionInfo,
   isError: boolean,
   outcome: 'completed' | 'discarded',
 ): DraftRecord {
   return { ...at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
+}
+
+/** Maximum progress text of one execution. Further text is dropped, with a note. */
+const maxLength = 1_000_000;
+const truncatedNote = '\n[… and so on …]';
+
+/**
+ * Writes the progress of one execution. Text that arrives during a write is joined into the next
+ * write.
+ */
+class ProgressWriter {
+  readonly #write: (text: string) => Promise<void>;
+  #next = '';
+  #isWriting = false;
+  #left = maxLength;
+  #isOver = false;
+
+  constructor(write: (text: string) => Promise<void>) {
+    this.#write = write;
+  }
+
+  add(text: string): void {
+    if (this.#isOver || this.#left === 0) return;
+    const accepted = text.slice(0, this.#left);
+    this.#left -= accepted.length;
+    this.#next += this.#left === 0 ? accepted + truncatedNote : accepted;
+    if (!this.#isWriting) this.#flush();
+  }
+
+  /** Ignores all later progress. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#flush();
+  }
+
+  #flush(): void {
+    const text = this.#next;
+    this.#next = '';
+    this.#isWriting = text !== '';
+    if (text === '') return;
+    const done = () => this.#flush();
+    // If this write fails, the run's own next write fails too and reports it.
+    this.#write(text).then(done, done);
+  }
 }

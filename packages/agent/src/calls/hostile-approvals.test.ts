@@ -2,30 +2,30 @@ import { type LogRecord, toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
-  type StageOptions,
   session,
-  stageOf,
+  type TestAgentOptions,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { subAgent } from '../tool/sub-agent.ts';
+} from '../testing/test-agent.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 watchRejections();
 
 const [c1, c2] = [toolCallId('c1'), toolCallId('c2')];
-const asking: StageOptions = { approve: () => 'ask' };
-const parking: StageOptions = { ...asking, whileAsking: 'park' };
+const asking: TestAgentOptions = { approve: () => 'ask' };
+const parking: TestAgentOptions = { ...asking, whileAsking: 'park' };
 
-/** A tool that should not have run, and what it was given. */
+/** A tool that must not run. Records its inputs. */
 function dangerous() {
   const ran: unknown[] = [];
   const rm = tool('rm', async (input) => {
@@ -39,11 +39,11 @@ const rm = (id: string, input: unknown = {}) => call(id, 'rm', JSON.stringify(in
 const askedIn = (records: readonly LogRecord[]) =>
   records.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact.toolCallId : []));
 
-describe('a refusal', () => {
-  test('counts where it came first, and the other way round', async () => {
+describe('a denial', () => {
+  test('wins if it came first, and loses if it came second', async () => {
     for (const isDeniedFirst of [true, false]) {
       const { ran, tools } = dangerous();
-      const stage = stageOf([answer(rm('c1')), 'Done.'], { ...asking, tools });
+      const stage = createTestAgent([answer(rm('c1')), 'Done.'], { ...asking, tools });
       const run = stage.agent.run('Go', { session });
       await stage.until('approval_asked');
       const [deny, approve] = [() => run.deny(c1), () => run.approve(c1)];
@@ -52,15 +52,15 @@ describe('a refusal', () => {
       await stage.end(run);
       expect(ran).toHaveLength(isDeniedFirst ? 0 : 1);
       expect(types(stage.records).filter((type) => type === 'approval_answered')).toHaveLength(1);
-      expect(await leftIn(stage.log)).toEqual([]);
+      expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
   });
 
-  test('counts for a parked call, whatever is said after it and for how long', async () => {
+  test('wins for a parked call, whatever approval comes later', async () => {
     const { ran, tools } = dangerous();
     const approve = () => ({ decision: 'ask', rule: 'rm' }) as const;
     const script = [answer(rm('c1')), answer(rm('c2'))];
-    const { agent, end, log, records } = stageOf(script, { ...parking, tools, approve });
+    const { agent, end, log, records } = createTestAgent(script, { ...parking, tools, approve });
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'deny', toolCallId: 'c1' }, 'k1');
     await log.submit(session, { type: 'approve', toolCallId: 'c1', until: 'session' }, 'k2');
@@ -68,11 +68,11 @@ describe('a refusal', () => {
     expect([ran, askedIn(records)]).toEqual([[], ['c1', 'c2']]);
   });
 
-  test('counts while the policy still thinks, though it comes to allow it', async () => {
+  test('wins while the policy is still running, even if the policy then allows the call', async () => {
     const { ran, tools } = dangerous();
     const ruling = Promise.withResolvers<ApprovalDecision>();
     const approve = () => ruling.promise;
-    const stage = stageOf([answer(rm('c1')), 'Done.'], { tools, approve });
+    const stage = createTestAgent([answer(rm('c1')), 'Done.'], { tools, approve });
     const run = stage.agent.run('Go');
     await stage.until('response_finished');
     await quiet();
@@ -82,11 +82,11 @@ describe('a refusal', () => {
     expect(ran).toEqual([]);
   });
 
-  test('counts for a call that waits for its turn', async () => {
+  test('wins for a call that waits for a free slot', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', () => pause(clock, 100));
-    const stage = stageOf([answer(call('c1', 'slow', {}), rm('c2')), 'Done.'], {
+    const stage = createTestAgent([answer(call('c1', 'slow', {}), rm('c2')), 'Done.'], {
       ...{ clock, tools: [slow, ...tools], limits: { maxParallelTools: 1 } },
     });
     const run = stage.agent.run('Go', { session });
@@ -94,13 +94,13 @@ describe('a refusal', () => {
     await run.deny(c2, { reason: 'no' });
     expect(resultTexts((await stage.end(run)).items)).toEqual(['Done.', 'It was not allowed: no']);
     expect(ran).toEqual([]);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('counts for a call that is whole while the model still speaks', async () => {
+  test('wins for a complete call while the response still streams', async () => {
     const { ran, tools } = dangerous();
     const script = [{ ...answer(rm('c1'), 'And so on.'), stop: 'tool_use' as const }, 'Done.'];
-    const stage = stageOf(script, { tools }, { pauseMs: 100 });
+    const stage = createTestAgent(script, { tools }, { pauseMs: 100 });
     const run = stage.agent.run('Go');
     await stage.until('commit_part', 2);
     expect(types(stage.records)).not.toContain('response_finished');
@@ -111,9 +111,12 @@ describe('a refusal', () => {
 });
 
 describe('an approval', () => {
-  test('is for one of two calls, though the model gave them one id', async () => {
+  test('applies to one of two calls, even if the model gave both the same id', async () => {
     const { ran, tools } = dangerous();
-    const stage = stageOf([answer(rm('c1', 1), rm('c1', 2)), 'Done.'], { ...asking, tools });
+    const stage = createTestAgent([answer(rm('c1', 1), rm('c1', 2)), 'Done.'], {
+      ...asking,
+      tools,
+    });
     const run = stage.agent.run('Go', { session });
     await stage.until('approval_asked', 2);
     const [one, other] = askedIn(stage.records);
@@ -123,12 +126,12 @@ describe('an approval', () => {
     expect(ran).toEqual([1]);
     await run.deny(other ?? c1);
     expect(resultTexts((await stage.end(run)).items)).toEqual(['deleted', 'It was not allowed.']);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('that is given twice is not one of a later call with the same id', async () => {
+  test('that is given twice does not apply to a later call with the same id', async () => {
     const { ran, tools } = dangerous();
-    const stage = stageOf([answer(rm('c1', 1)), answer(rm('c1', 2)), 'Done.'], {
+    const stage = createTestAgent([answer(rm('c1', 1)), answer(rm('c1', 2)), 'Done.'], {
       ...{ ...asking, tools },
     });
     const run = stage.agent.run('Go');
@@ -145,13 +148,13 @@ describe('an approval', () => {
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
 
-  test('of a call that is not there is refused, and so is one of a call inside another agent', async () => {
+  test('of an unknown call is rejected, also for a call inside a sub-agent', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
-    const child = stageOf([answer(rm('c2'))], { ...asking, clock, tools });
+    const child = createTestAgent([answer(rm('c2'))], { ...asking, clock, tools });
     const helper = subAgent({ name: 'helper', description: 'Helps', agent: child.agent });
     const calls = answer(call('c1', 'helper', { task: 'Help' }));
-    const stage = stageOf([calls], { clock, tools: [helper] });
+    const stage = createTestAgent([calls], { clock, tools: [helper] });
     const run = stage.agent.run('Go');
     await child.until('approval_asked');
     for (const id of [c2, toolCallId('none')])
@@ -160,9 +163,9 @@ describe('an approval', () => {
     expect([(await stage.end(run)).stop.reason, ran]).toEqual(['aborted', []]);
   });
 
-  test('with null instead of the input has the tool given null', async () => {
+  test('with null as input passes null to the tool', async () => {
     const { ran, tools } = dangerous();
-    const stage = stageOf([answer(rm('c1', { a: 1 })), 'Done.'], { ...asking, tools });
+    const stage = createTestAgent([answer(rm('c1', { a: 1 })), 'Done.'], { ...asking, tools });
     const run = stage.agent.run('Go');
     await stage.until('approval_asked');
     await run.approve(c1, { input: null });
@@ -170,10 +173,10 @@ describe('an approval', () => {
     expect(ran).toEqual([null]);
   });
 
-  test('with input whose check never ends does not hold up an abort', async () => {
+  test('with an input whose validation never ends does not block an abort', async () => {
     const hanging = z.unknown().refine((input) => input === 'first' || never());
     const unchecked = tool('rm', async () => 'deleted', { input: hanging as never });
-    const stage = stageOf([answer(rm('c1', 'first'))], { ...asking, tools: [unchecked] });
+    const stage = createTestAgent([answer(rm('c1', 'first'))], { ...asking, tools: [unchecked] });
     const run = stage.agent.run('Go');
     await stage.until('approval_asked');
     await run.approve(c1, { input: 'second' });
@@ -182,25 +185,25 @@ describe('an approval', () => {
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
 
-  test('that is waited for ends with an abort, also where others have parked the run', async () => {
+  test('that is pending ends with an abort, even if other calls have parked the run', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', (_input, { signal }) => pause(clock, 1e6, signal));
     const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
     const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Welcome back.'];
     const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
-    const { agent, end, until, log } = stageOf(script, options);
+    const { agent, end, until, log } = createTestAgent(script, options);
     const run = agent.run('Go', { session });
     await until('approval_asked');
     await until('tool_execution_started');
     await run.abort();
     expect((await end(run)).stop.reason).toBe('aborted');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
     expect((await end(agent.run('And now?', { session }))).text).toBe('Welcome back.');
     expect(ran).toEqual([]);
   });
 
-  test('that comes while another call runs does not leave the run parked', async () => {
+  test('that arrives while another call runs does not leave the run parked', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', async (_input, { signal }) => {
@@ -210,26 +213,30 @@ describe('an approval', () => {
     const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
     const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Done.'];
     const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
-    const { agent, end, until, log } = stageOf(script, options);
+    const { agent, end, until, log } = createTestAgent(script, options);
     const run = agent.run('Go', { session });
     await until('approval_asked');
     await until('tool_execution_started');
     await run.approve(c2);
     expect(await end(run)).toMatchObject({ text: 'Done.', stop: { reason: 'stop' } });
     expect(ran).toHaveLength(1);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that comes later leaves the results in the order of the calls', async () => {
+  test('that arrives later keeps the results in call order', async () => {
     const echo = tool('rm', async (input) => `result ${input}`);
     const approve = ({ call: { toolCallId: id } }: PendingCall) => (id === c1 ? 'ask' : 'allow');
     const script = [answer(rm('c1', 1), rm('c2', 2)), 'Done.'];
-    const { agent, end, log, provider } = stageOf(script, { ...parking, tools: [echo], approve });
+    const { agent, end, log, provider } = createTestAgent(script, {
+      ...parking,
+      tools: [echo],
+      approve,
+    });
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'k');
     await end(agent.resume(session));
     const sent = provider.calls[1]?.request.items ?? [];
     expect(resultTexts(sent)).toEqual(['result 1', 'result 2']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });

@@ -2,23 +2,23 @@ import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
   session,
-  stageOf,
   tool,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 
-/** A tool that should not have run, and what it was given. */
+/** A tool that must not run. Records its inputs. */
 function dangerous() {
   const ran: unknown[] = [];
   const rm = tool('rm', async (input) => {
@@ -31,21 +31,21 @@ function dangerous() {
 const rm = (id: string, input: unknown = {}) => call(id, 'rm', JSON.stringify(input));
 
 describe('a policy', () => {
-  test('that allows a call after the abort has nothing run', async () => {
+  test('that allows a call after an abort starts nothing', async () => {
     const { ran, tools } = dangerous();
     const ruling = Promise.withResolvers<ApprovalDecision>();
     const approve = () => ruling.promise;
-    const stage = stageOf([answer(rm('c1'))], { tools, approve });
+    const stage = createTestAgent([answer(rm('c1'))], { tools, approve });
     const run = stage.agent.run('Go', { session });
     await stage.until('response_finished');
     await run.abort();
     ruling.resolve('allow');
     expect((await stage.end(run)).stop.reason).toBe('aborted');
     expect(ran).toEqual([]);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('that throws refuses that call alone, and what it throws is told to nobody else', async () => {
+  test('that throws denies only that call, and the error goes only to onDiagnostic', async () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', async () => {
@@ -58,13 +58,13 @@ describe('a policy', () => {
         return 'allow' as const;
       };
       const calls = answer(call('c1', 'slow', {}), rm('c2'));
-      const stage = stageOf([calls, 'Done.'], { clock, tools: [slow, ...tools], approve });
+      const stage = createTestAgent([calls, 'Done.'], { clock, tools: [slow, ...tools], approve });
       const result = await stage.end(stage.agent.run('Go', { session }));
       expect(resultTexts(result.items)[0]).toBe('slowly');
       expect(resultTexts(result.items)[1]).toMatch(/^It was not allowed/);
       expect(JSON.stringify([result, stage.records])).not.toContain('sk-secret');
       expect(stage.diagnostics).toHaveLength(1);
-      expect(await leftIn(stage.log)).toEqual([]);
+      expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
     expect(ran).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe('a policy', () => {
   const said = async (said: unknown) => {
     const { ran, tools } = dangerous();
     const approve = () => said as never;
-    const { agent, end } = stageOf([answer(rm('c1')), 'Done.'], {
+    const { agent, end } = createTestAgent([answer(rm('c1')), 'Done.'], {
       whileAsking: 'park',
       tools,
       approve,
@@ -82,7 +82,7 @@ describe('a policy', () => {
   };
 
   test.each<unknown>([true, 'maybe', { decision: 'maybe' }])(
-    'that says %o runs nothing, and the run goes on or waits',
+    'that returns %o runs nothing, and the run continues or waits',
     async (word) => expect(await said(word)).toEqual([true, 0]),
   );
 
@@ -91,20 +91,20 @@ describe('a policy', () => {
     null,
     { decision: 'ask', reason: 5 },
     { decision: 'ask', rule: 5 },
-  ])('that says %o runs nothing, and the run goes on or waits', async (word) =>
+  ])('that returns %o runs nothing, and the run continues or waits', async (word) =>
     expect(await said(word)).toEqual([true, 0]),
   );
 
-  test('that throws harms nobody, also where whoever is told of it throws', async () => {
+  test('that throws has no other effect, even if onDiagnostic throws too', async () => {
     const { ran, tools } = dangerous();
     const fail = () => expect.fail('no');
     const options = { tools, approve: fail, onDiagnostic: fail };
-    const { agent, end } = stageOf([answer(rm('c1')), 'Done.'], options);
+    const { agent, end } = createTestAgent([answer(rm('c1')), 'Done.'], options);
     expect((await end(agent.run('Go'))).text).toBe('Done.');
     expect(ran).toEqual([]);
   });
 
-  test('is asked once for a call, also where that might start early', async () => {
+  test('is called once per call, even if the call may start early', async () => {
     for (const said of ['allow', 'ask', 'deny'] as const) {
       let asked = 0;
       const look = tool('rm', async () => 'seen', { effects: 'none' });
@@ -112,7 +112,7 @@ describe('a policy', () => {
         asked++;
         return said;
       };
-      const stage = stageOf([answer(rm('c1')), 'Done.'], { tools: [look], approve });
+      const stage = createTestAgent([answer(rm('c1')), 'Done.'], { tools: [look], approve });
       const run = stage.agent.run('Go');
       if (said === 'ask')
         await stage.until('approval_asked').then(() => run.approve(toolCallId('c1')));
@@ -121,17 +121,17 @@ describe('a policy', () => {
     }
   });
 
-  test('that never comes to an end is not waited for by an abort', async () => {
+  test('that never settles does not block an abort', async () => {
     const hanging = z.unknown().refine(never);
     const unchecked = tool('rm', never, { input: hanging as never });
     for (const options of [{ tools: dangerous().tools, approve: never }, { tools: [unchecked] }]) {
-      const stage = stageOf([answer(rm('c1'), rm('c2'))], options);
+      const stage = createTestAgent([answer(rm('c1'), rm('c2'))], options);
       const run = stage.agent.run('Go', { session });
       await stage.until('response_finished');
       await quiet();
       await run.abort();
       expect((await stage.end(run)).stop.reason).toBe('aborted');
-      expect(await leftIn(stage.log)).toEqual([]);
+      expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
   });
 });

@@ -1,25 +1,25 @@
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../run/run.ts';
-import { withDelay, withMethods } from '../testing/changed-log.ts';
+import type { Run } from '../contract/run.ts';
+import { call } from '../testing/model-script.ts';
+import { play, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
   session,
-  stageOf,
   tool,
-} from '../testing/hostile-stage.ts';
-import { play, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { subAgent } from '../tool/sub-agent.ts';
+} from '../testing/test-agent.ts';
+import { withDelay, withMethods } from '../testing/test-doubles.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 const one = call('c1', 't', {});
 
-describe('a tool that is to stop', () => {
-  test('is not begun where it still waits for others', async () => {
+describe('a tool that has to stop', () => {
+  test('does not start if it still waits for a free slot', async () => {
     const clock = new VirtualClock();
     const ran: unknown[] = [];
     const rm = tool('rm', async (input) => {
@@ -29,7 +29,7 @@ describe('a tool that is to stop', () => {
     });
     const calls = [1, 2, 3].map((n) => call(`c${n}`, 'rm', n));
     const limits = { maxParallelTools: 1 };
-    const stage = stageOf([answer(...calls)], { clock, tools: [rm], limits });
+    const stage = createTestAgent([answer(...calls)], { clock, tools: [rm], limits });
     const run = stage.agent.run('Go', { session });
     await stage.until('tool_execution_started');
     await run.abort('stop');
@@ -37,10 +37,10 @@ describe('a tool that is to stop', () => {
     expect([stop.reason, ran]).toEqual(['aborted', [1]]);
     const early = 'It was stopped before it was done.';
     expect(resultTexts(items)).toEqual(['deleted', early, early]);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('cleans up where it is a generator, and works no further', async () => {
+  test('cleans up and stops if it is a generator', async () => {
     const clock = new VirtualClock();
     let [ticks, isClean] = [0, false];
     const watch = tool('t', async function* () {
@@ -54,7 +54,7 @@ describe('a tool that is to stop', () => {
         isClean = true;
       }
     });
-    const stage = stageOf([answer(one)], { clock, tools: [watch] });
+    const stage = createTestAgent([answer(one)], { clock, tools: [watch] });
     const run = stage.agent.run('Go');
     await stage.until('append_text', 3);
     await run.abort();
@@ -76,19 +76,19 @@ describe('a tool that is to stop', () => {
     ['it never ends', tool('t', never)],
     ['it is a generator that never goes on', tool('t', deaf)],
     ['its output is never stored', long],
-  ])('is not waited for beyond a moment where %s', async (_how, t) => {
+  ])('does not block the run beyond the grace period if %s', async (_how, t) => {
     const clock = new VirtualClock();
     const log = withMethods(memoryLog({ clock }), stored(never) as never);
-    const stage = stageOf([answer(one, call('c2', 't', {}))], { clock, log, tools: [t] });
+    const stage = createTestAgent([answer(one, call('c2', 't', {}))], { clock, log, tools: [t] });
     const run = stage.agent.run('Go', { session });
     await stage.until('tool_execution_started', 2);
     await run.abort();
     const { stop, items } = await stage.end(run);
     expect([stop.reason, resultTexts(items).length]).toEqual(['aborted', 2]);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('has one result where it is aborted while what it found early is stored', async () => {
+  test('has one result if it is aborted while its early result is stored', async () => {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });
     const put = (bytes: Uint8Array) => pause(clock, 100).then(() => inner.blobs.put(bytes));
@@ -100,19 +100,28 @@ describe('a tool that is to stop', () => {
       await pause(clock, 20);
     });
     const early = tool('t', async () => 'x'.repeat(50), { maxOutputLength: 10, effects: 'none' });
-    const { agent, end } = stageOf([answer(one)], { clock, log, tools: [early] }, { pauseMs: 5 });
+    const { agent, end } = createTestAgent(
+      [answer(one)],
+      { clock, log, tools: [early] },
+      { pauseMs: 5 },
+    );
     run = agent.run('Go', { session });
     expect((await end(run)).stop.reason).toBe('aborted');
-    expect(await leftIn(inner)).toEqual([]);
+    expect(await problemsLeftIn(inner)).toEqual([]);
   });
 
-  test('by its time says so, though it ends tidily', async () => {
+  test('because of a timeout gets an error note, even if it returns normally', async () => {
     const clock = new VirtualClock();
     const tidy = tool('t', (_input, { signal }) => pause(clock, 1e6, signal), { timeoutMs: 100 });
-    const child = stageOf([{ ...answer('Hm'), fault: { type: 'stall', after: 2 } }], { clock });
+    const child = createTestAgent([{ ...answer('Hm'), fault: { type: 'stall', after: 2 } }], {
+      clock,
+    });
     const helper = { name: 'helper', description: 'Helps', agent: child.agent, timeoutMs: 100 };
     const calls = answer(one, call('c2', 'helper', { task: 'Help' }));
-    const { agent, end } = stageOf([calls, 'Done.'], { clock, tools: [tidy, subAgent(helper)] });
+    const { agent, end } = createTestAgent([calls, 'Done.'], {
+      clock,
+      tools: [tidy, subAgent(helper)],
+    });
     const texts = resultTexts((await end(agent.run('Go'))).items);
     expect(texts).toHaveLength(2);
     for (const text of texts) expect(text).toMatch(/^It took longer than 100 ms and was stopped\./);

@@ -2,39 +2,39 @@ import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import type { ToolContext } from '../contract/tool.ts';
+import { call } from '../testing/model-script.ts';
+import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
   session,
-  stageOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import type { ToolContext } from '../tool/tool.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 
 const one = call('c1', 't', {});
 const retryAtOnce = { retry: { baseDelayMs: 0, toolGraceMs: 100 } };
 
-/** Runs a tool once, and gives the result that the model reads. */
+/** Runs a tool once and returns the result for the model. */
 async function resultOf(execute: () => unknown, more: Parameters<typeof tool>[2] = {}) {
-  const { agent, end, log } = stageOf([answer(one), 'Done.'], {
+  const { agent, end, log } = createTestAgent([answer(one), 'Done.'], {
     tools: [tool('t', execute, more)],
   });
   const { stop, items } = await end(agent.run('Go', { session }));
   expect(stop).toEqual({ reason: 'stop' });
-  expect(await leftIn(log)).toEqual([]);
+  expect(await problemsLeftIn(log)).toEqual([]);
   const [result] = items[1]?.parts ?? [];
   return result?.kind === 'tool_result' ? result : expect.fail('there is no result');
 }
 
-describe('what a tool returns', () => {
+describe('the return value of a tool', () => {
   class Point {
     readonly x = 1;
   }
@@ -57,9 +57,9 @@ describe('what a tool returns', () => {
     ['nothing', undefined, 'Done.'],
     ['null', null, 'null'],
     ['a value too deep to be kept', nested, JSON.stringify(nested)],
-  ])('may be %s, and is told as JSON writes it', async (_what, returned, text) => {
+  ])('may be %s, and is encoded as JSON', async (_what, returned, text) => {
     expect(await resultOf(async () => returned)).toMatchObject({ text, isError: false });
-    // Nor need there be a promise.
+    // A tool need not return a promise.
     expect(await resultOf(() => returned)).toMatchObject({ text, isError: false });
   });
 
@@ -75,27 +75,27 @@ describe('what a tool returns', () => {
     ['a full result without pictures', { output: { text: 'x', attachments: null } }],
     ['a full result with a foreign word on it', { output: { text: 'x', metadata: { a: 5n } } }],
     ['a value of 20 MB', { output: { text: 'x', value: 'y'.repeat(20_000_000) } }],
-  ])('is an error that the model reads where it is %s', async (_what, returned) => {
+  ])('is an error for the model if it is %s', async (_what, returned) => {
     expect(await resultOf(async () => returned)).toMatchObject({ isError: true });
   });
 
-  test('is not sent whole where it is clipped', async () => {
+  test('is not sent in full if it is clipped', async () => {
     const long = tool('t', async () => 'x'.repeat(100_000), { maxOutputLength: 1000 });
-    const { agent, end, provider } = stageOf([answer(one), 'Done.'], { tools: [long] });
+    const { agent, end, provider } = createTestAgent([answer(one), 'Done.'], { tools: [long] });
     await end(agent.run('Go'));
     const sent = JSON.stringify(provider.calls[1]?.request.items);
     expect(sent).toContain('characters are left out here');
     expect(sent.length).toBeLessThan(3000);
   });
 
-  test('is not measured by what is no number', () => {
+  test('ignores an output length that is not a number', () => {
     const bad = { code: 'bad_option' };
     for (const maxOutputLength of [Number.NaN, -1])
       expect(() => tool('t', never, { maxOutputLength })).toThrow(expect.objectContaining(bad));
   });
 });
 
-describe('what a tool throws', () => {
+describe('an error that a tool throws', () => {
   const silent = 'It failed without saying why.';
 
   test.each<[string, unknown, string]>([
@@ -105,17 +105,17 @@ describe('what a tool throws', () => {
     ['whose message is no text', Object.assign(new Error(), { message: { a: 1 } }), silent],
     ['without a message', Object.assign(new Error(), { message: undefined }), silent],
     ['half a character', new Error('\ud800'), '\ufffd'],
-  ])('is a result, also something %s', async (_what, thrown, text) => {
+  ])('is a result, even if it is %s', async (_what, thrown, text) => {
     const fails = async () => Promise.reject(thrown);
     expect(await resultOf(fails)).toMatchObject({ text, isError: true });
   });
 
-  test('is clipped like what it returns', async () => {
+  test('is clipped like a return value', async () => {
     const { text } = await resultOf(() => expect.fail('z'.repeat(1_000_000)));
     expect(text.length).toBeLessThan(31_000);
   });
 
-  test('is a result also where the check of its input throws it, or says 20 MB', async () => {
+  test('is a result if the input validation throws it, even with 20 MB of text', async () => {
     const huge = z.unknown().refine(() => false, 'y'.repeat(20_000_000));
     const throws = z.unknown().refine(() => {
       throw Object.create(null);
@@ -127,15 +127,15 @@ describe('what a tool throws', () => {
     }
   });
 
-  test('is a result also where the reason to hand over throws it', async () => {
-    const other = stageOf(['Hello.'], { name: 'other' });
+  test('is a result if the hand-off reason throws it', async () => {
+    const other = createTestAgent(['Hello.'], { name: 'other' });
     const handsOff = { to: () => other.agent, reason: () => expect.fail('no') };
     await resultOf(async () => 'handed over', { handsOff });
   });
 });
 
-describe('what a tool tells', () => {
-  // The first request fails while the tool runs; the tool belongs to it, and to nothing that comes later.
+describe('the progress of a tool', () => {
+  // The first request fails while the tool runs. The tool belongs to that attempt only.
   const superseded = {
     ...answer(one, 'and more that nobody will hear'),
     fault: { type: 'error', after: 3, error: 'overloaded' },
@@ -145,7 +145,7 @@ describe('what a tool tells', () => {
   test.each([
     ['does not stop when it is told to', never],
     ['stops at once, and leaves something behind that tells on', () => 'stopped'],
-  ])('harms nobody where its answer is superseded and it %s', async (_how, stop) => {
+  ])('has no effect if its answer is superseded and it %s', async (_how, stop) => {
     const clock = new VirtualClock();
     const chatty = tool(
       't',
@@ -161,7 +161,7 @@ describe('what a tool tells', () => {
       { effects: 'none' },
     );
     const script = [superseded, { ...answer('A long answer.'), pieces: 'character', pauseMs: 50 }];
-    const stage = stageOf([...script, 'And yes.'] as never, {
+    const stage = createTestAgent([...script, 'And yes.'] as never, {
       ...retryAtOnce,
       ...{ clock, tools: [chatty] },
     });
@@ -169,30 +169,32 @@ describe('what a tool tells', () => {
     expect((await end(agent.run('Go', { session }))).text).toBe('A long answer.');
     expect(types(records)).toContain('attempt_superseded');
     expect((await end(agent.run('And now?', { session }))).text).toBe('And yes.');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('comes too late after its result', async () => {
+  test('is ignored after the result', async () => {
     let say: ToolContext['update'] = () => expect.fail('it did not run');
     const talker = tool('t', async (_input, { update }) => {
       say = update;
     });
-    const stage = stageOf([answer(one), { ...answer('Done.'), pauseMs: 100 }], { tools: [talker] });
+    const stage = createTestAgent([answer(one), { ...answer('Done.'), pauseMs: 100 }], {
+      tools: [talker],
+    });
     const run = stage.agent.run('Go', { session });
     await stage.until('tool_execution_finished');
     say('too late');
     await stage.end(run);
     expect(JSON.stringify(stage.records)).not.toContain('too late');
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('at once is written together, and not more than a bound of it', async () => {
+  test('is written in joined batches and up to a limit', async () => {
     const flood = tool('t', async (_input, { update }) => {
       for (let left = 300_000; left > 0; left--) update('tick ');
       update(5 as never);
       return 'ok';
     });
-    const { agent, end, records } = stageOf([answer(one), 'Done.'], { tools: [flood] });
+    const { agent, end, records } = createTestAgent([answer(one), 'Done.'], { tools: [flood] });
     expect(resultTexts((await end(agent.run('Go'))).items)).toEqual(['ok']);
     const told = records.flatMap(({ delta }) =>
       delta?.type === 'append_text' && delta.chunk.startsWith('tick') ? delta.chunk : [],
@@ -204,7 +206,7 @@ describe('what a tool tells', () => {
 });
 
 describe('many calls', () => {
-  test('are bounded also where they start while the model still speaks', async () => {
+  test('are limited, even if they start while the response streams', async () => {
     const clock = new VirtualClock();
     let [now, most] = [0, 0];
     const look = async () => {
@@ -215,16 +217,16 @@ describe('many calls', () => {
     const calls = Array.from({ length: 20 }, (_, n) => call(`c${n}`, 't', n));
     const tools = [tool('t', look, { effects: 'none' })];
     const limits = { maxParallelTools: 2 };
-    const { agent, end } = stageOf([answer(...calls), 'Done.'], { clock, tools, limits });
+    const { agent, end } = createTestAgent([answer(...calls), 'Done.'], { clock, tools, limits });
     expect(resultTexts((await end(agent.run('Go'))).items)).toHaveLength(20);
     expect(most).toBe(2);
   });
 
   test.each(['external', 'none'] as const)(
-    'of one id are told apart (effects %s)',
+    'with the same id are kept apart (effects %s)',
     async (effects) => {
       const echo = tool('t', async (input) => `ran ${input}`, { effects });
-      const { agent, end, log } = stageOf(
+      const { agent, end, log } = createTestAgent(
         [answer(call('c1', 't', 1), call('c1', 't', 2)), 'Done.'],
         {
           tools: [echo],
@@ -233,7 +235,7 @@ describe('many calls', () => {
       const { items, stop } = await end(agent.run('Go', { session }));
       expect([stop.reason, resultTexts(items)]).toEqual(['stop', ['ran 1', 'ran 2']]);
       expect(items[0]?.parts[0]).toMatchObject({ toolCallId: toolCallId('c1') });
-      expect(await leftIn(log)).toEqual([]);
+      expect(await problemsLeftIn(log)).toEqual([]);
     },
   );
 });

@@ -10,13 +10,13 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { ApproveOptions, Run } from '../contract/run.ts';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import type { ApproveOptions, Run } from '../run/run.ts';
-import type { ApprovalDecision, PendingCall } from '../run/settings.ts';
 import { problemsIn } from '../testing/check-log.ts';
+import { call } from '../testing/model-script.ts';
 import { play, quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { useStage } from '../testing/use-stage.ts';
+import { useTestServer } from '../testing/test-server.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -25,7 +25,7 @@ const execute = async ({ path }: z.infer<typeof input>) => `did ${path}`;
 const write = defineTool({ name: 'write', description: 'Writes', input, execute });
 const look = defineTool({ name: 'look', description: 'Looks', effects: 'none', input, execute });
 
-/** Asks about everything; the rule is the tool and the folder. */
+/** Asks about every call. The rule is the tool and the folder. */
 function byFolder({ tool, input: given }: PendingCall): ApprovalDecision {
   const [folder] = (given as z.infer<typeof input>).path.split('/');
   return { decision: 'ask', reason: 'it touches files', rule: `${tool.name} ${folder}` };
@@ -35,7 +35,7 @@ const calls = (...all: readonly (readonly [string, string, string?])[]): Scripte
   content: { parts: all.map(([id, path, tool = 'write']) => call(id, tool, { path })) },
 });
 
-/** One that runs on virtual time; `asked` are the calls that people were asked about. */
+/** An agent on virtual time. `asked` lists the calls that needed an approval. */
 function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const clock = new VirtualClock();
   const log = options.log ?? memoryLog({ clock });
@@ -50,7 +50,7 @@ function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {
     ...{ agent, clock, log, told, asked: () => ids('approval_asked') },
     ran: () => ids('tool_execution_started'),
     end: (run: Run) => play(clock, run.result),
-    /** Approves so, once this is asked about. */
+    /** Approves a call as soon as it is asked about. */
     async approve(run: Run, id: string, how?: ApproveOptions) {
       while (!ids('approval_asked').includes(id)) {
         await quiet();
@@ -65,7 +65,7 @@ const answersIn = (records: readonly LogRecord[]) =>
   records.flatMap(({ fact }) => (fact?.type === 'approval_answered' ? fact : []));
 
 describe('an approval for the session', () => {
-  test('lets later calls run that are asked about by the same rule, in this run and the next', async () => {
+  test('allows later calls with the same rule, in this run and the next', async () => {
     const script = [
       calls(['c1', 'a/1']),
       calls(['c2', 'a/2']),
@@ -86,7 +86,7 @@ describe('an approval for the session', () => {
     expect(problemsIn(session, records)).toEqual([]);
   });
 
-  test('names its rule with the question, for whoever answers', async () => {
+  test('names its rule in the approval request', async () => {
     const { agent, end, approve, told } = agentOf([calls(['c1', 'a/1']), 'Done.']);
     const run = agent.run('Go', { session });
     await approve(run, 'c1');
@@ -98,7 +98,7 @@ describe('an approval for the session', () => {
     >();
   });
 
-  test('is about its rule alone', async () => {
+  test('applies only to its rule', async () => {
     const script = [
       calls(['c1', 'a/1']),
       calls(['c2', 'b/1']),
@@ -114,7 +114,7 @@ describe('an approval for the session', () => {
     expect(asked()).toEqual(['c1', 'c2', 'c3']);
   });
 
-  test('is about the one call where the policy names no rule', async () => {
+  test('applies only to one call if the policy names no rule', async () => {
     const script = [calls(['c1', 'a/1']), calls(['c2', 'a/1']), 'Done.'];
     const { agent, end, approve, asked } = agentOf(script, { approve: () => 'ask' });
     const run = agent.run('Go', { session });
@@ -124,7 +124,7 @@ describe('an approval for the session', () => {
     expect(asked()).toEqual(['c1', 'c2']);
   });
 
-  test('answers the calls that wait by the same rule already, and no other', async () => {
+  test('allows waiting calls with the same rule, and no others', async () => {
     const three = calls(['c1', 'a/1'], ['c2', 'a/2'], ['c3', 'b/3']);
     const { agent, end, approve, asked, ran, log } = agentOf([three, 'Done.']);
     const run = agent.run('Go', { session });
@@ -143,7 +143,7 @@ describe('an approval for the session', () => {
     expect(problemsIn(session, records)).toEqual([]);
   });
 
-  test('answers a call that waits in a session that was parked', async () => {
+  test('allows a waiting call in a parked session', async () => {
     const two = calls(['c1', 'a/1'], ['c2', 'a/2']);
     const { agent, end, log, ran } = agentOf([two, 'Done.'], { whileAsking: 'park' });
     expect((await end(agent.run('Go', { session }))).stop.reason).toBe('parked');
@@ -152,7 +152,7 @@ describe('an approval for the session', () => {
     expect(ran()).toHaveLength(2);
   });
 
-  test('answers a call whose question was on its way', async () => {
+  test('allows a call whose approval request is being written', async () => {
     const gate = Promise.withResolvers<void>();
     const { agent, end, approve, ran } = agentOf([calls(['c1', 'a/1'], ['c2', 'a/2']), 'Done.'], {
       approve: async (pending) => {
@@ -168,7 +168,7 @@ describe('an approval for the session', () => {
     expect(ran()).toEqual(['c1', 'c2']);
   });
 
-  test('leaves alone what was denied while it waited', async () => {
+  test('does not change a call that was denied while it waited', async () => {
     const { agent, end, asked, ran, approve } = agentOf([
       calls(['c1', 'a/1'], ['c2', 'a/2']),
       'Done.',
@@ -181,7 +181,7 @@ describe('an approval for the session', () => {
     expect(ran()).toEqual(['c1']);
   });
 
-  test('can be taken back, in this process or another, and given again', async () => {
+  test('can be revoked in this or another process, and given again', async () => {
     const script = [
       calls(['c1', 'a/1']),
       'One.',
@@ -207,7 +207,7 @@ describe('an approval for the session', () => {
     expect((await log.info(session))?.hasWork).toBe(false);
   });
 
-  test('is of its session alone', async () => {
+  test('applies only to its session', async () => {
     const script = [calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.'];
     const { agent, end, approve, asked } = agentOf(script);
     const first = agent.run('Go', { session });
@@ -219,7 +219,7 @@ describe('an approval for the session', () => {
     expect(asked()).toEqual(['c1', 'c2']);
   });
 
-  test('changes the input of the one call that was approved with another', async () => {
+  test('with other input changes only the input of the approved call', async () => {
     const { agent, end, approve } = agentOf([calls(['c1', 'a/1']), calls(['c2', 'a/2']), 'Done.']);
     const run = agent.run('Go', { session });
     await approve(run, 'c1', { until: 'session', input: { path: 'a/other' } });
@@ -230,7 +230,7 @@ describe('an approval for the session', () => {
     expect(texts).toEqual(['did a/other', 'did a/2']);
   });
 
-  test('lets a call without effects start while the model still speaks', async () => {
+  test('lets a call without effects start while the response streams', async () => {
     const speaking = {
       content: { parts: [call('c2', 'look', { path: 'a/2' }), 'And so on.'] },
       stop: 'tool_use',
@@ -250,7 +250,7 @@ describe('an approval for the session', () => {
     expect(at('tool_execution_started')).toBeLessThan(at('response_finished'));
   });
 
-  test('does not stand against a policy that denies', async () => {
+  test('does not override a policy that denies', async () => {
     let decision: 'ask' | 'deny' = 'ask';
     const { agent, end, approve, ran } = agentOf(
       [calls(['c1', 'a/1']), calls(['c2', 'a/2']), 'Done.'],
@@ -263,7 +263,7 @@ describe('an approval for the session', () => {
     expect(ran()).toEqual(['c1']);
   });
 
-  test('is not given by a refusal', async () => {
+  test('is not created by a denial', async () => {
     const { agent, end, approve, asked, ran, log } = agentOf([
       calls(['c1', 'a/1']),
       calls(['c2', 'a/2']),
@@ -282,7 +282,7 @@ describe('an approval for the session', () => {
 describe('an approval until a time', () => {
   const minute = 60_000;
 
-  /** Approves the first call for a minute, and makes the second one so long after that. */
+  /** Approves the first call for a minute, and makes the second call `ms` later. */
   async function secondAfter(ms: number) {
     const made = agentOf([calls(['c1', 'a/1']), 'One.', calls(['c2', 'a/2']), 'Two.']);
     const { agent, clock, end, approve, asked } = made;
@@ -304,11 +304,11 @@ describe('an approval until a time', () => {
     [-1, false],
     [0, true],
     [minute, true],
-  ])('%i ms after it, a call is asked about: %s', async (ms, isAsked) => {
+  ])('%i ms later, a call needs an approval: %s', async (ms, isAsked) => {
     expect(await secondAfter(ms)).toBe(isAsked);
   });
 
-  test('that is over already is about the one call', async () => {
+  test('in the past applies only to the one call', async () => {
     const { agent, clock, end, approve, asked } = agentOf([
       calls(['c1', 'a/1']),
       calls(['c2', 'a/2']),
@@ -322,7 +322,7 @@ describe('an approval until a time', () => {
   });
 
   test.each(['forever', -1, 0.5, null, true])(
-    'that cannot be one (%s), from elsewhere, is about the one call',
+    'that is invalid (%s), from another process, applies only to the one call',
     async (until) => {
       const { agent, end, approve, asked, log } = agentOf([
         calls(['c1', 'a/1']),
@@ -340,9 +340,9 @@ describe('an approval until a time', () => {
 });
 
 describe('in another process', () => {
-  const stage = useStage();
+  const stage = useTestServer();
 
-  /** A session that was parked in one process, and approved so. */
+  /** A session that is parked in one process and then approved. */
   async function parked(log: Log, until: number | 'session', now: VirtualClock) {
     const script = [calls(['c1', 'a/1'])];
     const first = agentOf(script, { log, clock: now, whileAsking: 'park' });
@@ -357,7 +357,7 @@ describe('in another process', () => {
     return { stop: stop.reason, asked: next.asked(), ran: next.ran() };
   }
 
-  test('what was approved for the session still is, and so in the one after that', async () => {
+  test('an approval for the session still applies, also in a third process', async () => {
     const [log, other] = stage.twoLogs();
     const clock = new VirtualClock();
     await parked(log, 'session', clock);
@@ -368,7 +368,7 @@ describe('in another process', () => {
     expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
   });
 
-  test('what was approved until a time is asked about when that is over', async () => {
+  test('an approval until a time expires', async () => {
     const [log, other] = stage.twoLogs();
     const clock = new VirtualClock();
     const until = clock.now() + 1000;
@@ -377,7 +377,7 @@ describe('in another process', () => {
     expect(await goOn(other, clock)).toEqual({ stop: 'parked', asked: ['c2'], ran: ['c1'] });
   });
 
-  test('a fork has what was approved before it, and not what was approved after', async () => {
+  test('a fork has the approvals from before the fork, and none from after it', async () => {
     const [log] = stage.twoLogs();
     const clock = new VirtualClock();
     await parked(log, 'session', clock);

@@ -12,11 +12,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
+import { compactableSteps } from '../run/compaction.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { coverable } from './compaction.ts';
-import { dropFailedResults, dropReasoning } from './drop-parts.ts';
+import { dropFailedResults, dropReasoning } from './filters.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
@@ -41,8 +41,8 @@ function agentOf(script: readonly Scripted[], summarize?: string | false) {
   return { agent, provider, log };
 }
 
-describe('a context that gets long', () => {
-  test('is summarised in a turn of its own; the transcript stays, and the conversation goes on', async () => {
+describe('a long context', () => {
+  test('is summarized in a turn of its own; the transcript stays, and the conversation continues', async () => {
     const summaries = ['I was asked to look around.', 'I was asked to look around; a is there.'];
     const script = [step('a'), summaries[0] ?? '', step('b'), summaries[1] ?? '', 'All is there.'];
     const { agent, provider, log } = agentOf(script);
@@ -51,7 +51,7 @@ describe('a context that gets long', () => {
     const last = provider.calls.at(-1)?.request.items ?? [];
     expect(last.map(({ kind }) => kind)).toEqual(['context', 'assistant', 'tool']);
     expect(last[0]?.parts).toEqual([{ kind: 'text', text: summaries[1] }]);
-    // The second summary was made of the first one and of what came since.
+    // The second summary covers the first one and the items since.
     const asked = provider.calls[3]?.request.items.map(({ kind }) => kind);
     expect(asked).toEqual(['context', 'assistant', 'tool', 'user']);
     expect(items.some(({ kind }) => kind === 'context')).toBe(true);
@@ -60,7 +60,7 @@ describe('a context that gets long', () => {
     expect(problemsIn(session, records)).toEqual([]);
   });
 
-  test('is sent as it was where the summary fails, and the run goes on', async () => {
+  test('is sent unchanged if the summary fails, and the run continues', async () => {
     const fault = { type: 'error', after: 0, error: 'auth' } as const;
     const failing = { content: { parts: ['never'] }, fault };
     const { agent, provider, log } = agentOf([step('a'), failing, 'All is there.']);
@@ -70,7 +70,7 @@ describe('a context that gets long', () => {
     expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
   });
 
-  test('is cut without a word where that is asked for', async () => {
+  test('is cut without a summary if configured so', async () => {
     const { agent, provider } = agentOf([step('a'), 'All is there.'], false);
     await agent.run('Look around', { session }).result;
     expect(provider.calls).toHaveLength(2);
@@ -78,7 +78,7 @@ describe('a context that gets long', () => {
   });
 });
 
-test('a context is also summarised because somebody says so, whoever drives then', async () => {
+test('a context is also summarized by command, whoever drives the session', async () => {
   const provider = scriptedProvider([
     'One.',
     'Two.',
@@ -97,16 +97,16 @@ test('a context is also summarised because somebody says so, whoever drives then
   expect(sent).toEqual(['context', 'user', 'assistant', 'user']);
 });
 
-describe('what is covered', () => {
+describe('compactable steps', () => {
   const kinds = fc.array(
     fc.constantFrom('user', 'assistant', 'tool') as fc.Arbitrary<Item['kind']>,
   );
 
-  test('never parts an answer from the results of its calls, and keeps what is to be kept', () => {
+  test('keep an answer together with the results of its calls, and respect keepSteps', () => {
     fc.assert(
       fc.property(kinds, fc.nat(5), (all, keep) => {
         const items = all.map((kind, at): Item => ({ id: itemId(`i${at}`), kind, parts: [] }));
-        const covered = new Set(coverable(items, keep).flat());
+        const covered = new Set(compactableSteps(items, keep).flat());
         const left = items.filter(({ id }) => !covered.has(id));
         expect(items.slice(items.length - left.length)).toEqual(left);
         if (covered.size > 0) expect(left[0]?.kind).not.toBe('tool');
@@ -130,7 +130,7 @@ describe('a filter', () => {
     },
   ];
 
-  test('drops old reasoning, and leaves the last answer alone', () => {
+  test('drops old reasoning, and keeps the last answer unchanged', () => {
     expect(dropReasoning()(items).map(({ parts }) => parts.map(({ kind }) => kind))).toEqual([
       ['tool_call'],
       ['tool_result'],
@@ -138,7 +138,7 @@ describe('a filter', () => {
     ]);
   });
 
-  test('drops the words of old failures, and not that they were', () => {
+  test('shortens old failed results, but keeps the fact that they failed', () => {
     expect(dropFailedResults()(items)[1]?.parts).toEqual([
       { ...result, text: 'It failed.', isError: true },
     ]);

@@ -2,21 +2,21 @@ import type { Item } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { Scripted, ScriptedResponse } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
-import { withMethods } from '../testing/changed-log.ts';
+import { summaryPrompt } from '../run/compaction.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
-  type StageOptions,
+  problemsLeftIn,
   session,
-  stageOf,
+  type TestAgentOptions,
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import { summaryPrompt } from './compaction.ts';
+} from '../testing/test-agent.ts';
+import { withMethods } from '../testing/test-doubles.ts';
 
 const look = tool('look', async () => 'seen', { effects: 'none' });
 const long = { input: 1000 } as const;
@@ -26,7 +26,7 @@ const tooLong: Scripted = { ...answer('Never said'), fault: overflow };
 
 const isSummary = (items: readonly Item[] = []) => items.at(-1)?.id === 'summarise';
 
-/** A model that calls a tool in each of so many turns, and says how long that was. */
+/** A model that calls a tool in each turn and reports the token count. */
 function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scripted = 'Summary') {
   let turn = 0;
   const said: Scripted = ({ items }) => {
@@ -38,23 +38,23 @@ function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scr
   return Array.from({ length: 3 * count }, () => said);
 }
 
-/** Two questions; before the second one is answered, what was said is to be summarised. */
-async function summarisedBy(summary: Scripted, options: StageOptions = {}) {
+/** Two questions. The context is compacted before the second one is answered. */
+async function summarisedBy(summary: Scripted, options: TestAgentOptions = {}) {
   const first: Scripted = { ...answer('Hello, Ada.'), usage: long };
-  const stage = stageOf([first, summary, 'You are Ada.'], { ...afterOne, ...options });
+  const stage = createTestAgent([first, summary, 'You are Ada.'], { ...afterOne, ...options });
   await stage.end(stage.agent.run('I am Ada', { session }));
   const result = await stage.end(stage.agent.run('Who am I?', { session }));
   const sent = stage.provider.calls.at(-1)?.request.items ?? [];
   return { ...stage, result, sent: sent.flatMap(textsOf) };
 }
 
-describe('what gets long', () => {
+describe('a context that grows', () => {
   test.each([
     ['in its first turns', () => 1000],
     ['later on', (turn: number) => (turn > 10 ? 1000 : 10)],
-  ])('is summarised, and not in each turn: %s', async (_when, tokensOf) => {
+  ])('is summarized, but not in every turn: %s', async (_when, tokensOf) => {
     const compaction = { whenTokens: 500, keepSteps: 6 };
-    const stage = stageOf(stepsOf(30, tokensOf), { tools: [look], compaction });
+    const stage = createTestAgent(stepsOf(30, tokensOf), { tools: [look], compaction });
     const { text } = await stage.end(stage.agent.run('Go', { session }));
     expect(text).toBe('Done.');
     const requests = stage.provider.calls.map(({ request }) => request.items);
@@ -62,10 +62,10 @@ describe('what gets long', () => {
     expect(summaries).toBeGreaterThan(1);
     expect(summaries).toBeLessThan(10);
     expect(Math.max(...requests.map(({ length }) => length))).toBeLessThan(35);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('is summarised a few turns later where that failed once', async () => {
+  test('is summarized a few turns later after a failed summary', async () => {
     const failing = { ...answer('No'), fault: { type: 'error', after: 0, error: 'overloaded' } };
     let failures = 0;
     const script = stepsOf(12, () => 1000).map(
@@ -75,12 +75,12 @@ describe('what gets long', () => {
           return (said as (given: typeof request) => ScriptedResponse)(request);
         },
     );
-    const stage = stageOf(script, { tools: [look], ...afterOne });
+    const stage = createTestAgent(script, { tools: [look], ...afterOne });
     expect((await stage.end(stage.agent.run('Go', { session }))).text).toBe('Done.');
     expect(failures).toBeGreaterThan(1);
     expect(types(stage.records)).toContain('compacted');
     expect(stage.provider.calls.at(-1)?.request.items[0]?.kind).toBe('context');
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 });
 
@@ -93,15 +93,15 @@ describe('a summary', () => {
     ['was filtered', { ...answer('The'), stop: 'content_filter' }],
     ['is empty', answer()],
     ['failed', { ...answer('The user'), fault: { type: 'error', after: 2, error: 'overloaded' } }],
-  ])('that %s does not stand for what was said', async (_how, summary) => {
+  ])('that %s does not replace the conversation', async (_how, summary) => {
     const { sent, result, log } = await summarisedBy(summary);
     expect([sent, result.text]).toEqual([all, 'You are Ada.']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
   const calling: Scripted = answer(call('c1', 'look', {}), 'A summary');
 
-  test('that calls a tool runs nothing, and does not stand for what was said', async () => {
+  test('that calls a tool runs nothing, and does not replace the conversation', async () => {
     let ran = 0;
     const counted = tool('look', async () => void ran++, { effects: 'none' });
     const { sent, result, records } = await summarisedBy(calling, { tools: [counted] });
@@ -112,12 +112,12 @@ describe('a summary', () => {
 
   test('that calls a tool leaves no call without a result', async () => {
     const { log } = await summarisedBy(calling, { tools: [look] });
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('is made of what was clipped, and not of the whole', async () => {
+  test('is made from clipped outputs, not from full ones', async () => {
     const much = tool('look', async () => 'x'.repeat(100_000), { maxOutputLength: 1000 });
-    const stage = stageOf(
+    const stage = createTestAgent(
       stepsOf(2, () => 1000),
       { tools: [much], ...afterOne },
     );
@@ -132,14 +132,14 @@ describe('a summary', () => {
     const own = { ...userSaid('own', 'Be kind'), kind: 'context' } as const;
     const compaction = { whenTokens: 500, keepSteps: 2 };
     const script = [{ ...answer('Yes.'), usage: long }, 'Summary', 'No.'];
-    const { agent, end, provider } = stageOf(script, { compaction });
+    const { agent, end, provider } = createTestAgent(script, { compaction });
     await end(agent.run('Go', { session }));
     await end(agent.run([own, userSaid('u2', 'And?')], { session }));
     const sent = provider.calls[2]?.request.items.flatMap(textsOf);
     expect(sent).toEqual(['Summary', 'Be kind', 'And?']);
   });
 
-  test('does not hide a question under an id that it covers: that id is refused', async () => {
+  test('does not hide a new item with a covered id: that id is rejected', async () => {
     const { agent, end, provider, log } = await summarisedBy('She is Ada.');
     const covered = (await log.read(session)).records.flatMap(({ fact }) =>
       fact?.type === 'compacted' ? fact.itemIds : [],
@@ -150,7 +150,7 @@ describe('a summary', () => {
     expect([error?.code, provider.calls.length]).toEqual(['bad_option', asked]);
   });
 
-  test('whose pictures never come does not hold up an abort', async () => {
+  test('whose blobs never load does not block an abort', async () => {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });
     const ref = await inner.blobs.put(new Uint8Array([1]));
@@ -159,7 +159,7 @@ describe('a summary', () => {
     const get = (hash: string) => (isLost ? never() : inner.blobs.get(hash));
     const log = withMethods(inner, { blobs: { ...inner.blobs, get } as never });
     const script = [{ ...answer('Yes.'), usage: long }, 'Summary', 'No.'];
-    const stage = stageOf(script, { ...afterOne, clock, log });
+    const stage = createTestAgent(script, { ...afterOne, clock, log });
     const asked = { ...userSaid('u1', 'Look'), parts: [picture] } as unknown as Item;
     await stage.end(stage.agent.run(asked, { session }));
     isLost = true;
@@ -179,8 +179,11 @@ describe('a context that overflows', () => {
   const steps = [1, 2, 3].map((n) => answer(call(`c${n}`, 'look', n)));
   const options = { tools: [look], compaction: { whenTokens: 1e9, keepSteps: 2 } };
 
-  test('is summarised, and the question is answered', async () => {
-    const { agent, end, provider, log } = stageOf([...steps, tooLong, 'Summary', 'Done.'], options);
+  test('is summarized, and the question is answered', async () => {
+    const { agent, end, provider, log } = createTestAgent(
+      [...steps, tooLong, 'Summary', 'Done.'],
+      options,
+    );
     const { text, stop, error } = await end(agent.run('Go', { session }));
     expect([text, stop.reason, error]).toEqual(['Done.', 'stop', undefined]);
     const [refused, summarised, last] = provider.calls
@@ -189,28 +192,28 @@ describe('a context that overflows', () => {
     expect(summarised?.at(-1)?.parts).toEqual([{ kind: 'text', text: summaryPrompt }]);
     expect(last?.map(({ kind }) => kind).slice(0, 2)).toEqual(['context', 'assistant']);
     expect(last?.length).toBeLessThan(refused?.length ?? 0);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('with the first words of a run is summarised, and they are answered', async () => {
+  test('with the first input of a run is summarized, and the input is answered', async () => {
     const script = ['One.', 'Two.', tooLong, 'Summary', 'Three.'];
-    const { agent, end, provider, log } = stageOf(script, options);
+    const { agent, end, provider, log } = createTestAgent(script, options);
     for (const asked of ['First', 'Second']) await end(agent.run(asked, { session }));
     expect((await end(agent.run('Third', { session }))).text).toBe('Three.');
     expect(provider.calls.at(-1)?.request.items.flatMap(textsOf)).toContain('Third');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('is cut without a word where that is asked for', async () => {
+  test('is cut without a summary if configured so', async () => {
     const compaction = { ...options.compaction, summarize: false } as const;
-    const stage = stageOf([...steps, tooLong, 'Done.'], { ...options, compaction });
+    const stage = createTestAgent([...steps, tooLong, 'Done.'], { ...options, compaction });
     expect((await stage.end(stage.agent.run('Go', { session }))).text).toBe('Done.');
     expect(stage.provider.calls).toHaveLength(5);
   });
 
-  test('ends the run where nothing can be left out, or it overflows again', async () => {
+  test('ends the run if nothing can be dropped, or if it overflows again', async () => {
     const again = Array.from({ length: 9 }, () => tooLong);
-    const cases: readonly (readonly [readonly Scripted[], StageOptions])[] = [
+    const cases: readonly (readonly [readonly Scripted[], TestAgentOptions])[] = [
       [again, options],
       [[...steps, tooLong, 'Summary', ...again], options],
       // The summary is too long as well.
@@ -218,10 +221,10 @@ describe('a context that overflows', () => {
       [again, { tools: [look] }],
     ];
     for (const [script, given] of cases) {
-      const { agent, end, log } = stageOf(script, given);
+      const { agent, end, log } = createTestAgent(script, given);
       const { stop } = await end(agent.run('Go', { session }));
       expect(stop).toEqual({ reason: 'error', cause: 'context_overflow' });
-      expect(await leftIn(log)).toEqual([]);
+      expect(await problemsLeftIn(log)).toEqual([]);
     }
   });
 });

@@ -4,15 +4,20 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
-import { Story, type Told, toldOf } from '../testing/story.ts';
-import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
-import { joinAppends, maxJoinedLength } from './join-appends.ts';
+import { observedRecords, Story, type Told } from '../testing/story.ts';
+import {
+  ChannelBuffer,
+  type Dropped,
+  Fifo,
+  joinAppends,
+  maxJoinedLength,
+} from './channel-buffer.ts';
 
 type Entry = AgentEvent | Dropped;
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' });
 
-/** What a reader gets that reads so much after each record, and all in the end. */
+/** Reads a given number of entries after each record, and the rest at the end. */
 function readAll(told: readonly Told[], maxEvents: number, pace: readonly number[]): Entry[] {
   const buffer = new ChannelBuffer(maxEvents);
   const entries: Entry[] = [];
@@ -39,7 +44,7 @@ const isEvent = (entry: Entry): entry is AgentEvent => entry.type !== 'dropped';
 const droppedOf = (entries: readonly Entry[]) =>
   entries.filter((entry): entry is Dropped => entry.type === 'dropped');
 
-/** The stretch of its part that an event adds. */
+/** The range of its part that an event appends. */
 function stretchOf(event: AgentEvent): { id: PartId; from: number; to: number } | undefined {
   if (!('at' in event)) return undefined;
   const added = 'text' in event ? event.text : 'bytes' in event ? event.bytes : event.delta;
@@ -57,22 +62,22 @@ function covers(read: readonly AgentEvent[], event: AgentEvent): boolean {
   });
 }
 
-describe('events that wait', () => {
-  test('are read as they came while there is room', () => {
+describe('buffered events', () => {
+  test('are read in order while there is capacity', () => {
     fc.assert(
       fc.property(numbers, (seed) => {
-        const told = toldOf(randomLog(seed));
+        const told = observedRecords(randomLog(seed));
         expect(readAll(told, 10_000, [0])).toEqual(eventsOf(told));
       }),
       { numRuns: 100 },
     );
   });
 
-  test('are never more than the bound, and each is read or counted as dropped', () => {
+  test('never exceed the limit, and each is read or counted as dropped', () => {
     const pace = fc.array(fc.nat(3), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 12 }), pace, (seed, maxEvents, reads) => {
-        const told = toldOf(randomLog(seed));
+        const told = observedRecords(randomLog(seed));
         const entries = readAll(told, maxEvents, reads);
         const read = entries.filter(isEvent);
         const facts = told.flatMap(({ record, events }) => (record.fact ? events : []));
@@ -91,12 +96,12 @@ describe('events that wait', () => {
     );
   });
 
-  test('still say what was said, if none of them had to be dropped', () => {
+  test('still contain the whole text if none was dropped', () => {
     let joined = 0;
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 60 }), (seed, maxEvents) => {
         const records = randomLog(seed);
-        const told = toldOf(records);
+        const told = observedRecords(records);
         const entries = readAll(told, maxEvents, [0]);
         if (droppedOf(entries).length > 0) return;
         const read = entries.filter(isEvent);
@@ -122,8 +127,8 @@ function wordy(pieces: number): Story {
   return story.take(writer).fact({ type: 'turn_finished', stop: { reason: 'stop' } });
 }
 
-describe('a reader that reads nothing meanwhile', () => {
-  test('gets all of a long answer through a short buffer, its pieces joined', () => {
+describe('a reader that does not read', () => {
+  test('gets all of a long answer from a small buffer, in joined pieces', () => {
     const story = wordy(1000);
     const entries = readAll(story.told, 16, [0]);
     expect(droppedOf(entries)).toEqual([]);
@@ -131,7 +136,7 @@ describe('a reader that reads nothing meanwhile', () => {
     expect(entries.length).toBeLessThanOrEqual(16);
   });
 
-  test('loses the oldest pieces first, then what became of parts, and facts last', () => {
+  test('loses the oldest appends first, then part events, and facts last', () => {
     const story = new Story().at(1, 1);
     const writer = story.request();
     const [one, two] = [writer.text(), writer.text()];
@@ -153,36 +158,65 @@ describe('a reader that reads nothing meanwhile', () => {
     expect(typesAt(1)).toEqual([dropped(8, 2), 'aborted']);
   });
 
-  test('is told of pieces that were joined before they were dropped one by one', () => {
+  test('gets a correct count of dropped events, including joined ones', () => {
     const story = wordy(50);
     const entries = readAll(story.told, 4, [0]);
     expect(droppedOf(entries)).toEqual([{ type: 'dropped', content: 103, facts: 0 }]);
   });
 });
 
-describe('two pieces', () => {
+describe('two appends', () => {
   const story = wordy(3);
   const pieces = eventsOf(story.told).filter(({ type }) => type === 'assistant_text_delta');
   const [first, second, third] = pieces;
   if (first === undefined || second === undefined || third === undefined) throw new Error('few');
 
-  test('are one, with the place in the log of the second', () => {
+  test('are joined, with the log offset of the second', () => {
     expect(joinAppends(first, second)).toEqual({ ...second, at: 0, text: '0;1;' });
   });
 
-  test('are not joined where something is missing between them', () => {
+  test('are not joined across a gap', () => {
     expect(joinAppends(first, third)).toBeUndefined();
     expect(joinAppends(second, first)).toBeUndefined();
   });
 
-  test('of the same name in two sessions are not joined', () => {
+  test('with the same id in two sessions are not joined', () => {
     const other = { ...second, session: 'another' } as unknown as AgentEvent;
     expect(joinAppends(first, other)).toBeUndefined();
   });
 
-  test('are not joined beyond what one event may hold', () => {
+  test('are not joined beyond the maximum length', () => {
     const long = { ...first, text: 'x'.repeat(maxJoinedLength), at: 0 } as AgentEvent;
     const next = { ...second, at: maxJoinedLength } as AgentEvent;
     expect(joinAppends(long, next)).toBeUndefined();
   });
+});
+
+test('a queue returns its entries in order, however it is used', () => {
+  const steps = fc.array(fc.oneof(fc.constant('shift' as const), fc.nat()), {
+    maxLength: 200,
+    size: 'max',
+  });
+  fc.assert(
+    fc.property(steps, (all) => {
+      const fifo = new Fifo<number>();
+      const model: number[] = [];
+      for (const step of all) {
+        if (step === 'shift') expect(fifo.shift()).toBe(model.shift());
+        else {
+          fifo.push(step);
+          model.push(step);
+        }
+        expect([fifo.size, fifo.first]).toEqual([model.length, model[0]]);
+      }
+    }),
+  );
+});
+
+test('a long queue releases the entries that were taken', () => {
+  const fifo = new Fifo<number>();
+  for (let at = 0; at < 5000; at++) fifo.push(at);
+  for (let at = 0; at < 4000; at++) expect(fifo.shift()).toBe(at);
+  fifo.push(5000);
+  expect([fifo.first, fifo.size]).toEqual([4000, 1001]);
 });

@@ -1,42 +1,43 @@
 import type { AgentEvent } from '@millrace/core';
-import { Fifo } from './fifo.ts';
-import { joinAppends } from './join-appends.ts';
 
-/** Stands where events are missing, because they came faster than they were read. */
+/** Marks a gap in the events, because they arrived faster than they were read. */
 export interface Dropped {
   readonly type: 'dropped';
-  /** How many events about content are missing. The content itself is in the log, and in `turn_finished`. */
+  /** Number of missing content events. The content itself is on the log. */
   readonly content: number;
-  /** How many facts are missing. */
+  /** Number of missing facts. */
   readonly facts: number;
 }
 
-/** The lower, the sooner it is given up: what parts grew by, what became of them, and facts. */
-type Rank = 0 | 1 | 2;
-const ofFacts = 2;
+/** Events with a lower rank are dropped first: 0 appends, 1 starts and ends of parts, 2 facts. */
+type DropRank = 0 | 1 | 2;
+const factRank = 2;
 
 interface Entry {
-  /** Its place among all events. */
-  readonly place: number;
-  /** How many events it stands for. */
+  /** The position of the event in the whole sequence. */
+  readonly position: number;
+  /** How many events were joined into this one. */
   count: number;
   event: AgentEvent;
 }
 
 /**
- * Events that wait for their reader, in order and at most so many. When they are too many, neighbours
- * that add to one part are joined; when they still are, the oldest are dropped and counted.
+ * A bounded queue of events for one reader. When it is full, neighboring appends to the same part
+ * are joined. If that is not enough, the oldest events are dropped and counted.
  */
 export class ChannelBuffer {
   readonly #maxEvents: number;
   #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
-  #nextPlace = 0;
-  /** The newest, unless it was read or dropped. */
+  #nextPosition = 0;
+  /** The newest entry, unless it was read or dropped. */
   #newest: Entry | undefined;
-  /** It was full, and has not been empty since: all that can be joined is. */
+  /**
+   * True from the moment the queue is full until it is empty. Meanwhile, new appends are joined at
+   * once.
+   */
   #isBehind = false;
-  /** Where the first of those that are missing was, and how many are. */
-  #missing: (Omit<Dropped, 'type'> & { readonly place: number }) | undefined;
+  /** The position of the first dropped event, and the number of dropped events. */
+  #missing: (Omit<Dropped, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
     this.#maxEvents = maxEvents;
@@ -47,25 +48,25 @@ export class ChannelBuffer {
   }
 
   add(event: AgentEvent, isFact: boolean): void {
-    const rank = isFact ? ofFacts : rankOf(event);
-    const place = this.#nextPlace++;
+    const rank = isFact ? factRank : rankOf(event);
+    const position = this.#nextPosition++;
     if (this.size >= this.#maxEvents) this.#fallBehind();
     if (this.#isBehind && this.#join(event)) return;
     if (this.size >= this.#maxEvents) {
       const lowest = this.#ranks.findIndex(({ size }) => size > 0);
-      // All that waits is worth more than what came.
-      if (lowest > rank) return this.#note(rank, { place, count: 1, event });
+      // All queued events rank higher than the new one.
+      if (lowest > rank) return this.#countDropped(rank, { position: position, count: 1, event });
       this.#dropOldest(lowest);
     }
-    this.#newest = { place, count: 1, event };
+    this.#newest = { position: position, count: 1, event };
     this.#ranks[rank].push(this.#newest);
   }
 
-  /** The next one to read. */
+  /** Removes and returns the next event. */
   take(): AgentEvent | Dropped | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
     const missing = this.#missing;
-    if (missing !== undefined && !(oldest.first && oldest.first.place < missing.place)) {
+    if (missing !== undefined && !(oldest.first && oldest.first.position < missing.position)) {
       this.#missing = undefined;
       return { type: 'dropped', content: missing.content, facts: missing.facts };
     }
@@ -75,7 +76,7 @@ export class ChannelBuffer {
     return entry?.event;
   }
 
-  /** Joins all that can be, once; what comes from then on is joined as it comes. */
+  /** Joins all queued appends, once. Later appends are joined when they arrive. */
   #fallBehind(): void {
     if (this.#isBehind) return;
     this.#isBehind = true;
@@ -101,15 +102,15 @@ export class ChannelBuffer {
     const entry = this.#ranks[rank]?.shift();
     if (entry === undefined) return;
     if (entry === this.#newest) this.#newest = undefined;
-    this.#note(rank, entry);
+    this.#countDropped(rank, entry);
   }
 
-  #note(rank: number, { place, count }: Entry): void {
+  #countDropped(rank: number, { position, count }: Entry): void {
     const { content = 0, facts = 0 } = this.#missing ?? {};
     this.#missing = {
-      place: Math.min(place, this.#missing?.place ?? place),
-      content: content + (rank === ofFacts ? 0 : count),
-      facts: facts + (rank === ofFacts ? count : 0),
+      position: Math.min(position, this.#missing?.position ?? position),
+      content: content + (rank === factRank ? 0 : count),
+      facts: facts + (rank === factRank ? count : 0),
     };
   }
 }
@@ -119,11 +120,11 @@ function emptyRanks(): readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] {
 }
 
 function isBefore(a: Entry | undefined, b: Entry | undefined): boolean {
-  return a !== undefined && (b === undefined || a.place < b.place);
+  return a !== undefined && (b === undefined || a.position < b.position);
 }
 
 function isNext(first: Entry, second: Entry): boolean {
-  return first.place + first.count === second.place;
+  return first.position + first.count === second.position;
 }
 
 function joinInto(entry: Entry, event: AgentEvent): boolean {
@@ -134,7 +135,7 @@ function joinInto(entry: Entry, event: AgentEvent): boolean {
   return true;
 }
 
-function rankOf({ type }: AgentEvent): Rank {
+function rankOf({ type }: AgentEvent): DropRank {
   switch (type) {
     case 'part_started':
     case 'tool_call_started':
@@ -144,5 +145,94 @@ function rankOf({ type }: AgentEvent): Rank {
       return 1;
     default:
       return 0;
+  }
+}
+
+/** An event that appends to a part. */
+export type AppendEvent = Extract<AgentEvent, { readonly at: number }>;
+
+/** Maximum length of a joined event. */
+export const maxJoinedLength: number = 2 ** 16;
+
+/**
+ * Joins two appends if the second continues the first. The result has the log offset of the second.
+ */
+export function joinAppends(first: AgentEvent, second: AgentEvent): AppendEvent | undefined {
+  if (!isAppend(first) || !isAppend(second) || !follows(first, second)) return undefined;
+  const { at } = first;
+  const added = addedBy(first);
+  switch (second.type) {
+    case 'tool_call_arguments_delta':
+      return { ...second, at, delta: `${added}${second.delta}` };
+    case 'media_delta':
+      return { ...second, at, bytes: joinBytes(added, second.bytes) };
+    default:
+      return { ...second, at, text: `${added}${second.text}` };
+  }
+}
+
+function isAppend(event: AgentEvent): event is AppendEvent {
+  return 'at' in event;
+}
+
+function follows(first: AppendEvent, second: AppendEvent): boolean {
+  const length = addedBy(first).length;
+  return (
+    first.partId === second.partId &&
+    first.session === second.session &&
+    first.type === second.type &&
+    first.at + length === second.at &&
+    length + addedBy(second).length <= maxJoinedLength
+  );
+}
+
+function addedBy(event: AppendEvent): string | Uint8Array {
+  switch (event.type) {
+    case 'tool_call_arguments_delta':
+      return event.delta;
+    case 'media_delta':
+      return event.bytes;
+    default:
+      return event.text;
+  }
+}
+
+function joinBytes(first: string | Uint8Array, second: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(first.length + second.length);
+  if (typeof first !== 'string') bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** How many empty entries to keep before the array is compacted. */
+const maxEmpty = 1024;
+
+/** A first-in, first-out queue with constant time per operation, whatever its length. */
+export class Fifo<T> {
+  #entries: (T | undefined)[] = [];
+  #taken = 0;
+
+  get size(): number {
+    return this.#entries.length - this.#taken;
+  }
+
+  get first(): T | undefined {
+    return this.#entries[this.#taken];
+  }
+
+  push(entry: T): void {
+    this.#entries.push(entry);
+  }
+
+  shift(): T | undefined {
+    const { first } = this;
+    if (this.size === 0) return undefined;
+    // Releases the entry for garbage collection.
+    this.#entries[this.#taken++] = undefined;
+    if (this.size === 0 || (this.#taken > maxEmpty && this.#taken > this.size)) {
+      this.#entries.splice(0, this.#taken);
+      this.#taken = 0;
+    }
+    return first;
   }
 }

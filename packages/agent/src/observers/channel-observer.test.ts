@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Story, stop, tellAll } from '../testing/story.ts';
+import { notifyAll, Story, stop } from '../testing/story.ts';
 import { type ChannelEntry, channelObserver } from './channel-observer.ts';
 
 function factsOf(count: number): Story {
@@ -17,62 +17,62 @@ async function readToEnd(channel: AsyncIterable<ChannelEntry>): Promise<readonly
 }
 
 describe('a channel', () => {
-  test('gives what is told before it is read and while it is read, and ends when it is closed', async () => {
+  test('returns events from before and during reading, and ends when it is closed', async () => {
     const story = factsOf(5);
     const { told } = story;
     const channel = channelObserver();
-    tellAll(channel.observe, told.slice(0, 2));
+    notifyAll(channel.observe, told.slice(0, 2));
     const reading = readToEnd(channel);
     for (const one of told.slice(2)) {
       await Promise.resolve();
-      tellAll(channel.observe, [one]);
+      notifyAll(channel.observe, [one]);
     }
     channel.close();
     expect(await reading).toEqual(eventsIn(story));
   });
 
-  test('gives what waits after it was closed, and nothing that is told later', async () => {
+  test('returns buffered events after close, and nothing later', async () => {
     const story = factsOf(3);
     const channel = channelObserver();
-    tellAll(channel.observe, story.told.slice(0, 2));
+    notifyAll(channel.observe, story.told.slice(0, 2));
     channel.close();
-    tellAll(channel.observe, story.told.slice(2));
+    notifyAll(channel.observe, story.told.slice(2));
     expect(await readToEnd(channel)).toEqual(eventsIn(story).slice(0, 2));
   });
 
-  test('serves reads in the order they were asked for', async () => {
+  test('serves reads in the order of the requests', async () => {
     const story = factsOf(2);
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
     const reads = [reader.next(), reader.next(), reader.next()];
-    tellAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.told);
     channel.close();
     const values = (await Promise.all(reads)).map(({ value }) => value);
     expect(values).toEqual([...eventsIn(story), undefined]);
   });
 
-  test('says how many it had no room for', async () => {
+  test('reports how many events were dropped', async () => {
     const channel = channelObserver({ maxEvents: 2 });
     const story = factsOf(5);
-    tellAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.told);
     channel.close();
     const dropped = { type: 'dropped', content: 0, facts: 3 };
     expect(await readToEnd(channel)).toEqual([dropped, ...eventsIn(story).slice(3)]);
   });
 
-  test('is left by a reader that breaks off, also while a read waits', async () => {
+  test('can be left by its reader, even while a read waits', async () => {
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
     const waiting = reader.next();
     await reader.return?.();
     expect(await waiting).toEqual({ done: true, value: undefined });
-    tellAll(channel.observe, factsOf(1).told);
+    notifyAll(channel.observe, factsOf(1).told);
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('keeps nothing for a reader that left', async () => {
+  test('keeps nothing for a reader that has left', async () => {
     const channel = channelObserver();
-    tellAll(channel.observe, factsOf(3).told);
+    notifyAll(channel.observe, factsOf(3).told);
     const reader = channel[Symbol.asyncIterator]();
     await reader.next();
     await reader.return?.();
@@ -85,7 +85,9 @@ describe('a channel', () => {
     expect(() => channel[Symbol.asyncIterator]()).toThrow(/it has one reader/);
   });
 
-  test.each([0, -1, 1.5, Number.NaN, Infinity])('cannot be made for %s events', (maxEvents) => {
-    expect(() => channelObserver({ maxEvents })).toThrow(/maxEvents is a whole number from 1/);
+  test.each([0, -1, 1.5, Number.NaN, Infinity])('rejects a limit of %s events', (maxEvents) => {
+    expect(() => channelObserver({ maxEvents })).toThrow(
+      /maxEvents must be an integer of at least 1/,
+    );
   });
 });

@@ -1,29 +1,33 @@
 import { type AgentEvent, type LogRecord, MillraceError } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Observer } from '../contract/observer.ts';
 import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
-import type { Observer } from './observer.ts';
 
+/** An event, or a marker for dropped events. */
 export type ChannelEntry = AgentEvent | Dropped;
 
+/** Options of `channelObserver`. */
 export interface ChannelOptions {
-  /** How many events wait for a reader that is slow. */
+  /** How many events to buffer for a slow reader. Default: 1024. */
   readonly maxEvents?: number | undefined;
 }
 
-/** Events on their way to one reader, who may be slow: whoever tells them never waits for it. */
+/** An observer that one reader can iterate. A slow reader never blocks the run. */
 export interface ChannelObserver extends AsyncIterable<ChannelEntry> {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
-  /** Nothing more comes. The reader still gets what waits for it. */
+  /** Ends the channel. The reader still gets the buffered events. */
   close(): void;
 }
 
 const defaultMaxEvents = 1024;
 
 /**
- * @example
- * const channel = channelObserver({ maxEvents: 500 });
- * const agent = createAgent({ provider, observers: [channel.observe] });
- * for await (const event of channel) if (event.type === 'dropped') reload();
+ * Creates a channel: a bounded buffer of events for one reader.
+ *
+ * @example const channel = channelObserver({ maxEvents: 500 }); const agent = createAgent({
+ * provider, observers: [channel.observe] }); for await (const event of channel) if (event.type ===
+ * 'dropped') reload();
  */
 export function channelObserver({
   maxEvents = defaultMaxEvents,
@@ -71,7 +75,7 @@ class Channel {
       next: () => this.#next(),
       return: async () => {
         this.close();
-        // Nobody will read what is left.
+        // The reader has left, so the buffer is released.
         this.#buffer = new ChannelBuffer(1);
         return end;
       },
@@ -85,7 +89,7 @@ class Channel {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Who waits gets it at once. */
+  /** Gives the next event to a waiting read. */
   #serve(): void {
     const answer = this.#waiting.shift();
     if (answer === undefined) return;
@@ -95,11 +99,12 @@ class Channel {
 }
 
 function badBound(maxEvents: number): AgentError {
-  const message = `Cannot make a channel for ${maxEvents} events: maxEvents is a whole number from 1`;
+  const message = `Cannot create a channel for ${maxEvents} events: maxEvents must be an integer of at least 1`;
   return new AgentError('bad_option', message, { maxEvents });
 }
 
 function alreadyRead(): MillraceError {
-  const message = 'Cannot read a channel twice: it has one reader. Make a channel for each';
+  const message =
+    'Cannot read a channel twice: it has one reader. Create a channel for each reader';
   return new MillraceError('channel_taken', message);
 }

@@ -2,18 +2,18 @@ import { decodeEvent, decodeRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, tellAll, toldOf } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story } from '../testing/story.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
 
-test('lines are the records, one each, and read back as they were', () => {
+test('each record is one line, and decodes to the same record', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
-      tellAll(
+      notifyAll(
         jsonlObserver((line) => lines.push(line)),
-        toldOf(records),
+        observedRecords(records),
       );
       expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
       expect(lines.map((line) => decodeRecord(line))).toEqual(records);
@@ -22,12 +22,12 @@ test('lines are the records, one each, and read back as they were', () => {
   );
 });
 
-test('lines are the events, one each, if those are asked for', () => {
+test('each event is one line with as: events', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const lines: string[] = [];
-      const told = toldOf(records);
-      tellAll(
+      const told = observedRecords(records);
+      notifyAll(
         jsonlObserver((line) => lines.push(line), { as: 'events' }),
         told,
       );
@@ -38,7 +38,7 @@ test('lines are the events, one each, if those are asked for', () => {
   );
 });
 
-test('a text with line ends of any kind stays in its line', () => {
+test('text with any kind of line break stays on one line', () => {
   const story = new Story().at(1, 1);
   const writer = story.request();
   const text = writer.text();
@@ -46,7 +46,7 @@ test('a text with line ends of any kind stays in its line', () => {
   text.commit();
   const lines: string[] = [];
   const written = story.take(writer);
-  tellAll(
+  notifyAll(
     jsonlObserver((line) => lines.push(line)),
     written.told,
   );

@@ -1,16 +1,19 @@
 import { encodeEvent, encodeRecord } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
+/** Options of `jsonlObserver`. */
 export interface JsonlOptions {
-  /** Records fold to the session again; events are what happened, in the words of the domain. */
+  /**
+   * `records` can be folded to the session again; `events` are the domain events. Default:
+   * `records`.
+   */
   readonly as?: 'records' | 'events' | undefined;
 }
 
 /**
- * Writes each record, or each event, as one line of JSON.
+ * Creates an observer that writes each record, or each event, as one line of JSON.
  *
- * @example
- * jsonlObserver((line) => process.stdout.write(line));
+ * @example jsonlObserver((line) => process.stdout.write(line));
  */
 export function jsonlObserver(
   write: (line: string) => void,

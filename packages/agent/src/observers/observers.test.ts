@@ -2,18 +2,18 @@ import type { AgentEvent, LogRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, stop, type Told, tellAll, toldOf } from '../testing/story.ts';
+import type { Observer } from '../contract/observer.ts';
+import { notifyAll, observedRecords, Story, stop, type Told } from '../testing/story.ts';
 import { channelObserver } from './channel-observer.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
-import type { Observer } from './observer.ts';
 import { Observers } from './observers.ts';
-import { terminalObserver } from './terminal-observer.ts';
+import { terminalObserver } from './terminal/terminal-observer.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 import { usageObserver } from './usage-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
 
-/** So that nobody is slow because the machine is. */
+/** A clock that stands still, so that a slow machine does not make observers slow. */
 const still = { now: () => 0 };
 
 const oneRecord = new Story().fact({ type: 'turn_finished', stop }).told;
@@ -21,11 +21,11 @@ const [first] = oneRecord;
 if (first === undefined) throw new Error('a story of one record has one record');
 
 function tellOnce(observers: Observers, { record, events }: Told = first as Told): void {
-  observers.tell(record, events);
+  observers.notify(record, events);
 }
 
 describe('observers', () => {
-  test('registered in any order see one identical sequence, whatever the others do', () => {
+  test('in any order receive the same sequence, whatever the others do', () => {
     const shipped = (): readonly Observer[] => [
       terminalObserver({ write: () => {} }),
       jsonlObserver(() => {}),
@@ -56,8 +56,8 @@ describe('observers', () => {
             onDiagnostic: (problem) => problems.push(problem),
           },
         );
-        const told = toldOf(records);
-        for (const { record, events } of told) observers.tell(record, events);
+        const told = observedRecords(records);
+        for (const { record, events } of told) observers.notify(record, events);
         for (const list of seen) expect(list).toEqual(told);
         expect(problems).toEqual(
           told.length === 0 ? [] : [expect.stringMatching(/threw: always$/)],
@@ -67,7 +67,7 @@ describe('observers', () => {
     );
   });
 
-  test('hear each record in the order they were given in', () => {
+  test('are called in registration order', () => {
     const heard: string[] = [];
     const observers = new Observers([() => heard.push('a'), () => heard.push('b')]);
     tellOnce(observers);
@@ -75,7 +75,7 @@ describe('observers', () => {
     expect(heard).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('all hear one record before any hears the next, even if one of them makes it happen', () => {
+  test('all receive a record before any receives the next, even if one of them causes it', () => {
     const story = new Story().fact({ type: 'aborted' }, { type: 'turn_finished', stop });
     const [one, two] = story.told;
     if (one === undefined || two === undefined) throw new Error('the story has two records');
@@ -97,8 +97,8 @@ describe('observers', () => {
   });
 });
 
-describe('one that throws', () => {
-  test('is reported once for each message, with the record, and goes on hearing', () => {
+describe('an observer that throws', () => {
+  test('is reported once per message, with the record, and stays registered', () => {
     const messages = ['x', 'x', 'y', 'x'];
     const reports: [string, LogRecord][] = [];
     let heard = 0;
@@ -117,7 +117,7 @@ describe('one that throws', () => {
     ]);
   });
 
-  test('with a new message each time is not reported for ever', () => {
+  test('with a new message each time is not reported forever', () => {
     const reports: string[] = [];
     let heard = 0;
     const observers = new Observers(
@@ -131,10 +131,12 @@ describe('one that throws', () => {
     for (let count = 0; count < 1000; count++) tellOnce(observers);
     expect(heard).toBe(1000);
     expect(reports).toHaveLength(101);
-    expect(reports.at(-1)).toBe('Observer 1 threw: too much to report any more');
+    expect(reports.at(-1)).toBe(
+      'Observer 1 threw: too many different errors; no more are reported',
+    );
   });
 
-  test('in a promise is reported too, and nothing is left unhandled', async () => {
+  test('in a promise is reported too, without an unhandled rejection', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const late = async () => {
       throw new Error('late');
@@ -143,7 +145,7 @@ describe('one that throws', () => {
     expect(await promise).toBe('Observer 1 (late) threw: late');
   });
 
-  test('does no harm when whoever is told of it throws as well', () => {
+  test('has no effect, even if onDiagnostic throws as well', () => {
     const heard: number[] = [];
     const fail = () => {
       throw new Error('no');
@@ -157,8 +159,8 @@ describe('one that throws', () => {
   });
 });
 
-describe('one that is slow', () => {
-  test('is reported by the clock, and again only when it is twice as slow', () => {
+describe('a slow observer', () => {
+  test('is reported, and again only if it is twice as slow', () => {
     let nowMs = 0;
     const takesMs = [10, 11, 20, 22, 23, 400];
     const reports: string[] = [];
@@ -179,12 +181,12 @@ describe('one that is slow', () => {
     ]);
   });
 
-  test('cannot be looked for with a bound that is no number', () => {
-    expect(() => new Observers([], { slowMs: Number.NaN })).toThrow(/slowMs is 0 or more/);
+  test('needs a limit that is a number', () => {
+    expect(() => new Observers([], { slowMs: Number.NaN })).toThrow(/slowMs must be at least 0/);
   });
 });
 
-describe('frozen values', () => {
+describe('frozen arguments', () => {
   const story = new Story().at(1, 1);
   const writer = story.request();
   writer.whole({ kind: 'structured', value: { deep: { list: [1] } } });
@@ -199,16 +201,19 @@ describe('frozen values', () => {
     Object.assign(record, { offset: 0 });
   };
 
-  test('make an observer that changes what it is told throw', () => {
+  test('make an observer that modifies them throw', () => {
     const reports: string[] = [];
     const onDiagnostic = (problem: string) => reports.push(problem);
     const options = { freeze: true, clock: still, onDiagnostic };
-    tellAll((record, events) => new Observers([tamper], options).tell(record, events), story.told);
+    notifyAll(
+      (record, events) => new Observers([tamper], options).notify(record, events),
+      story.told,
+    );
     expect(reports).toHaveLength(story.records.length);
     for (const report of reports) expect(report).toMatch(/read only property 'offset'/);
   });
 
-  test('are an option: without it they are what the log has', () => {
+  test('are optional: by default the arguments are not frozen', () => {
     const events: readonly AgentEvent[] = [];
     tellOnce(new Observers([() => {}]), { record: { ...first.record }, events });
     expect(Object.isFrozen(events)).toBe(false);

@@ -1,49 +1,51 @@
 import type { AgentEvent, LogRecord } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
-import { AgentError } from '../errors/agent-error.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import type { ObservedRun, Observer } from './observer.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { ObservedRun, Observer } from '../contract/observer.ts';
 
-export interface ObserversOptions {
-  /** Hears of an observer that throws, once for each message, and of one that is slow. */
+interface ObserversOptions {
+  /** Called once per error message if an observer throws, and if an observer is slow. */
   readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
-  /** One that takes longer than this for a record is reported. */
+  /** Reports an observer that takes longer than this for one record. Default: 50 ms. */
   readonly slowMs?: number | undefined;
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** For tests: an observer that changes what it is told throws. */
+  /** For tests: freezes the arguments, so that an observer that modifies them throws. */
   readonly freeze?: boolean | undefined;
 }
 
 const defaultSlowMs = 50;
-/** Messages may have ids in them, so that each is new; after so many an observer is heard no more. */
+/**
+ * Messages may contain ids, so each may be new. After this many, the observer's errors are no
+ * longer reported.
+ */
 const maxMessages = 100;
 
-interface Listener {
+interface ObserverEntry {
   readonly observer: Observer;
   readonly name: string;
-  /** What it threw and was reported for. */
+  /** Error messages that were already reported. */
   readonly messages: Set<string>;
-  /** What it is reported for only when it takes longer still. */
+  /** The observer is reported again only if it takes longer than this. */
   slowMs: number;
 }
 
 /**
- * Tells several observers of each record, inline and in the order they were given in. Whatever one of
- * them does, all hear all records, in one order.
+ * Calls several observers for each record, inline and in registration order. All observers get all
+ * records in the same order, even if one of them throws.
  */
 export class Observers {
-  readonly #listeners: readonly Listener[];
+  readonly #entries: readonly ObserverEntry[];
   readonly #clock: Pick<Clock, 'now'>;
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
-  /** What came while observers were being told: one of them made it happen. */
+  /** Records that arrived during a notification, because an observer caused them. */
   readonly #next: Parameters<Observer>[] = [];
-  #isTelling = false;
+  #isNotifying = false;
 
   constructor(observers: readonly Observer[], options: ObserversOptions = {}) {
     const { slowMs = defaultSlowMs, clock = performance, freeze = false } = options;
     if (!(slowMs >= 0)) throw badSlowMs(slowMs);
-    this.#listeners = observers.map((observer, at) => ({
+    this.#entries = observers.map((observer, at) => ({
       observer,
       name: observer.name === '' ? `Observer ${at + 1}` : `Observer ${at + 1} (${observer.name})`,
       messages: new Set(),
@@ -54,70 +56,82 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
-  tell(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
-    if (this.#listeners.length === 0) return;
+  notify(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
+    if (this.#entries.length === 0) return;
     this.#next.push([record, events, run]);
-    if (this.#isTelling) return;
-    this.#isTelling = true;
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     try {
       for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) {
-        this.#tellAll(next);
+        this.#notifyAll(next);
       }
     } finally {
-      this.#isTelling = false;
+      this.#isNotifying = false;
     }
   }
 
-  #tellAll(told: Parameters<Observer>): void {
-    const [record] = told;
-    if (this.#freezes) deepFreeze(told);
+  #notifyAll(notification: Parameters<Observer>): void {
+    const [record] = notification;
+    if (this.#freezes) deepFreeze(notification);
     let since = this.#clock.now();
-    for (const listener of this.#listeners) {
-      this.#tellOne(listener, told);
+    for (const entry of this.#entries) {
+      this.#notifyOne(entry, notification);
       const now = this.#clock.now();
-      this.#checkPace(listener, now - since, record);
+      this.#checkPace(entry, now - since, record);
       since = now;
     }
   }
 
-  #tellOne(listener: Listener, told: Parameters<Observer>): void {
-    const [record] = told;
+  #notifyOne(entry: ObserverEntry, notification: Parameters<Observer>): void {
+    const [record] = notification;
     try {
-      const returned: unknown = listener.observer(...told);
-      // An async function passes for an observer; nobody else would hear that it failed.
+      const returned: unknown = entry.observer(...notification);
+      // TypeScript accepts an async function as an observer. Without this, its rejection would be
+      // unhandled.
       if (returned instanceof Promise)
-        returned.catch((error: unknown) => this.#reportThrow(listener, error, record));
+        returned.catch((error: unknown) => this.#reportThrow(entry, error, record));
     } catch (error) {
-      this.#reportThrow(listener, error, record);
+      this.#reportThrow(entry, error, record);
     }
   }
 
-  #reportThrow({ name, messages }: Listener, error: unknown, record: LogRecord): void {
+  #reportThrow({ name, messages }: ObserverEntry, error: unknown, record: LogRecord): void {
     const message = error instanceof Error ? error.message : `a ${typeof error}`;
     if (messages.has(message) || messages.size > maxMessages) return;
     messages.add(message);
     const isLast = messages.size > maxMessages;
-    this.#report(`${name} threw: ${isLast ? 'too much to report any more' : message}`, record);
+    this.#report(
+      `${name} threw: ${isLast ? 'too many different errors; no more are reported' : message}`,
+      record,
+    );
   }
 
-  #checkPace(listener: Listener, elapsedMs: number, record: LogRecord): void {
-    if (!(elapsedMs > listener.slowMs)) return;
-    // One that is always slow is not reported for each record.
-    listener.slowMs = elapsedMs * 2;
+  #checkPace(entry: ObserverEntry, elapsedMs: number, record: LogRecord): void {
+    if (!(elapsedMs > entry.slowMs)) return;
+    // An observer that is always slow is not reported for each record.
+    entry.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
-    this.#report(`${listener.name} ${took}, and the run waited for it`, record);
+    this.#report(`${entry.name} ${took}, and the run waited for it`, record);
   }
 
   #report(problem: string, record: LogRecord): void {
     try {
       this.#onDiagnostic(problem, record);
     } catch {
-      // Nobody is left to tell, and the run is not to blame.
+      // Nothing is left to report to, and the run must continue.
     }
   }
 }
 
 function badSlowMs(slowMs: number): AgentError {
-  const message = `Cannot report observers slower than ${slowMs} ms: slowMs is 0 or more`;
+  const message = `Cannot report observers slower than ${slowMs} ms: slowMs must be at least 0`;
   return new AgentError('bad_option', message, { slowMs });
+}
+
+/** Freezes a value and everything in it. */
+function deepFreeze<T>(value: T): T {
+  // Typed arrays cannot be frozen.
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
 }

@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, stop, tellAll, toldOf } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story, stop } from '../testing/story.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' }).map(randomLog);
 
-test('the transcript, and the one with what streams, are those of the log after each record', () => {
+test('the transcript and the live transcript equal those of the log after each record', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const observer = transcriptObserver();
       const folder = new Folder(sessionId('test'));
-      for (const { record, events } of toldOf(records)) {
+      for (const { record, events } of observedRecords(records)) {
         folder.add(record);
         observer.observe(record, events);
         expect(observer.transcript()).toEqual(transcript(folder.state));
@@ -24,19 +24,19 @@ test('the transcript, and the one with what streams, are those of the log after 
   );
 });
 
-test('made from a state, it goes on from there', () => {
+test('an observer created from a state continues from there', () => {
   fc.assert(
     fc.property(logs, fc.double({ min: 0, max: 1, noNaN: true }), (records, share) => {
       const cut = Math.floor(records.length * share);
       const observer = transcriptObserver(foldAll(records.slice(0, cut), cut));
-      tellAll(observer.observe, toldOf(records).slice(cut));
+      notifyAll(observer.observe, observedRecords(records).slice(cut));
       expect(observer.transcript()).toEqual(transcript(foldAll(records)));
     }),
     { numRuns: 100 },
   );
 });
 
-/** A turn that says one thing. */
+/** A turn with one text. */
 function says(story: Story, turn: number, words: string): Story {
   const writer = story.at(turn, 1).item('assistant');
   const text = writer.text();
@@ -49,35 +49,35 @@ const textsOf = (observer: { transcript(): readonly { readonly parts: readonly o
   observer.transcript().flatMap(({ parts }) => parts.map((part) => 'text' in part && part.text));
 
 describe('an observer', () => {
-  test('has nothing before it heard anything', () => {
+  test('is empty before the first record', () => {
     const observer = transcriptObserver();
     expect([observer.transcript(), observer.live(), observer.state]).toEqual([[], [], undefined]);
   });
 
-  test('that comes later has what was said since', () => {
+  test('that starts later has the items since then', () => {
     const story = says(new Story(), 1, 'before');
     const before = story.records.length;
     const observer = transcriptObserver();
-    tellAll(observer.observe, says(story, 2, 'after').told.slice(before));
+    notifyAll(observer.observe, says(story, 2, 'after').told.slice(before));
     expect(textsOf(observer)).toEqual(['after']);
   });
 
-  test('keeps to its session, be it given or the first that is heard', () => {
+  test('keeps to its session, given or first received', () => {
     const mine = says(new Story(sessionId('mine')), 1, 'mine');
     const other = says(new Story(sessionId('other')), 1, 'other');
     const mixed = mine.told.flatMap((told, at) => [...other.told.slice(at, at + 1), told]);
     const given = transcriptObserver(sessionId('mine'));
     const open = transcriptObserver();
-    tellAll(given.observe, mixed);
-    tellAll(open.observe, mixed);
+    notifyAll(given.observe, mixed);
+    notifyAll(open.observe, mixed);
     expect([textsOf(given), textsOf(open)]).toEqual([['mine'], ['other']]);
   });
 
-  test('that misses a record says so each time in the same words, and keeps what it had', () => {
+  test('that misses a record throws the same error each time, and keeps its state', () => {
     const { told } = says(says(new Story(), 1, 'one'), 2, 'two');
     const observer = transcriptObserver();
     const missed = told.length / 2;
-    tellAll(observer.observe, told.slice(0, missed));
+    notifyAll(observer.observe, told.slice(0, missed));
     const messages = told.slice(missed + 1).map(({ record, events }) => {
       try {
         observer.observe(record, events);
@@ -87,7 +87,7 @@ describe('an observer', () => {
       }
     });
     expect(new Set(messages).size).toBe(1);
-    expect(messages[0]).toMatch(/record 7 does not follow what is known through 5/);
+    expect(messages[0]).toMatch(/record 7 does not follow offset 5/);
     expect(textsOf(observer)).toEqual(['one']);
   });
 });

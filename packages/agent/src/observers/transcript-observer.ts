@@ -10,32 +10,35 @@ import {
   type SessionId,
   transcript,
 } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
+/** An observer that maintains a transcript. */
 export interface TranscriptObserver {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
-  /** The state that was reached; none before the first record. */
+  /** The current state. Undefined before the first record. */
   readonly state: FoldState | undefined;
-  /** The items, with what is committed of them. */
+  /** The items with their committed parts. */
   transcript(): readonly Item[];
-  /** The items, with what is streaming as far as it came. */
+  /** The items including parts that still stream. */
   live(): readonly Item[];
 }
 
 /**
- * Keeps the transcript of one session: the given one, or the first that is heard of. It has what was
- * said since it began to listen, and all that was before if it begins from the session's state.
+ * Creates an observer that maintains the transcript of one session: the given one, or the first
+ * that it receives. It starts with the next record. To include earlier items, pass the session's
+ * state.
  */
 export function transcriptObserver(from?: SessionId | FoldState): TranscriptObserver {
   const session = typeof from === 'object' ? from.session : from;
   let folder = typeof from === 'object' ? new Folder(from) : undefined;
-  /** It stays behind after a gap, and says the same each time. */
+  /** After a gap, every further record throws the same error. */
   let problem: MillraceError | undefined;
 
   const observe = (record: LogRecord, [event]: readonly AgentEvent[]): void => {
     const of = folder?.state.session ?? session;
     if (event !== undefined && of !== undefined && event.session !== of) return;
-    // A record that means nothing names no session. It only counts where it is the next one.
+    // A record without events names no session. It is used only if it is the next record.
     if (event === undefined && folder?.state.through !== record.offset - 1) return;
     if (problem !== undefined) throw problem;
     folder ??= event && new Folder(stateBefore(record, event.session));
@@ -61,7 +64,7 @@ function stateBefore({ offset }: LogRecord, session: SessionId): FoldState {
 
 function gapAfter({ session, through }: FoldState, { offset }: LogRecord): MillraceError {
   const message =
-    `Cannot keep the transcript of session ${session}: record ${offset} does not follow what is known ` +
-    `through ${through}. Make the observer from the session's state`;
+    `Cannot keep the transcript of session ${session}: record ${offset} does not follow ` +
+    `offset ${through}. Create the observer from the session's state`;
   return new MillraceError('gap', message, { session, offset, through });
 }

@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import { Story, stop, tellAll, toldOf, usage } from '../testing/story.ts';
+import { notifyAll, observedRecords, Story, stop, usage } from '../testing/story.ts';
 import { usageObserver } from './usage-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' }).map(randomLog);
 
-test('what was used is what the fold of the log says', () => {
+test('the usage equals that of the folded log', () => {
   fc.assert(
     fc.property(logs, (records) => {
       const { observe, totals } = usageObserver();
-      tellAll(observe, toldOf(records));
+      notifyAll(observe, observedRecords(records));
       expect(totals().usage).toEqual(totalUsage(foldAll(records)));
     }),
     { numRuns: 300 },
   );
 });
 
-/** Two tries at a request, the second with a tool. */
+/** Two attempts at a request, the second with a tool call. */
 function runOf(session = sessionId('test')): Story {
   const story = new Story(session).at(1).fact({ type: 'turn_started' }).at(1, 1);
   story.request();
@@ -42,22 +42,22 @@ function runOf(session = sessionId('test')): Story {
 }
 
 describe('totals', () => {
-  test('count each attempt once, by the last word on it, superseded ones included', () => {
+  test('count each attempt once, with its last usage, including superseded ones', () => {
     const { observe, totals } = usageObserver();
-    tellAll(observe, runOf().told);
+    notifyAll(observe, runOf().told);
     const counts = { turns: 1, attempts: 2, executions: 1, errors: 1 };
     expect(totals()).toEqual({ usage: usage(20, 6), ...counts });
   });
 
-  test('add up the sessions of all runs that are heard', () => {
+  test('add up all observed sessions', () => {
     const { observe, totals } = usageObserver();
     const [a, b] = [runOf(sessionId('a')).told, runOf(sessionId('b')).told];
-    for (const [at, told] of a.entries()) tellAll(observe, [told, ...b.slice(at, at + 1)]);
+    for (const [at, told] of a.entries()) notifyAll(observe, [told, ...b.slice(at, at + 1)]);
     const counts = { turns: 2, attempts: 4, executions: 2, errors: 2 };
     expect(totals()).toEqual({ usage: usage(40, 12), ...counts });
   });
 
-  test('are nothing before anything happened', () => {
+  test('are zero before the first record', () => {
     const counts = { turns: 0, attempts: 0, executions: 0, errors: 0 };
     expect(usageObserver().totals()).toEqual({ usage: noUsage, ...counts });
   });

@@ -6,31 +6,38 @@ import {
   type SessionId,
   type Usage,
 } from '@millrace/core';
-import type { Observer } from './observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
+/** The totals of `usageObserver`. */
 export interface UsageTotals {
-  /** Of all attempts together, superseded ones included. */
+  /** Usage of all attempts, including superseded ones. */
   readonly usage: Usage;
+  /** Number of turns. */
   readonly turns: number;
-  /** Tries at a request. */
+  /** Number of model requests. */
   readonly attempts: number;
-  /** Of tools. */
+  /** Number of tool executions. */
   readonly executions: number;
-  /** Errors that ended or repeated an attempt. That a tool failed is a result, and none of these. */
+  /** Errors that ended an attempt or led to a retry. Failed tools are not counted. */
   readonly errors: number;
 }
 
+/** An observer that counts usage. */
 export interface UsageObserver {
+  /** Pass this to `observers`. */
   readonly observe: Observer;
-  /** What was used since it began to listen. */
+  /** Totals since the observer started. */
   totals(): UsageTotals;
 }
 
-/** Counts what runs use, of however many sessions: each attempt once, by the last word on it. */
+/**
+ * Creates an observer that counts usage over any number of sessions. Each attempt counts once, with
+ * its last reported usage.
+ */
 export function usageObserver(): UsageObserver {
   const turns = new Set<string>();
   const attempts = new Set<string>();
-  const lastWords = new Map<string, Usage>();
+  const lastUsage = new Map<string, Usage>();
   let executions = 0;
   let errors = 0;
   const observe = ({ fact, turn, attempt }: LogRecord, [event]: readonly AgentEvent[]): void => {
@@ -44,7 +51,7 @@ export function usageObserver(): UsageObserver {
       case 'response_finished':
       case 'usage_reported':
         if (attempt > 0) attempts.add(key);
-        lastWords.set(key, fact.usage);
+        lastUsage.set(key, fact.usage);
         return;
       case 'tool_execution_started':
         executions++;
@@ -57,7 +64,7 @@ export function usageObserver(): UsageObserver {
     }
   };
   const totals = (): UsageTotals => ({
-    usage: [...lastWords.values()].reduce(addUsage, noUsage),
+    usage: [...lastUsage.values()].reduce(addUsage, noUsage),
     turns: turns.size,
     attempts: attempts.size,
     executions,

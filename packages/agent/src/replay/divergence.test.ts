@@ -7,19 +7,22 @@ import {
   compaction,
   fails,
   go,
-  handingOver,
+  handOffScenario,
   looks,
   lookTool,
   output,
-  solo,
+  type ReplayScenario,
+  record,
+  replayInert,
+  session,
+  singleAgent,
   usage,
   value,
-} from '../testing/pieces.ts';
-import { type Piece, performed, session, understudied } from '../testing/understudies.ts';
+} from '../testing/replay-scenarios.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { handOff } from '../tool/hand-off.ts';
 
-/** Without waiting for what waits in vain: timers fall due when nothing else happens. */
+/** Runs timers as soon as nothing else happens, so that the test does not wait for them. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
@@ -38,16 +41,16 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('an agent that would do something else', () => {
+describe('an agent that would act differently', () => {
   const script = [looks('a'), 'There.'];
   const offsetOf = (records: readonly LogRecord[], type: string) =>
     records.find(({ fact }) => fact?.type === type)?.offset ?? -1;
 
-  /** Where another agent diverges from what this one did. */
-  async function diverging(was: Piece, now: Piece) {
-    const { log, records } = await performed(was);
+  /** Records one agent and replays the session with another. */
+  async function diverging(was: ReplayScenario, now: ReplayScenario) {
+    const { log, records } = await record(was);
     const before = await log.read(session);
-    const replayed = await understudied(now.cast, log);
+    const replayed = await replayInert(now.buildAgent, log);
     const { divergence } = replayed;
     if (divergence === undefined) return expect.fail('it does the same');
     const { offset } = divergence;
@@ -59,14 +62,14 @@ describe('an agent that would do something else', () => {
     return { ...divergence, records };
   }
 
-  test('because a schema is another: the call is refused where it ran', async () => {
+  test('with another schema: the call is rejected', async () => {
     const input = z.object({ at: z.string(), deep: z.boolean() });
     const now = defineTool({
       ...{ name: 'look', description: 'Looks', input, execute: async () => 'no' },
     });
     const { offset, records, message, found } = await diverging(
-      solo(script),
-      solo(script, { tools: [now] }),
+      singleAgent(script),
+      singleAgent(script, { tools: [now] }),
     );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ type: 'tool_call_rejected', code: 'invalid' });
@@ -74,14 +77,19 @@ describe('an agent that would do something else', () => {
     expect(message).toContain('tool_call_rejected of look (turn 1, attempt 1)');
   });
 
-  test('because a tool is gone', async () => {
-    const { offset, records, found } = await diverging(solo(script), solo(script, { tools: [] }));
+  test('without a tool', async () => {
+    const { offset, records, found } = await diverging(
+      singleAgent(script),
+      singleAgent(script, { tools: [] }),
+    );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ type: 'tool_call_rejected', code: 'unknown' });
   });
 
-  test('because a tool is there that was not: it would be asked whether it may run', async () => {
-    const found = patiently(() => diverging(solo(script, { tools: [] }), solo(script)));
+  test('with an additional tool: its call would need a decision', async () => {
+    const found = patiently(() =>
+      diverging(singleAgent(script, { tools: [] }), singleAgent(script)),
+    );
     const { offset, records, message } = await found;
     expect(offset).toBe(offsetOf(records, 'tool_call_rejected'));
     expect(message).toContain('tool_call_rejected of look');
@@ -89,41 +97,44 @@ describe('an agent that would do something else', () => {
 
   const renamed = lookTool({ summarize: ({ at }) => `look at ${at}` });
 
-  test('because a summary is another', async () => {
+  test('with another summary', async () => {
     const { offset, records, found } = await diverging(
-      solo(script),
-      solo(script, { tools: [renamed] }),
+      singleAgent(script),
+      singleAgent(script, { tools: [renamed] }),
     );
     expect(offset).toBe(offsetOf(records, 'tool_execution_started'));
     expect(found[0]?.fact).toMatchObject({ summary: 'look at a' });
   });
 
-  // Where both records are of one type, the sentence names that twice and not what differs.
-  test('says in what they differ where it is only in a field', async () => {
-    const { message } = await diverging(solo(script), solo(script, { tools: [renamed] }));
+  // Regression: if both records had the same type, the message did not say what differs.
+  test('the message names the fields that differ', async () => {
+    const { message } = await diverging(
+      singleAgent(script),
+      singleAgent(script, { tools: [renamed] }),
+    );
     expect(message).toContain('summary');
   });
 
-  // A batch is held against the recording as a whole, and its first record is named whichever differs.
-  test('is found at the record that differs, not where its batch begins', async () => {
-    const handing = (reason: string): Piece => ({
-      cast: ({ log, provider, tool }) => {
+  // Regression: the first record of a batch was reported, whichever record differed.
+  test('the divergence is the record that differs, not the start of its batch', async () => {
+    const handing = (reason: string): ReplayScenario => ({
+      buildAgent: ({ log, provider, tool }) => {
         const to = createAgent({ name: 'two', provider: provider(['Hello.']) });
         const hands = handOff({ to, description: 'To two', name: 'look' });
         const why = { to: () => to, reason: () => reason };
         const tools = [tool({ ...hands, handsOff: why })];
         return createAgent({ name: 'one', log, provider: provider([looks('a')]), tools });
       },
-      act: go,
+      run: go,
     });
     const found = patiently(() => diverging(handing('one'), handing('another')));
     const { offset, records } = await found;
     expect(offset).toBe(offsetOf(records, 'handed_off'));
   });
 
-  test('because it may go on for longer, or not for so long', async () => {
-    const long = solo([looks('a'), looks('b'), 'Both.']);
-    const short = solo([looks('a'), looks('b'), 'Both.'], { limits: { maxTurns: 1 } });
+  test('with other limits', async () => {
+    const long = singleAgent([looks('a'), looks('b'), 'Both.']);
+    const short = singleAgent([looks('a'), looks('b'), 'Both.'], { limits: { maxTurns: 1 } });
     const less = await diverging(long, short);
     expect(less.found[0]?.fact).toMatchObject({ type: 'run_finished', stop: { reason: 'limit' } });
     expect(less.expected).toMatchObject({ turn: 2, fact: { type: 'turn_started' } });
@@ -133,88 +144,88 @@ describe('an agent that would do something else', () => {
     expect(more.found[0]?.fact?.type).toBe('turn_started');
   });
 
-  test('because it tries less often', async () => {
-    const retries = solo([fails('overloaded'), 'There.']);
-    const gives = solo([], { retry: { maxAttempts: 1, baseDelayMs: 1 } });
+  test('with fewer retries', async () => {
+    const retries = singleAgent([fails('overloaded'), 'There.']);
+    const gives = singleAgent([], { retry: { maxAttempts: 1, baseDelayMs: 1 } });
     const { expected, found } = await diverging(retries, gives);
     expect(expected.fact?.type).toBe('usage_reported');
     expect(found[0]?.fact).toMatchObject({ type: 'error_reported', error: { code: 'overloaded' } });
   });
 
-  test('because it wants other answers', async () => {
+  test('with another output schema', async () => {
     const strict = z.object({ n: z.number().max(0) });
     const { expected, found } = await diverging(
-      solo([value(1)], { output }),
-      solo([], { output: strict }),
+      singleAgent([value(1)], { output }),
+      singleAgent([], { output: strict }),
     );
     expect(expected.fact?.type).toBe('run_finished');
     expect(found[0]?.fact).toMatchObject({ type: 'item_started', kind: 'developer' });
   });
 
-  test('because it makes things shorter sooner', async () => {
+  test('with earlier compaction', async () => {
     const long = [{ ...looks('a'), usage }, 'Done.'];
     const { expected, found } = await diverging(
-      solo(long),
-      solo(long, { compaction: { ...compaction, summarize: false } }),
+      singleAgent(long),
+      singleAgent(long, { compaction: { ...compaction, summarize: false } }),
     );
     expect(expected.fact?.type).toBe('turn_started');
     expect(found[0]?.fact?.type).toBe('compacted');
   });
 
   test('in a later run is found there', async () => {
-    const twice: Piece['act'] = async (agent) => {
+    const twice: ReplayScenario['run'] = async (agent) => {
       await go(agent);
       await go(agent);
     };
     const { expected } = await diverging(
-      solo(['One.', ...script], {}, twice),
-      solo([], { tools: [] }),
+      singleAgent(['One.', ...script], {}, twice),
+      singleAgent([], { tools: [] }),
     );
     expect(expected).toMatchObject({ turn: 2, fact: { type: 'tool_execution_started' } });
   });
 
-  test('because nobody is there to whom it was handed: nothing comes', async () => {
+  test('without the agent of a hand-off: the loop writes nothing', async () => {
     const { message } = await patiently(() =>
-      diverging(handingOver(true), solo([], { tools: [] })),
+      diverging(handOffScenario(true), singleAgent([], { tools: [] })),
     );
     expect(message).toContain('transfer_to_two');
   });
 
-  test('is not heard of by observers beyond the place where it would', async () => {
-    const { log, records } = await performed(solo(script));
-    const { divergence, told } = await understudied(solo([], { tools: [] }).cast, log);
+  test('observers receive no record after the divergence', async () => {
+    const { log, records } = await record(singleAgent(script));
+    const { divergence, told } = await replayInert(singleAgent([], { tools: [] }).buildAgent, log);
     expect(told).toEqual(records.filter(({ offset }) => offset < (divergence?.offset ?? 0)));
   });
 });
 
-describe('what cannot be replayed', () => {
-  test('is a session that was settled', async () => {
-    const { log, agent } = await performed(solo([looks('a'), 'There.']));
+describe('a replay is refused', () => {
+  test('for a settled session', async () => {
+    const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     expect(await log.settle(session, 1)).toBe(true);
     const refused = expect.objectContaining({ name: 'AgentError', code: 'not_replayable' });
     await expect(agent.replay(session)).rejects.toEqual(refused);
     await expect(agent.replay(session)).rejects.toThrow('snapshot');
   });
 
-  test('is one of which something was taken out', async () => {
-    const { log, agent } = await performed(solo([looks('a'), 'There.']));
+  test('for a redacted session', async () => {
+    const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
     const [{ id } = { id: itemId('none') }] = transcript(await snapshot(log, session));
     await log.redact(session, id, 'a secret');
     const refused = expect.objectContaining({ name: 'AgentError', code: 'not_replayable' });
     await expect(agent.replay(session)).rejects.toEqual(refused);
   });
 
-  test('is one that is not there', async () => {
-    const agent = solo([]).cast({
+  test('for an unknown session', async () => {
+    const agent = singleAgent([]).buildAgent({
       ...{ log: memoryLog(), tool: (tool) => tool, hook: (hook) => hook },
       provider: () => ({ id: 'none', model: 'none' }) as never,
     });
     await expect(agent.replay(session)).rejects.toMatchObject({ code: 'no_session' });
   });
 
-  test('is not one in which nothing happened yet', async () => {
-    const { log, agent } = await performed(
-      solo([], {}, async (_agent, own) => {
+  test('but not for an empty session', async () => {
+    const { log, agent } = await record(
+      singleAgent([], {}, async (_agent, own) => {
         await (await own.open(session)).release();
       }),
     );
@@ -223,8 +234,8 @@ describe('what cannot be replayed', () => {
   });
 });
 
-test('a replay leaves the session alone: nobody has to wait for it, and it for nobody', async () => {
-  const { log, agent } = await performed(solo([looks('a'), 'There.']));
+test('a replay does not take the session, and does not wait for its driver', async () => {
+  const { log, agent } = await record(singleAgent([looks('a'), 'There.']));
   const driver = await log.open(session);
   const before = await log.read(session);
   expect((await agent.replay(session)).divergence).toBeUndefined();

@@ -1,31 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DraftRecord, LogRecord } from '@millrace/core';
-
-/** Where a replay would have written something else than was recorded. */
-export interface Divergence {
-  /** Of the record that should have come. */
-  readonly offset: number;
-  readonly expected: LogRecord;
-  /** What the loop wanted to write instead; nothing where it waits for something that does not come. */
-  readonly found: readonly DraftRecord[];
-  /** What differs, in a sentence. */
-  readonly message: string;
-}
+import { type DraftRecord, encodeDraft, type LogRecord } from '@millrace/core';
+import type { Divergence } from '../contract/replay.ts';
 
 export function divergenceAt(expected: LogRecord, found: readonly DraftRecord[]): Divergence {
   const { offset } = expected;
   const fields = found[0] ? differingFields(expected, found[0]) : [];
-  const message = `Record ${offset} is ${nameOf(expected)}, and ${insteadOf(found, fields)}`;
+  const message = `Record ${offset} is ${describe(expected)}, but ${describeFound(found, fields)}`;
   return { offset, expected, found, message };
 }
 
-function insteadOf(found: readonly DraftRecord[], fields: readonly string[]): string {
-  if (found.length === 0) return 'nothing comes';
-  if (fields.length > 0) return `the loop writes one of another ${fields.join(', ')}`;
-  return `the loop writes ${found.map(nameOf).join(', ')}`;
+function describeFound(found: readonly DraftRecord[], fields: readonly string[]): string {
+  if (found.length === 0) return 'the loop writes nothing';
+  if (fields.length > 0) return `the loop writes one with a different ${fields.join(', ')}`;
+  return `the loop writes ${found.map(describe).join(', ')}`;
 }
 
-/** Where both are of one type: what they say differently, without what that is. */
+/** The fields that differ, if both have the same type. */
 function differingFields(expected: LogRecord, found: DraftRecord): readonly string[] {
   const [one, other] = [contentOf(expected), contentOf(found)];
   if (one['type'] !== other['type']) return [];
@@ -37,8 +27,24 @@ function contentOf({ delta, fact }: DraftRecord | LogRecord): Readonly<Record<st
   return (fact ?? delta ?? {}) as unknown as Readonly<Record<string, unknown>>;
 }
 
-function nameOf({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string {
+function describe({ delta, fact, turn, attempt }: DraftRecord | LogRecord): string {
   const type = fact?.type ?? delta?.type ?? 'nothing';
   const of = fact !== undefined && 'name' in fact ? ` of ${fact.name}` : '';
   return turn === 0 ? `${type}${of}` : `${type}${of} (turn ${turn}, attempt ${attempt})`;
+}
+
+/** True if the log would store this draft as this record. */
+export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
+  if (draft.turn !== record.turn || draft.attempt !== record.attempt) return false;
+  const [drafted, recorded] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
+  if (drafted === recorded) return true;
+  if (drafted.type !== recorded.type) return false;
+  return isDeepStrictEqual(storedForm(draft), storedForm(record));
+}
+
+/** The encoded form: without derived fields and independent of key order. */
+function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
+  const at = { turn, attempt };
+  const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };
+  return JSON.parse(encodeDraft(draft));
 }

@@ -7,32 +7,32 @@ import type {
   ToolCallId,
   ToolResultPart,
 } from '@millrace/core';
-import type { ApprovalDecision } from '../run/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
 
-/** What a tool did, as far as the log was told. */
+/** The recorded behavior of one tool execution. */
 export interface RecordedExecution {
   readonly updates: readonly RecordedUpdate[];
-  /** Undefined where it threw and was tried again, was thrown away, or nobody knows. */
+  /** Undefined if the execution was retried, discarded or lost. */
   readonly result: ToolResultPart | undefined;
-  /** How many records there were when it ended. Undefined where it did not. */
+  /** Number of records before its end. Undefined if it has none. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
 }
 
 interface RecordedUpdate {
   readonly text: string;
-  /** How many records there were before it. */
+  /** Number of records before the update. */
   readonly after: number;
 }
 
-/** What was decided on a call before anything else was done about it. */
+/** The first decision on a call. */
 export interface RecordedDecision {
   readonly decision: ApprovalDecision;
-  /** How many records there were then. */
+  /** Number of records before the decision. */
   readonly after: number;
 }
 
-/** A call's name among all of a session: providers may use an id again in another turn. */
+/** Identifies a call within a session, because providers may reuse an id in another turn. */
 export function callKey(turn: number, toolCallId: string): string {
   return `${turn} ${toolCallId}`;
 }
@@ -41,46 +41,49 @@ export function recordedExecutions(
   records: readonly LogRecord[],
 ): ReadonlyMap<ExecutionId, RecordedExecution> {
   const executions = new Map<ExecutionId, RecordedExecution>();
-  /** Where a call's result goes: the last part that was begun for it. */
-  const places = new Map<ToolCallId, PartId>();
-  const told = new Map<PartId, RecordedUpdate[]>();
+  /** The last result part that was opened for each call. */
+  const resultParts = new Map<ToolCallId, PartId>();
+  const updatesByPart = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
-  /** What is under way for a call. */
+  /** The running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
-      places.set(delta.toolCallId, delta.partId);
+      resultParts.set(delta.toolCallId, delta.partId);
     if (delta?.type === 'append_text')
-      told.get(delta.partId)?.push({ text: delta.chunk, after: at });
+      updatesByPart.get(delta.partId)?.push({ text: delta.chunk, after: at });
     if (fact?.type === 'tool_execution_started') {
       const { executionId, toolCallId, child } = fact;
       const updates: RecordedUpdate[] = [];
-      const place = places.get(toolCallId);
-      if (place !== undefined) told.set(place, updates);
+      const resultPart = resultParts.get(toolCallId);
+      if (resultPart !== undefined) updatesByPart.set(resultPart, updates);
       drivers.set(executionId, producer);
       last.set(toolCallId, executionId);
       executions.set(executionId, { updates, result: undefined, after: undefined, child });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
-      // Its end follows, unless a fork was made between them.
+      // The end record follows, unless a fork was made between the two.
       const { part: result } = delta;
       const id = last.get(result.toolCallId);
-      const begun = id && executions.get(id);
-      if (id && begun) executions.set(id, { ...begun, after: at, result });
+      const started = id && executions.get(id);
+      if (id && started) executions.set(id, { ...started, after: at, result });
     }
     if (fact?.type === 'tool_execution_finished') {
       last.delete(fact.toolCallId);
-      const begun = executions.get(fact.executionId);
-      // Whoever came after a driver that died says that it is lost; its own end is not recorded.
-      if (begun === undefined || drivers.get(fact.executionId) !== producer) continue;
+      const started = executions.get(fact.executionId);
+      // A later driver reports the execution as lost. Its own end is not recorded.
+      if (started === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
-      executions.set(fact.executionId, { ...begun, after, result });
+      executions.set(fact.executionId, { ...started, after, result });
     }
   }
   return executions;
 }
 
-/** A result is committed right before its execution's end; a hand-off may stand between. */
+/**
+ * The result is committed right before the end of its execution, possibly with a hand-off between
+ * them.
+ */
 function resultBefore(
   records: readonly LogRecord[],
   end: number,
@@ -93,29 +96,32 @@ function resultBefore(
   return isOwn ? [at, part] : [end, undefined];
 }
 
-/** By call key. A call of which nothing is recorded was never decided on. */
+/** The decisions by call key. A call without any record was never decided. */
 export function recordedDecisions(
   records: readonly LogRecord[],
 ): ReadonlyMap<string, RecordedDecision> {
   const decisions = new Map<string, RecordedDecision>();
   for (const [at, { fact, turn }] of records.entries()) {
-    const decision = fact && decisionBy(fact);
+    const decision = fact && decisionIn(fact);
     if (decision === undefined || fact === undefined || !('toolCallId' in fact)) continue;
     const key = callKey(turn, fact.toolCallId);
-    if (!decisions.has(key)) decisions.set(key, { decision, after: beginning(records, at) });
+    if (!decisions.has(key)) decisions.set(key, { decision, after: batchStart(records, at) });
   }
   for (const [key, after] of cutStarts(records))
     if (!decisions.has(key)) decisions.set(key, { decision: 'allow', after });
   return decisions;
 }
 
-/** A fork may be made after a start made its places and before it is told: which call it was, they say. */
+/**
+ * Handles a fork between the opened result parts and the start record: the opened parts tell which
+ * call was allowed.
+ */
 function cutStarts(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
   return records.flatMap((record, at) => {
     const next = records[at + 1];
-    if (!isPlacing(record) || next?.producer === record.producer) return [];
+    if (!opensResult(record) || next?.producer === record.producer) return [];
     let first = at;
-    while (isPlacing(records[first - 1])) first--;
+    while (opensResult(records[first - 1])) first--;
     const { delta, turn } = record;
     const isNamed = delta?.type === 'begin_part' && delta.kind === 'tool_result';
     const calls = isNamed ? [delta.toolCallId] : callsIn(records, turn);
@@ -131,17 +137,17 @@ function callsIn(records: readonly LogRecord[], turn: number): readonly ToolCall
   );
 }
 
-const refused = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
+const denialForm = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
 
-function decisionBy(fact: Fact): ApprovalDecision | undefined {
+function decisionIn(fact: Fact): ApprovalDecision | undefined {
   switch (fact.type) {
     case 'tool_execution_started':
       return 'allow';
     case 'approval_asked':
       return { decision: 'ask', reason: fact.reason, rule: fact.rule };
     case 'tool_call_rejected': {
-      const said = fact.code === 'denied' ? refused.exec(fact.message) : null;
-      return said === null ? undefined : { decision: 'deny', reason: said.groups?.['reason'] };
+      const match = fact.code === 'denied' ? denialForm.exec(fact.message) : null;
+      return match === null ? undefined : { decision: 'deny', reason: match.groups?.['reason'] };
     }
     default:
       return undefined;
@@ -149,26 +155,27 @@ function decisionBy(fact: Fact): ApprovalDecision | undefined {
 }
 
 /**
- * Where the batch begins that a start is in: one that is made while the model still speaks makes its
- * place, and those of the calls before it, with it. Places of calls behind it were made for all at once.
+ * Start of the batch that contains an execution's start record. A tool that starts early opens its
+ * result part, and those of earlier calls, in the same batch.
  */
-function beginning(records: readonly LogRecord[], at: number): number {
+function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};
   if (fact?.type !== 'tool_execution_started') return at;
   const last = records[at - 1]?.delta;
-  const isOwn = last?.type === 'begin_part' && isPlace(last) && last.toolCallId === fact.toolCallId;
+  const isOwn =
+    last?.type === 'begin_part' && isResultBegin(last) && last.toolCallId === fact.toolCallId;
   let first = at;
-  while (isOwn && isPlacing(records[first - 1])) first--;
+  while (isOwn && opensResult(records[first - 1])) first--;
   return first;
 }
 
-function isPlace<D extends { readonly kind?: string }>(
+function isResultBegin<D extends { readonly kind?: string }>(
   delta: D,
 ): delta is D & { readonly kind: 'tool_result' } {
   return delta.kind === 'tool_result';
 }
 
-function isPlacing(record: LogRecord | undefined): boolean {
+function opensResult(record: LogRecord | undefined): boolean {
   const { delta, fact } = record ?? {};
   if (fact?.type === 'item_started') return fact.kind === 'tool';
   return delta?.type === 'begin_part' && delta.kind === 'tool_result';

@@ -10,21 +10,23 @@ import {
   randomIds,
 } from '@millrace/core';
 import { callKey, type RecordedExecution } from './recorded-calls.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 
-/** What a drive's ids are taken from. */
-export interface IdSource {
+/** The source of a drive's ids. */
+interface IdSource {
   readonly records: readonly LogRecord[];
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
-  /** The parts that providers began, and the items that came from outside. */
-  readonly isForeign: (id: PartId | ItemId) => boolean;
-  /** The turn that is played. */
+  /** True for parts of providers and for items that came from outside. */
+  readonly isExternal: (id: PartId | ItemId) => boolean;
+  /** The turn that is being replayed. */
   readonly turn: () => number;
 }
 
-/** The ids that a drive made, in its order. Where the replay asks for more, it has diverged already. */
-export function recordedIds({ records, drive, executions, isForeign, turn }: IdSource): Ids {
+/**
+ * The ids that a drive created, in order. If the replay needs more ids, it has already diverged.
+ */
+export function recordedIds({ records, drive, executions, isExternal, turn }: IdSource): Ids {
   const own = records
     .slice(drive.first, drive.end)
     .filter((one) => one.producer === drive.producer);
@@ -35,13 +37,13 @@ export function recordedIds({ records, drive, executions, isForeign, turn }: IdS
   const seen = new Set<PartId>();
   for (const { fact, delta, turn: of, attempt } of own) {
     if (fact?.type === 'run_started') runs.push(fact.runId);
-    if (fact?.type === 'item_started' && !isForeign(fact.itemId)) items.push(fact.itemId);
+    if (fact?.type === 'item_started' && !isExternal(fact.itemId)) items.push(fact.itemId);
     if (fact?.type === 'tool_execution_started')
-      listed(calls, callKey(of, fact.toolCallId)).push(fact.executionId);
+      listFor(calls, callKey(of, fact.toolCallId)).push(fact.executionId);
     const id = delta && partBegunBy(delta);
-    if (id === undefined || isForeign(id) || seen.has(id)) continue;
+    if (id === undefined || isExternal(id) || seen.has(id)) continue;
     seen.add(id);
-    listed(parts, `${of}.${attempt}`).push(id);
+    listFor(parts, `${of}.${attempt}`).push(id);
   }
   const spare = randomIds((bytes) => bytes.fill(0));
   let last: ExecutionId | undefined;
@@ -63,7 +65,7 @@ function partBegunBy(delta: NonNullable<LogRecord['delta']>): PartId | undefined
   return delta.type === 'commit_part' && delta.part !== undefined ? delta.partId : undefined;
 }
 
-function listed<T>(lists: Map<string, T[]>, key: string): T[] {
+function listFor<T>(lists: Map<string, T[]>, key: string): T[] {
   const known = lists.get(key);
   if (known !== undefined) return known;
   const list: T[] = [];

@@ -1,16 +1,15 @@
 import type { ExecutionId, ItemId, LogRecord, PartId, SessionId } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
-import { type RecordedAttempt, recordedAttempts } from './recorded-attempt.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import { itemsOfParts, type RecordedAttempt, recordedAttempts } from './recorded-attempts.ts';
 import {
   type RecordedDecision,
   type RecordedExecution,
   recordedDecisions,
   recordedExecutions,
 } from './recorded-calls.ts';
-import { type RecordedDrive, recordedDrives } from './recorded-drive.ts';
-import { itemsOfParts } from './recorded-part-items.ts';
+import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
-/** A session's records, and what they say of the world outside of the loop. */
+/** The records of a session, and everything in them that came from outside the loop. */
 export interface Recording {
   readonly session: SessionId;
   readonly records: readonly LogRecord[];
@@ -20,19 +19,19 @@ export interface Recording {
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
   /** By call key. */
   readonly decisions: ReadonlyMap<string, RecordedDecision>;
-  /** Did it come from outside: a part of a provider's, an item that somebody gave? */
-  readonly isForeign: (id: PartId | ItemId) => boolean;
+  /** True if the part came from a provider or the item from a user. */
+  readonly isExternal: (id: PartId | ItemId) => boolean;
 }
 
-export function recordingOf(session: SessionId, records: readonly LogRecord[]): Recording {
-  assertWhole(session, records);
+export function createRecording(session: SessionId, records: readonly LogRecord[]): Recording {
+  assertComplete(session, records);
   const items = itemsOfParts(records);
   const attempts = recordedAttempts(records, items);
   const drives = recordedDrives(records);
   const answers = new Set([...attempts.values()].map(({ itemId }) => itemId));
-  const given = drives.flatMap((drive) => drive.given.map(({ id }) => id));
-  const foreign = new Set<PartId | ItemId>([...given, ...saidByCommand(records)]);
-  for (const [part, item] of items) if (answers.has(item)) foreign.add(part);
+  const inputs = drives.flatMap((drive) => drive.input.map(({ id }) => id));
+  const external = new Set<PartId | ItemId>([...inputs, ...commandItems(records)]);
+  for (const [part, item] of items) if (answers.has(item)) external.add(part);
   return {
     session,
     records,
@@ -40,24 +39,24 @@ export function recordingOf(session: SessionId, records: readonly LogRecord[]): 
     attempts,
     executions: recordedExecutions(records),
     decisions: recordedDecisions(records),
-    isForeign: (id) => foreign.has(id),
+    isExternal: (id) => external.has(id),
   };
 }
 
-function saidByCommand(records: readonly LogRecord[]): readonly ItemId[] {
+function commandItems(records: readonly LogRecord[]): readonly ItemId[] {
   return records.flatMap(({ fact }) => {
     const { items } = fact?.type === 'command_queued' ? fact.command : {};
     return Array.isArray(items) ? items.map((item) => (item as { readonly id: ItemId }).id) : [];
   });
 }
 
-/** Of what was settled, or changed afterwards, the deltas are gone. */
-function assertWhole(session: SessionId, records: readonly LogRecord[]): void {
+/** Settled and redacted sessions cannot be replayed, because their deltas are gone. */
+function assertComplete(session: SessionId, records: readonly LogRecord[]): void {
   const gone = records.find(
     ({ fact }) => fact?.type === 'snapshot' || fact?.type === 'item_redacted',
   );
   if (gone === undefined) return;
   const { offset, fact } = gone;
-  const message = `Cannot replay session ${session}: there is a ${fact?.type} at offset ${offset}, and so not all of it is left`;
+  const message = `Cannot replay session ${session}: it was settled or redacted (${fact?.type} at offset ${offset})`;
   throw new AgentError('not_replayable', message, { session, offset });
 }

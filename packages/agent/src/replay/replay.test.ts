@@ -3,8 +3,8 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import type { Run } from '../run/run.ts';
 import { play, VirtualClock } from '../testing/play.ts';
 import { actor, type Scenario, scenarios, scenarioTools } from '../testing/scenarios.ts';
 import { perform, plans, resumeAt, session } from '../testing/schedules.ts';
@@ -23,7 +23,7 @@ async function record(scenario: Scenario) {
   return { log, records };
 }
 
-/** An agent of the same kind in which nothing works: whatever were asked would throw. */
+/** The same agent, built from parts that throw when they are used. */
 function brokenAgent(scenario: Scenario, log: ReturnType<typeof memoryLog>) {
   const fail = () => {
     throw new Error('it was run');
@@ -46,7 +46,7 @@ describe.each(Object.entries(scenarios))('the scenario %s', (_name, scenario) =>
   });
 });
 
-test('whatever happened in a run, happens again', async () => {
+test('random runs are replayed to the same log', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const { agent, records } = await perform(plan);
@@ -61,7 +61,7 @@ test('whatever happened in a run, happens again', async () => {
   );
 });
 
-test('whatever became of a session that was cut and taken over, becomes of it again', async () => {
+test('sessions that were cut and resumed are replayed to the same log', async () => {
   await fc.assert(
     fc.asyncProperty(
       plans,
@@ -73,7 +73,7 @@ test('whatever became of a session that was cut and taken over, becomes of it ag
         const observers = [(one: LogRecord) => void told.push(one)];
         const { divergence } = await agent.replay(into, { observers });
         expect(divergence).toBeUndefined();
-        // What others wrote after a driver was dead, no driver was told.
+        // Records that others wrote after a driver's death were not observed.
         const ofDrivers = (records: readonly LogRecord[]) =>
           records.filter(({ producer }) => producer.startsWith('driver'));
         expect(ofDrivers(told)).toEqual(ofDrivers(all));

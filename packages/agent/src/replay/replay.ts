@@ -5,39 +5,24 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
-import type { Observer } from '../observers/observer.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { Divergence, Replayed, ReplayOptions } from '../contract/replay.ts';
+import type { Settings } from '../contract/settings.ts';
 import { LiveRun } from '../run/live-run.ts';
-import type { Settings } from '../run/settings.ts';
-import type { Divergence } from './divergence.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
-import { type Recording, recordingOf } from './recording.ts';
+import { Playback } from './playback.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
+import { createRecording, type Recording } from './recording.ts';
 import { ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
-import { Stage } from './stage.ts';
 
-export interface ReplayOptions {
-  /** Told of every record again. The agent's own are not. */
-  readonly observers?: readonly Observer[] | undefined;
-}
-
-/** What came of running a recorded session again. */
-export interface Replayed {
-  readonly session: SessionId;
-  /** What was written again: all of it, or what comes before the place where the replay diverges. */
-  readonly records: readonly LogRecord[];
-  readonly state: FoldState;
-  /** Where this agent would do something else; absent where it does the same to the last record. */
-  readonly divergence?: Divergence | undefined;
-}
-
-/** Runs a recorded session again, with all that came from outside taken from the recording. */
+/** Runs a recorded session again. Everything from outside the loop comes from the recording. */
 export async function replay(
   settings: Settings,
   session: SessionId,
   records: readonly LogRecord[],
   { observers = [] }: ReplayOptions,
 ): Promise<Replayed> {
-  const recording = recordingOf(session, records);
+  const recording = createRecording(session, records);
   for (const drive of recording.drives) {
     const divergence = await playDrive(settings, recording, drive, observers);
     if (divergence === undefined) continue;
@@ -54,14 +39,14 @@ async function playDrive(
   observers: readonly Observer[],
 ): Promise<Divergence | undefined> {
   const { session, records } = recording;
-  const stage = new Stage();
-  const log = new ReplayedLog(records, stage, drive);
-  const scene = { recording, drive, stage, log, root: settings.name };
-  const played = replayedSettings(settings, scene, observers);
-  const input = drive.given.length === 0 ? undefined : drive.given;
+  const playback = new Playback();
+  const log = new ReplayedLog(records, playback, drive);
+  const state = { recording, drive, playback, log, root: settings.name };
+  const played = replayedSettings(settings, state, observers);
+  const input = drive.input.length === 0 ? undefined : drive.input;
   const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
-  // A run whose driver died is left where that happened.
-  const divergence = await log.over;
+  // If the driver died, its run is left at that record.
+  const divergence = await log.finished;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   log.close();
   return divergence;

@@ -1,46 +1,45 @@
 import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
-import { AgentError } from '../errors/agent-error.ts';
-import { type Divergence, divergenceAt } from './divergence.ts';
-import type { RecordedDrive } from './recorded-drive.ts';
-import { isSameDraft } from './same-draft.ts';
-import type { Stage } from './stage.ts';
-import { waitsAfter } from './waits-after.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Divergence } from '../contract/replay.ts';
+import { divergenceAt, isSameDraft } from './divergence.ts';
+import type { Playback } from './playback.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 
 interface Pending {
   readonly drafts: readonly DraftRecord[];
   readonly resolve: (batch: Batch) => void;
 }
 
-/** How long something may take that no clock of ours knows of, such as a schema that looks things up. */
-const patienceMs = 2000;
+/** How long to wait for work that the virtual clock does not control, such as an async schema. */
+const divergeAfterMs = 2000;
 
 /**
- * A recording in the place of a log. Whoever drives it may only write what it has already, in its order:
- * what comes early waits, and what never comes, or is not in it, is where the replay diverges.
+ * A recording that acts as a log. The driver may write only the recorded records, in order. Records
+ * that come early wait. The replay diverges at a record that never comes or is not recorded.
  */
 export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #records: readonly LogRecord[];
-  readonly #stage: Stage;
+  readonly #playback: Playback;
   readonly #drive: RecordedDrive;
   readonly #pending: Pending[] = [];
-  readonly #over: PromiseWithResolvers<Divergence | undefined> = Promise.withResolvers();
-  /** How many records the driver was told. */
-  #told: number;
-  #patience: NodeJS.Timeout | undefined;
+  readonly #finished: PromiseWithResolvers<Divergence | undefined> = Promise.withResolvers();
+  /** Number of records that were delivered to the driver. */
+  #delivered: number;
+  #timeout: NodeJS.Timeout | undefined;
 
-  constructor(records: readonly LogRecord[], stage: Stage, drive: RecordedDrive) {
+  constructor(records: readonly LogRecord[], playback: Playback, drive: RecordedDrive) {
     this.#records = records;
-    this.#stage = stage;
+    this.#playback = playback;
     this.#drive = drive;
-    this.#told = 0;
-    stage.onStuck = () => this.#onStuck();
+    this.#delivered = 0;
+    playback.onStuck = () => this.#onStuck();
     this.#moveTo(drive.first);
   }
 
-  /** When all that the drive wrote was written again, or something else was. */
-  get over(): Promise<Divergence | undefined> {
-    return this.#over.promise;
+  /** Resolves when the whole drive was written again, or with the divergence. */
+  get finished(): Promise<Divergence | undefined> {
+    return this.#finished.promise;
   }
 
   async open(session: SessionId): Promise<Driver> {
@@ -49,8 +48,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       epoch: 1,
       lost: new Promise(() => {}),
       append: (drafts) => this.#append(drafts),
-      admit: () => Promise.reject(onlyPlayed()),
-      closeSession: () => Promise.reject(onlyPlayed()),
+      admit: () => Promise.reject(notSupported()),
+      closeSession: () => Promise.reject(notSupported()),
       release: async () => {},
       leave: () => {},
     };
@@ -60,7 +59,9 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     _session: SessionId,
     { from = 0 }: { readonly from?: number | undefined } = {},
   ): Promise<Batch> {
-    const records = this.#records.slice(0, this.#stage.count).filter(({ offset }) => offset > from);
+    const records = this.#records
+      .slice(0, this.#playback.count)
+      .filter(({ offset }) => offset > from);
     return { after: from, through: records.at(-1)?.offset ?? from, records };
   }
 
@@ -76,26 +77,26 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       if (batch.records.length > 0) yield batch;
       cursor = batch.through;
       const at = this.#records.findIndex(({ offset }) => offset > cursor);
-      const next = this.#stage.reached(at === -1 ? Number.POSITIVE_INFINITY : at + 1);
+      const next = this.#playback.reached(at === -1 ? Number.POSITIVE_INFINITY : at + 1);
       await Promise.race([next, aborted(signal)]);
     }
   }
 
   #append(drafts: readonly DraftRecord[]): Promise<Batch> {
-    this.#stage.stir();
-    clearTimeout(this.#patience);
+    this.#playback.noteActivity();
+    clearTimeout(this.#timeout);
     return new Promise((resolve) => {
-      if (drafts.length === 0) return this.#tell(resolve);
+      if (drafts.length === 0) return this.#deliver(resolve);
       this.#pending.push({ drafts, resolve });
       this.#advance();
     });
   }
 
-  /** As far as it can go with what there is. */
+  /** Accepts pending writes as far as they match. */
   #advance(): void {
     for (;;) {
-      const at = this.#stage.count;
-      if (at >= this.#drive.end) return this.#over.resolve(undefined);
+      const at = this.#playback.count;
+      if (at >= this.#drive.end) return this.#finished.resolve(undefined);
       if (this.#records[at]?.producer !== this.#drive.producer) {
         this.#moveTo(at + 1);
         continue;
@@ -103,24 +104,24 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       const index = this.#pending.findIndex(({ drafts }) => this.#isNext(drafts, at));
       const [next] = index === -1 ? [] : this.#pending.splice(index, 1);
       if (next === undefined) return;
-      this.#moveTo(this.#heardWith(Math.min(at + next.drafts.length, this.#drive.ownEnd)));
-      this.#tell(next.resolve);
+      this.#moveTo(this.#withCommands(Math.min(at + next.drafts.length, this.#drive.ownEnd)));
+      this.#deliver(next.resolve);
     }
   }
 
   /**
-   * A command that the driver's next word answers came with what was written before it; unless that was
-   * something after which the driver waits for others, and has time to hear it.
+   * If the driver's next record answers a command, the command arrived with the previous batch. The
+   * exception is a record after which the driver waits and would receive the command later.
    */
-  #heardWith(count: number): number {
-    if (waitsAfter(this.#records, count - 1)) return count;
+  #withCommands(count: number): number {
+    if (isWaitingAfter(this.#records, count - 1)) return count;
     const { producer, end } = this.#drive;
     let next = count;
     while (next < end && this.#records[next]?.producer !== producer) next++;
     return this.#records[next]?.fact?.type === 'command_consumed' ? next : count;
   }
 
-  /** Where a driver died, or a fork was made, a batch may be cut. */
+  /** A batch may be cut where a driver died or a fork was made. */
   #isNext(drafts: readonly DraftRecord[], at: number): boolean {
     return drafts.slice(0, this.#drive.ownEnd - at).every((draft, index) => {
       const record = this.#records[at + index];
@@ -129,45 +130,45 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   #moveTo(count: number): void {
-    this.#stage.moveTo(count, this.#records[count - 1]?.time ?? 0);
+    this.#playback.moveTo(count, this.#records[count - 1]?.time ?? 0);
   }
 
-  /** In order, also where the one that waited longer is heard by more. */
-  #tell(resolve: (batch: Batch) => void): void {
-    const batch = this.#untold();
+  /** Batches are delivered in order, even if a longer one was pending first. */
+  #deliver(resolve: (batch: Batch) => void): void {
+    const batch = this.#undelivered();
     queueMicrotask(() => resolve(batch));
   }
 
-  #untold(): Batch {
-    const { count } = this.#stage;
-    const after = this.#records[this.#told - 1]?.offset ?? 0;
-    const records = this.#records.slice(this.#told, count);
-    this.#told = count;
+  #undelivered(): Batch {
+    const { count } = this.#playback;
+    const after = this.#records[this.#delivered - 1]?.offset ?? 0;
+    const records = this.#records.slice(this.#delivered, count);
+    this.#delivered = count;
     return { after, through: records.at(-1)?.offset ?? after, records };
   }
 
   #onStuck(): void {
     this.#advance();
-    const expected = this.#records[this.#stage.count];
-    if (this.#stage.count >= this.#drive.end || expected === undefined) return;
-    const rest = this.#records.slice(this.#stage.count, this.#drive.end);
+    const expected = this.#records[this.#playback.count];
+    if (this.#playback.count >= this.#drive.end || expected === undefined) return;
+    const rest = this.#records.slice(this.#playback.count, this.#drive.end);
     const wrong = this.#pending.find(
       ({ drafts: [first] }) => first && !rest.some((record) => isSameDraft(first, record)),
     );
     const diverge = ({ drafts }: Pick<Pending, 'drafts'>) => {
       const same = drafts.findIndex((draft, at) => !rest[at] || !isSameDraft(draft, rest[at]));
-      this.#over.resolve(divergenceAt(rest[Math.max(0, same)] ?? expected, drafts.slice(same)));
+      this.#finished.resolve(divergenceAt(rest[Math.max(0, same)] ?? expected, drafts.slice(same)));
     };
     if (wrong !== undefined) return diverge(wrong);
-    clearTimeout(this.#patience);
+    clearTimeout(this.#timeout);
     const waiting = this.#pending[0] ?? { drafts: [] };
-    this.#patience = setTimeout(() => diverge(waiting), patienceMs);
+    this.#timeout = setTimeout(() => diverge(waiting), divergeAfterMs);
   }
 
-  /** Nothing more is waited for. */
+  /** Stops waiting. */
   close(): void {
-    clearTimeout(this.#patience);
-    this.#stage.onStuck = () => {};
+    clearTimeout(this.#timeout);
+    this.#playback.onStuck = () => {};
   }
 }
 
@@ -177,6 +178,50 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
   );
 }
 
-function onlyPlayed(): AgentError {
-  return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+function notSupported(): AgentError {
+  return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
+}
+
+/**
+ * True if a driver waits after writing this record, and therefore has time to receive a command.
+ */
+function isWaitingAfter(records: readonly LogRecord[], at: number): boolean {
+  const { delta, fact } = records[at] ?? {};
+  if (fact?.type === 'response_finished')
+    return areAllStarted(records, at) && !areDiscarded(records, at);
+  return delta !== undefined || waitingFacts.has(fact?.type ?? '');
+}
+
+const waitingFacts: ReadonlySet<string> = new Set([
+  'response_started',
+  'tool_execution_started',
+  'approval_asked',
+  'retry_scheduled',
+]);
+
+/** True if early results were discarded, because the command arrived before they counted. */
+function areDiscarded(records: readonly LogRecord[], end: number): boolean {
+  const { turn, attempt } = records[end] ?? {};
+  for (let at = end + 1; records[at]?.fact?.type !== 'turn_finished'; at++) {
+    const record = records[at];
+    if (record === undefined) return false;
+    const { fact } = record;
+    if (record.turn !== turn || record.attempt !== attempt) continue;
+    if (fact?.type === 'tool_execution_finished' && fact.outcome === 'discarded') return true;
+  }
+  return false;
+}
+
+/** True if all calls of a response started early, so the driver only waits for their results. */
+function areAllStarted(records: readonly LogRecord[], end: number): boolean {
+  const { turn, attempt } = records[end] ?? {};
+  const [called, started] = [new Set<string>(), new Set<string>()];
+  for (let at = end - 1; at >= 0 && records[at]?.fact?.type !== 'response_started'; at--) {
+    const record = records[at];
+    if (record === undefined || record.turn !== turn || record.attempt !== attempt) continue;
+    const { delta, fact } = record;
+    if (delta?.type === 'begin_part' && delta.kind === 'tool_call') called.add(delta.toolCallId);
+    if (fact?.type === 'tool_execution_started') started.add(fact.toolCallId);
+  }
+  return called.size > 0 && [...called].every((id) => started.has(id));
 }

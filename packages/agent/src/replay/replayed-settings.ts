@@ -1,42 +1,57 @@
+import type { Attempt } from '@millrace/core';
 import type { BlobStore, Log } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import { AgentError } from '../errors/agent-error.ts';
-import type { Observer } from '../observers/observer.ts';
-import { keepSettings, settingsOf } from '../run/agent-settings.ts';
-import type { ApprovalDecision, PendingCall, Settings } from '../run/settings.ts';
+import {
+  createProvider,
+  type Provider,
+  ProviderError,
+  type ProviderErrorKind,
+  type ResponseEnd,
+  type StreamStep,
+} from '@millrace/providers';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { ApprovalDecision, PendingCall, Settings } from '../contract/settings.ts';
+import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import { registerSettings, settingsOf } from '../run/agent-registry.ts';
+import type { Playback } from './playback.ts';
+import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey } from './recorded-calls.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
-import { replayedProviders } from './replayed-provider.ts';
-import { replayedTool } from './replayed-tool.ts';
-import { type Scene, turnOf } from './scene.ts';
+import type { Recording } from './recording.ts';
+import type { ReplayedLog } from './replayed-log.ts';
 
-/** What an agent goes by, with all that is outside of the loop taken from the recording. */
+/**
+ * The settings of an agent in which everything outside the loop comes from the recording:
+ * providers, tools, policy, log, clock and ids.
+ */
 export function replayedSettings(
   settings: Settings,
-  scene: Scene,
+  replay: ReplayState,
   observers: readonly Observer[],
 ): Settings {
-  const cast = castOf(scene, observers);
-  const { drive, stage } = scene;
+  const replayAgent = agentReplayer(replay, observers);
+  const { drive, playback } = replay;
   const tools = [...settings.tools].map(
-    ([name, tool]) => [name, replayedTool(tool, scene, cast)] as const,
+    ([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const,
   );
   return {
     ...settings,
-    providers: replayedProviders(scene, settings.name),
+    providers: replayedProviders(replay, settings.name),
     tools: new Map(tools),
     instructions: undefined,
     contextFilters: [],
-    log: asLog(scene),
+    log: replayedLogOf(replay),
     observers,
-    approve: (call) => decided(scene, call),
+    approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
-    // Calls start when they started, and are put off for as long as they were.
+    // The recording decides when calls start and how long retries wait.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
-    clock: stage,
-    ids: recordedIds({ ...scene.recording, drive, turn: () => turnOf(scene) }),
+    clock: playback,
+    ids: recordedIds({ ...replay.recording, drive, turn: () => turnOf(replay) }),
     random: () => 0,
   };
 }
@@ -47,28 +62,34 @@ const recordedDelays = {
   toolGraceMs: Number.POSITIVE_INFINITY,
 };
 
-/** Those to whom is handed over play too. */
-function castOf(scene: Scene, observers: readonly Observer[]): (agent: Agent) => Agent {
+/** Replaces the agents of hand-offs by replayed ones. */
+function agentReplayer(
+  replay: ReplayState,
+  observers: readonly Observer[],
+): (agent: Agent) => Agent {
   const known = new Map<Agent, Agent>();
-  return function cast(agent) {
+  return function replayAgent(agent) {
     const played = known.get(agent) ?? { ...agent };
     if (!known.has(agent)) {
       known.set(agent, played);
-      keepSettings(played, replayedSettings(settingsOf(agent), scene, observers));
+      registerSettings(played, replayedSettings(settingsOf(agent), replay, observers));
     }
     return played;
   };
 }
 
-async function decided(scene: Scene, { call }: PendingCall): Promise<ApprovalDecision> {
-  const known = scene.recording.decisions.get(callKey(turnOf(scene), call.toolCallId));
-  await scene.stage.reached(known?.after ?? Number.POSITIVE_INFINITY);
+async function recordedDecision(
+  replay: ReplayState,
+  { call }: PendingCall,
+): Promise<ApprovalDecision> {
+  const known = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId));
+  await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
 }
 
-/** A run asks no more of a log than this. */
-function asLog({ log }: Scene): Log {
-  const refuse = () => Promise.reject(onlyPlayed());
+/** A log with only the methods that a run uses. */
+function replayedLogOf({ log }: ReplayState): Log {
+  const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, info: refuse, list: refuse, settle: refuse };
   const more = { fork: refuse, restore: refuse, redact: refuse, delete: refuse };
   return {
@@ -79,13 +100,128 @@ function asLog({ log }: Scene): Log {
   };
 }
 
-/** What models are sent nobody reads here, so nothing is fetched for it. */
+/** Requests are not sent in a replay, so no blobs are loaded. */
 const noBlobs: BlobStore = {
-  put: () => Promise.reject(onlyPlayed()),
+  put: () => Promise.reject(notSupported()),
   get: async () => undefined,
   slice: async () => undefined,
 };
 
-function onlyPlayed(): AgentError {
-  return new AgentError('bad_option', 'Cannot do that with a recording: it is only played');
+function notSupported(): AgentError {
+  return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
+}
+
+/** The providers that an agent used in a drive, in order. They stream the recorded output. */
+function replayedProviders(replay: ReplayState, agent: string): readonly Provider[] {
+  const { attempts } = replay.recording;
+  const play = (turn: number, attempt: number) => attempts.get(`${turn}.${attempt}`);
+  const stream = (_request: unknown, { item }: { readonly item: Attempt }) =>
+    replayStream(replay, play(item.turn, item.attempt));
+  return providersAskedBy(replay, agent).map(({ provider, model }) =>
+    createProvider(provider, model, stream),
+  );
+}
+
+interface AskedProvider {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** A retry without a delay means that the next provider was used. */
+function providersAskedBy(
+  { recording, drive, root }: ReplayState,
+  agent: string,
+): readonly AskedProvider[] {
+  const asked: AskedProvider[] = [];
+  let [by, next, index, isNext] = [root, root, 0, false];
+  for (const { fact, producer } of recording.records) {
+    if (fact?.type === 'handed_off' && next === by) next = fact.to;
+    if (fact?.type === 'turn_finished') by = next;
+    if (producer !== drive.producer || by !== agent) continue;
+    if (fact?.type === 'retry_scheduled') isNext = isFallback(fact);
+    if (fact?.type !== 'response_started') continue;
+    if (isNext) index++;
+    isNext = false;
+    asked[index] ??= { provider: fact.provider, model: fact.model };
+  }
+  // If the drive ended before the next provider was used, a placeholder stands for it.
+  const placeholder = { provider: 'nobody', model: 'none' };
+  return asked.length === 0 || isNext ? [...asked, placeholder] : asked;
+}
+
+function isFallback({ delayMs }: { readonly delayMs: number | undefined }): boolean {
+  return delayMs === 0;
+}
+
+async function* replayStream(
+  { playback }: ReplayState,
+  attempt: RecordedAttempt | undefined,
+): AsyncGenerator<StreamStep> {
+  for (const delta of attempt?.deltas ?? []) yield { deltas: [delta] };
+  // If the driver died, the recorded stream never ends.
+  if (attempt?.end === undefined) return void (await new Promise(() => {}));
+  await playback.reached(attempt.end.after);
+  yield { deltas: [], end: endOf(attempt, attempt.end) };
+}
+
+function endOf(
+  { provider }: RecordedAttempt,
+  { stop, usage, error, delayMs }: RecordedEnd,
+): ResponseEnd {
+  if (error === undefined) return { stop, usage };
+  const retry = delayMs === undefined || isFallback({ delayMs }) ? 'no' : 'yes';
+  const kind = error.code as ProviderErrorKind;
+  const details = { provider, retry, retryAfterMs: delayMs } as const;
+  return { stop, usage, error: new ProviderError(kind, error.message, details) };
+}
+
+/** A tool with the same definition that replays its recorded progress and result. */
+function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agent) => Agent): Tool {
+  const { handsOff } = tool;
+  const to = handsOff && ({ ...handsOff, to: () => replayAgent(handsOff.to()) } satisfies HandOff);
+  return {
+    ...tool,
+    // Called as a method, because the tool may use `this`.
+    validate: (input) => tool.validate(input),
+    summarize: (input) => tool.summarize(input),
+    handsOff: to,
+    timeoutMs: undefined,
+    retries: Number.POSITIVE_INFINITY,
+    maxOutputLength: Number.POSITIVE_INFINITY,
+    execute: (_input, context) => replayExecution(replay, context),
+  };
+}
+
+async function replayExecution(
+  { recording, playback }: ReplayState,
+  { executionId, update }: ToolContext,
+): Promise<ToolReturn> {
+  const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
+  for (const recorded of updates) {
+    await playback.reached(recorded.after);
+    update(recorded.text);
+  }
+  await playback.reached(after ?? Number.POSITIVE_INFINITY);
+  if (result === undefined) throw new Error('It failed, and was tried again');
+  const { text, value, isError, attachments, metadata } = result;
+  return { output: { text, value, isError, attachments, metadata } };
+}
+
+/** Shared by all parts of one drive's replay. */
+interface ReplayState {
+  readonly recording: Recording;
+  readonly drive: RecordedDrive;
+  readonly playback: Playback;
+  readonly log: ReplayedLog;
+  /** The name of the replayed agent. Hand-offs may switch to others. */
+  readonly root: string;
+}
+
+/** The turn that is being replayed. */
+function turnOf({ recording, playback }: Pick<ReplayState, 'recording' | 'playback'>): number {
+  for (let at = playback.count - 1; at >= 0; at--) {
+    const turn = recording.records[at]?.turn ?? 0;
+    if (turn > 0) return turn;
+  }
+  return 0;
 }

@@ -3,21 +3,21 @@ import { type Item, itemId, type JsonObject, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import { withAppends, withDelay } from '../testing/changed-log.ts';
+import type { Run } from '../contract/run.ts';
+import { call } from '../testing/model-script.ts';
+import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
+  problemsLeftIn,
   resultTexts,
-  type StageOptions,
   session,
-  stageOf,
+  type TestAgentOptions,
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
-import type { Run } from './run.ts';
+} from '../testing/test-agent.ts';
+import { withAppends, withDelay } from '../testing/test-doubles.ts';
 
 watchRejections();
 
@@ -28,27 +28,27 @@ const said = (id: string, text: string): Item => ({
 });
 const saidJson = (id: string, text: string) => ({ ...said(id, text) }) as unknown as JsonObject;
 const look = tool('look', async () => 'seen');
-const parking: StageOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
+const parking: TestAgentOptions = { tools: [look], approve: () => 'ask', whileAsking: 'park' };
 
-/** A run that is told something from elsewhere while it speaks, and another one after it. */
+/** A run that receives a command from another process while it streams, and a second run. */
 async function toldFromElsewhere(command: JsonObject) {
-  const stage = stageOf([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
+  const stage = createTestAgent([{ ...answer('Hello'), ...slowly }, 'Two.', 'Three.']);
   const { agent, log, provider, end } = stage;
   const run = agent.run('Go', { session });
   await stage.until('append_text');
   await log.submit(session, command, 'k');
   const result = await end(run);
-  const left = await leftIn(log);
+  const left = await problemsLeftIn(log);
   const asked = provider.calls.length;
   const next = await end(agent.run('And now?', { session }));
   return { ...stage, result, left, asked, next };
 }
 
 describe('a message', () => {
-  test('that comes while the run looks whether one came is answered by it', async () => {
+  test('that arrives while the run checks for messages is answered by it', async () => {
     let isOver = false;
     let last: Promise<unknown> | undefined;
-    // As on a disk: who asks first is answered first, and the other one a little later.
+    // Like a disk: the first request is answered first, the other a little later.
     const log = withAppends(memoryLog(), async (append, drafts) => {
       isOver ||= drafts.some(({ fact }) => fact?.type === 'run_finished');
       if (last !== undefined) await last.then(() => setImmediate());
@@ -60,17 +60,17 @@ describe('a message', () => {
       }
       return batch;
     });
-    const { agent, end, provider } = stageOf(['One.', 'Two.'], { log });
+    const { agent, end, provider } = createTestAgent(['One.', 'Two.'], { log });
     const run = agent.run('Go', { session });
     expect((await end(run)).text).toBe('Two.');
     expect(provider.calls).toHaveLength(2);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('may have a picture, whose bytes arrive', async () => {
+  test('may contain an image, whose bytes arrive', async () => {
     const source = { type: 'bytes', bytes: new Uint8Array([1, 2, 255]) } as const;
     const picture = { kind: 'media', mimeType: 'image/png', source } as const;
-    const { agent, end, until, provider, log } = stageOf([
+    const { agent, end, until, provider, log } = createTestAgent([
       { ...answer('Hello'), ...slowly },
       ...['I see.', 'Yes.'],
     ]);
@@ -80,11 +80,11 @@ describe('a message', () => {
     expect((await end(run)).text).toBe('I see.');
     expect(provider.calls[1]?.request.items.at(-1)?.parts[1]).toEqual(picture);
     expect((await end(agent.run('Really?', { session }))).text).toBe('Yes.');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that is no message is refused to whoever says it, and the run goes on', async () => {
-    const { agent, end, until, log } = stageOf([{ ...answer('Hello'), ...slowly }]);
+  test('that is invalid is rejected, and the run continues', async () => {
+    const { agent, end, until, log } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go', { session });
     await until('append_text');
     const part = { kind: 'media', mimeType: 'image/png' };
@@ -94,11 +94,11 @@ describe('a message', () => {
       await expect(run.followUp([item] as never)).rejects.toThrow();
     }
     expect((await end(run)).text).toBe('Hello');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('under an id that the session has already is said all the same', async () => {
-    const { agent, end, until, provider, log } = stageOf([
+  test('with an id that the session already has is still added', async () => {
+    const { agent, end, until, provider, log } = createTestAgent([
       { ...answer('Hello'), ...slowly },
       'Ok.',
     ]);
@@ -108,25 +108,25 @@ describe('a message', () => {
     expect((await end(run)).text).toBe('Ok.');
     const sent = provider.calls[1]?.request.items.flatMap(textsOf);
     expect(sent).toEqual(['Go', 'Hello', 'Left', 'Then right']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
-describe('a command from elsewhere', () => {
+describe('a command from another process', () => {
   test.each<[string, JsonObject]>([
     ['a message of nothing', { type: 'message', when: 'steer', items: [null] }],
     ['a message of half an item', { type: 'message', when: 'steer', items: [{}] }],
     ['a message without items', { type: 'message' }],
     ['a decision on no call', { type: 'approve' }],
     ['a decision on what is no id', { type: 'deny', toolCallId: 5 }],
-  ])('that cannot be read is dropped: %s', async (_what, command) => {
+  ])('that cannot be decoded is dropped: %s', async (_what, command) => {
     const { result, left, asked, next, diagnostics } = await toldFromElsewhere(command);
     expect([result.text, left, asked]).toEqual(['Hello', [], 1]);
     expect([next.stop.reason, diagnostics.length]).toEqual(['stop', 1]);
   });
 
   test.each([{}, { when: 'later' }])(
-    'with a message follows up unless it steers: %o',
+    'with a message is a follow-up unless it steers: %o',
     async (when) => {
       const items = [saidJson('u7', 'And?')];
       const { result, left, asked } = await toldFromElsewhere({ type: 'message', ...when, items });
@@ -134,32 +134,35 @@ describe('a command from elsewhere', () => {
     },
   );
 
-  test('that aborts for a reason which is no text aborts', async () => {
+  test('that aborts with a reason that is not text still aborts', async () => {
     const { result, left, next } = await toldFromElsewhere({ type: 'abort', reason: 5 });
     expect([result.stop.reason, left, next.text]).toEqual(['aborted', [], 'Two.']);
   });
 
-  test('that refuses a call for a reason which is no text refuses it', async () => {
-    const { agent, end, log, provider } = stageOf([answer(call('c1', 'look', {})), 'Ok.'], parking);
+  test('that denies with a reason that is not text still denies', async () => {
+    const { agent, end, log, provider } = createTestAgent(
+      [answer(call('c1', 'look', {})), 'Ok.'],
+      parking,
+    );
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'deny', toolCallId: 'c1', reason: 5, by: 7 }, 'k');
     expect((await end(agent.resume(session))).text).toBe('Ok.');
     expect(resultTexts(provider.calls[1]?.request.items ?? [])).toEqual(['It was not allowed.']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that cannot be read is dropped also where whoever is told of it throws', async () => {
+  test('that cannot be decoded is dropped, even if onDiagnostic throws', async () => {
     const onDiagnostic = () => expect.fail('no');
-    const { agent, end, log } = stageOf(['Hello'], { onDiagnostic });
+    const { agent, end, log } = createTestAgent(['Hello'], { onDiagnostic });
     await log.submit(session, { type: 'message', items: [null] }, 'k');
     expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
 describe('an abort', () => {
-  test('that is said three times is on the log once, as it was said first', async () => {
-    const { agent, end, until, records } = stageOf([{ ...answer('Hello'), ...slowly }]);
+  test('that is submitted three times is on the log once, with the first reason', async () => {
+    const { agent, end, until, records } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const run = agent.run('Go');
     await until('append_text');
     await Promise.all(['one', 'two', 'three'].map((reason) => run.abort(reason)));
@@ -168,8 +171,8 @@ describe('an abort', () => {
     expect(aborts).toEqual(['one']);
   });
 
-  test('of a run that never began, or is over, is no mistake', async () => {
-    const { agent, end, log } = stageOf(['Hello']);
+  test('of a run that never started or has ended is no error', async () => {
+    const { agent, end, log } = createTestAgent(['Hello']);
     const driver = await log.open(session);
     const held = agent.run('Go', { session });
     await held.abort();
@@ -179,9 +182,9 @@ describe('an abort', () => {
     expect((await end(agent.run('Go', { session }))).text).toBe('Hello');
   });
 
-  test('by a signal is an abort, whatever the signal’s reason is', async () => {
+  test('by a signal works, whatever the signal’s reason is', async () => {
     const reason: unknown = Object.create(null);
-    const { agent, end, until, provider } = stageOf([{ ...answer('Hello'), ...slowly }]);
+    const { agent, end, until, provider } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const before = await end(agent.run('Go', { signal: AbortSignal.abort(reason) }));
     expect([before.stop.reason, provider.calls.length]).toEqual(['aborted', 0]);
     const controller = new AbortController();
@@ -191,20 +194,20 @@ describe('an abort', () => {
     expect((await end(run)).stop.reason).toBe('aborted');
   });
 
-  test('of a parked session that is resumed ends what is open there', async () => {
-    const { agent, end, log, records } = stageOf([answer(call('c1', 'look', {}))], parking);
+  test('of a parked session that is resumed ends the open turn', async () => {
+    const { agent, end, log, records } = createTestAgent([answer(call('c1', 'look', {}))], parking);
     await end(agent.run('Go', { session }));
     const { stop } = await end(agent.resume(session, { signal: AbortSignal.abort('no') }));
     expect(stop.reason).toBe('aborted');
     const facts = types(records);
     expect(facts.lastIndexOf('run_started')).toBeLessThan(facts.indexOf('aborted'));
     expect(facts.filter((type) => type === 'command_consumed')).toHaveLength(1);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
-describe('what comes while a run ends', () => {
-  /** Another process writes this just before the run's end is stored. */
+describe('a command at the end of a run', () => {
+  /** Another process submits a command right before the end of the run is stored. */
   async function justBeforeTheEnd(command: JsonObject) {
     const clock = new VirtualClock();
     const inner = memoryLog({ clock });
@@ -214,9 +217,9 @@ describe('what comes while a run ends', () => {
       isDone = true;
       await inner.submit(session, command, 'k');
     });
-    const stage = stageOf(['One.', 'Two.'], { clock, log });
+    const stage = createTestAgent(['One.', 'Two.'], { clock, log });
     const result = await stage.end(stage.agent.run('Go', { session }));
-    return { ...stage, result, left: await leftIn(inner) };
+    return { ...stage, result, left: await problemsLeftIn(inner) };
   }
 
   test('from another process is answered', async () => {
@@ -225,14 +228,14 @@ describe('what comes while a run ends', () => {
     expect([result.text, left, provider.calls.length]).toEqual(['Two.', [], 2]);
   });
 
-  test('and would abort it comes too late, and aborts nothing else', async () => {
+  test('that aborts comes too late, and aborts nothing else', async () => {
     const { agent, end, result, left } = await justBeforeTheEnd({ type: 'abort' });
     expect([result.stop.reason, left]).toEqual(['stop', []]);
     expect((await end(agent.run('And now?', { session }))).text).toBe('Two.');
   });
 
   test.each(['steer', 'followUp'] as const)(
-    'or at any other record is answered or refused (%s)',
+    'or at any other record is answered or rejected (%s)',
     async (how) => {
       let at = 1;
       for (let isReached = true; isReached; at++) {
@@ -247,11 +250,11 @@ describe('what comes while a run ends', () => {
             () => false,
           );
         };
-        const stage = stageOf(['One.', 'Two.'], { observers: [observer] });
+        const stage = createTestAgent(['One.', 'Two.'], { observers: [observer] });
         run = stage.agent.run('Go', { session });
         await stage.end(run);
         expect(stage.provider.calls.length, `at ${at}`).toBe((await accepted) ? 2 : 1);
-        expect(await leftIn(stage.log), `at ${at}`).toEqual([]);
+        expect(await problemsLeftIn(stage.log), `at ${at}`).toEqual([]);
       }
       expect(at).toBeGreaterThan(10);
     },
@@ -259,18 +262,18 @@ describe('what comes while a run ends', () => {
 });
 
 describe('a resumed session', () => {
-  test('goes on with the results that a limit left unanswered', async () => {
+  test('continues with results that a limit left unanswered', async () => {
     const script = [answer(call('c1', 'look', {})), 'It was there.'];
-    const first = stageOf(script, { tools: [look], limits: { maxTurns: 1 } });
+    const first = createTestAgent(script, { tools: [look], limits: { maxTurns: 1 } });
     const { log, clock } = first;
     expect((await first.end(first.agent.run('Go', { session }))).stop.reason).toBe('limit');
-    const second = stageOf(script.slice(1), { tools: [look], log, clock });
+    const second = createTestAgent(script.slice(1), { tools: [look], log, clock });
     expect((await second.end(second.agent.resume(session))).text).toBe('It was there.');
   });
 
-  test('is tried again after an error, and is an error where there is none', async () => {
+  test('is retried after an error, and fails if it does not exist', async () => {
     const fault = { type: 'error', after: 0, error: 'auth' } as const;
-    const { agent, end, log } = stageOf([{ ...answer('No'), fault }, 'Yes.']);
+    const { agent, end, log } = createTestAgent([{ ...answer('No'), fault }, 'Yes.']);
     expect((await end(agent.run('Go', { session }))).stop.reason).toBe('error');
     expect((await end(agent.resume(session))).text).toBe('Yes.');
     const missing = sessionId('missing');

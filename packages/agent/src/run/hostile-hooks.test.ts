@@ -3,23 +3,23 @@ import { exportSession, importSession, type Log, memoryLog } from '@millrace/log
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import { withAppends } from '../testing/changed-log.ts';
+import { call } from '../testing/model-script.ts';
+import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
   pause,
+  problemsLeftIn,
   resultTexts,
-  type StageOptions,
   session,
-  stageOf,
+  type TestAgentOptions,
   textsOf,
   tool,
   types,
   untilTrue,
-} from '../testing/hostile-stage.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
+import { withAppends } from '../testing/test-doubles.ts';
 
 watchRejections();
 
@@ -29,13 +29,13 @@ const said = (id: string, text: string): Item => ({
 });
 const one = call('c1', 't', {});
 
-/** Somebody else takes the session, as from a process that died, and leaves it. */
+/** Another process takes the session and releases it. */
 async function takeAway(log: Log): Promise<void> {
   const driver = await log.open(session, { takeOver: true });
   await driver.release();
 }
 
-describe('what the request is made of', () => {
+describe('user code in a request', () => {
   /** Throws once. */
   const failing = (thrown: unknown) => {
     let isBroken = true;
@@ -46,7 +46,7 @@ describe('what the request is made of', () => {
     };
   };
   const secret = new Error('sk-secret');
-  const hooks: readonly [string, (fail: () => void) => StageOptions][] = [
+  const hooks: readonly [string, (fail: () => void) => TestAgentOptions][] = [
     ['the instructions', (fail) => ({ instructions: () => void fail() as undefined })],
     [
       'instructions that take time',
@@ -55,15 +55,15 @@ describe('what the request is made of', () => {
     ['a filter', (fail) => ({ contextFilters: [(items) => items.filter(() => fail() ?? true)] })],
   ];
 
-  test.each(hooks)('ends the run in order where it throws: %s', async (_what, optionsOf) => {
+  test.each(hooks)('ends the run properly if it throws: %s', async (_what, optionsOf) => {
     for (const thrown of [secret, Object.create(null)]) {
-      const stage = stageOf(['One.', 'Two.'], optionsOf(failing(thrown)));
+      const stage = createTestAgent(['One.', 'Two.'], optionsOf(failing(thrown)));
       const { agent, end, log, provider, records } = stage;
       const { cause, ...result } = await end(agent.run('First', { session }));
       expect(result).toMatchObject({ stop: { reason: 'error' }, error: { code: 'failed' } });
       expect(cause).toBe(thrown);
       expect(JSON.stringify([result, records])).not.toContain('sk-secret');
-      expect(await leftIn(log)).toEqual([]);
+      expect(await problemsLeftIn(log)).toEqual([]);
       const next = agent.run('Second', { session });
       expect([(await end(next)).text, provider.calls.length]).toEqual(['One.', 1]);
       const started = records.findLast(({ fact }) => fact?.type === 'run_started');
@@ -71,19 +71,19 @@ describe('what the request is made of', () => {
     }
   });
 
-  test('is not waited for by an abort where it never comes', async () => {
-    const stage = stageOf(['One.'], { instructions: never });
+  test('does not block an abort if it never settles', async () => {
+    const stage = createTestAgent(['One.'], { instructions: never });
     const run = stage.agent.run('Go', { session });
     await stage.until('turn_started');
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 
-  test('is not waited for by an abort either where it is the check of the answer', async () => {
+  test('does not block an abort either if it is the output validation', async () => {
     const part = { kind: 'structured', value: 1 } as const;
     const output = z.number().refine(never);
-    const stage = stageOf([{ content: { parts: [part] } }], { output });
+    const stage = createTestAgent([{ content: { parts: [part] } }], { output });
     const run = stage.agent.run('Go', { session });
     await stage.until('turn_finished');
     await quiet();
@@ -92,15 +92,15 @@ describe('what the request is made of', () => {
   });
 
   test.each<[string, () => unknown]>([
-    ['no tool at once', () => stageOf([], { limits: { maxParallelTools: 0 } })],
+    ['no tool at once', () => createTestAgent([], { limits: { maxParallelTools: 0 } })],
     [
       'tools at once that are no number',
-      () => stageOf([], { limits: { maxParallelTools: Number.NaN } }),
+      () => createTestAgent([], { limits: { maxParallelTools: Number.NaN } }),
     ],
-    ['no turns', () => stageOf([], { limits: { maxTurns: 0 } })],
-    ['no attempt', () => stageOf([], { retry: { maxAttempts: 0 } })],
-    ['less than no time', () => stageOf([], { retry: { toolGraceMs: -1 } })],
-  ])('is refused at once where no run could live with it: %s', (_what, make) => {
+    ['no turns', () => createTestAgent([], { limits: { maxTurns: 0 } })],
+    ['no attempt', () => createTestAgent([], { retry: { maxAttempts: 0 } })],
+    ['less than no time', () => createTestAgent([], { retry: { toolGraceMs: -1 } })],
+  ])('is rejected at once if it is invalid: %s', (_what, make) => {
     expect(make).toThrow(expect.objectContaining({ code: 'bad_option' }));
   });
 });
@@ -110,25 +110,29 @@ describe('a session whose process died', () => {
     for (const onInterrupted of ['keep', 'retry'] as const) {
       const fault = { type: 'stall', after: 4 } as const;
       const half = { ...answer('Half an answer.'), fault, pieces: 'token' } as const;
-      const dead = stageOf([half]);
+      const dead = createTestAgent([half]);
       const { log, clock } = dead;
       const run = dead.agent.run('First', { session });
       await dead.until('append_text', 3);
       await takeAway(log);
       expect((await dead.end(run)).stop).toEqual({ reason: 'error', cause: 'fenced' });
-      const { agent, end, provider } = stageOf(['One.', 'Two.'], { log, clock, onInterrupted });
+      const { agent, end, provider } = createTestAgent(['One.', 'Two.'], {
+        log,
+        clock,
+        onInterrupted,
+      });
       const { text } = await end(agent.run('Second', { session }));
       const sent = provider.calls.map(({ request }) => request.items.flatMap(textsOf));
       const isKept = onInterrupted === 'keep';
       expect(text).toBe(isKept ? 'One.' : 'Two.');
       if (isKept) expect(sent).toEqual([['First', 'Half an answer.', 'Second']]);
       else expect(sent).toEqual([['First'], ['First', 'One.', 'Second']]);
-      expect(await leftIn(log)).toEqual([]);
+      expect(await problemsLeftIn(log)).toEqual([]);
     }
   });
 
-  test('while it was aborted answers what is asked next', async () => {
-    const dead = stageOf([answer(one)], { tools: [tool('t', never)] });
+  test('during an abort answers the next input', async () => {
+    const dead = createTestAgent([answer(one)], { tools: [tool('t', never)] });
     const { log, clock } = dead;
     const run = dead.agent.run('First', { session });
     await dead.until('tool_execution_started');
@@ -136,49 +140,49 @@ describe('a session whose process died', () => {
     await dead.until('aborted');
     await takeAway(log);
     await dead.end(run);
-    const { agent, end } = stageOf(['Two.'], { log, clock, tools: [tool('t', never)] });
+    const { agent, end } = createTestAgent(['Two.'], { log, clock, tools: [tool('t', never)] });
     expect(await end(agent.run('Second', { session }))).toMatchObject({ text: 'Two.' });
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('or failed leaves its turns out of the limits of the next run', async () => {
+  test('or failed does not count its turns towards the limits of the next run', async () => {
     let asked = 0;
     const instructions = () => (++asked === 3 ? expect.fail('no') : undefined);
     const calls = [1, 2, 3].map((n) => answer(call(`c${n}`, 't', n)));
     const tools = [tool('t', async () => 'ok')];
-    const { agent, end } = stageOf([...calls, 'Done.'], {
+    const { agent, end } = createTestAgent([...calls, 'Done.'], {
       ...{ tools, instructions, limits: { maxTurns: 3 } },
     });
     expect((await end(agent.run('First', { session }))).stop.reason).toBe('error');
     expect((await end(agent.run('Second', { session }))).text).toBe('Done.');
   });
 
-  test('in a tool has its results in the order of the calls', async () => {
+  test('in a tool has its results in call order', async () => {
     const slow = tool('t', async (input) => (input === 1 ? never() : 'two'));
     const calls = answer(call('c1', 't', 1), call('c2', 't', 2));
-    const dead = stageOf([calls], { tools: [slow], retry: { toolGraceMs: 0 } });
+    const dead = createTestAgent([calls], { tools: [slow], retry: { toolGraceMs: 0 } });
     const { log, clock } = dead;
     const run = dead.agent.run('Go', { session });
     await dead.until('tool_execution_finished');
     await takeAway(log);
     await dead.end(run);
-    const { agent, end, provider } = stageOf(['Done.'], { log, clock, tools: [slow] });
+    const { agent, end, provider } = createTestAgent(['Done.'], { log, clock, tools: [slow] });
     await end(agent.resume(session));
     const [first, second] = resultTexts(provider.calls[0]?.request.items ?? []);
     expect([first, second]).toEqual([expect.stringContaining('nobody knows'), 'two']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });
 
-describe('a run that cannot write any more', () => {
-  test('stops its tools and its request when another one takes the session', async () => {
+describe('a run that can no longer write', () => {
+  test('stops its tools and its request when another process takes the session', async () => {
     const clock = new VirtualClock();
     let isTold = false;
     const work = tool('t', async (_input, { signal }) => {
       await pause(clock, 1e6, signal);
       isTold = signal.aborted;
     });
-    const stage = stageOf([answer(one), 'Never said.'], { clock, tools: [work] });
+    const stage = createTestAgent([answer(one), 'Never said.'], { clock, tools: [work] });
     const run = stage.agent.run('Go', { session });
     await stage.until('tool_execution_started');
     const other = await stage.log.open(session, { takeOver: true });
@@ -191,14 +195,14 @@ describe('a run that cannot write any more', () => {
     await other.release();
   });
 
-  test('at any record tells nothing more, asks for nothing more and leaves no tool running', async () => {
+  test('at any record publishes nothing more, requests nothing more and leaves no tool running', async () => {
     let appends = Number.POSITIVE_INFINITY;
     for (let at = 1; at < appends; at++) {
       const clock = new VirtualClock();
       const log = memoryLog({ clock });
       let [count, told, asked, running] = [0, 0, 0, 0];
       let before: Promise<unknown> = Promise.resolve();
-      // What was given before it failed is not stored; what is given afterwards would be.
+      // Appends before the failure are not stored. Later ones would be.
       const flaky = withAppends(log, (append) => {
         const isLast = ++count === at;
         const stored = before.then(isLast ? fail : append);
@@ -218,7 +222,7 @@ describe('a run that cannot write any more', () => {
         for (let left = 3; left > 0; left--) await pause(clock, 3, signal).then(() => update('.'));
         running--;
       });
-      const stage = stageOf([answer('Hi', one, call('c2', 't', {})), 'Done.'], {
+      const stage = createTestAgent([answer('Hi', one, call('c2', 't', {})), 'Done.'], {
         ...{ clock, log: flaky, tools: [work] },
       });
       const { stop } = await stage.end(stage.agent.run('Go', { session }));
@@ -228,21 +232,21 @@ describe('a run that cannot write any more', () => {
         const after = [stage.records.length, stage.provider.calls.length];
         expect(after, `at ${at}`).toEqual([told, asked]);
       }
-      const next = stageOf(['And on.', 'And on.'], { clock, log, tools: [work] });
+      const next = createTestAgent(['And on.', 'And on.'], { clock, log, tools: [work] });
       expect((await next.end(next.agent.run('Now?', { session }))).text, `${at}`).toBe('And on.');
-      expect(await leftIn(log), `at ${at}`).toEqual([]);
+      expect(await problemsLeftIn(log), `at ${at}`).toEqual([]);
     }
     expect(appends).toBeGreaterThan(20);
   });
 });
 
-describe('an id that the session has already', () => {
+describe('an item id that the session already has', () => {
   test.each<[string, (assistant: Item) => readonly Item[]]>([
     ['of something said', () => [said('u1', 'Again')]],
     ['of an answer', ({ id }) => [said(id, 'Again')]],
     ['twice in what is said', () => [said('u2', 'One'), said('u2', 'Two')]],
-  ])('is refused, and nothing is written: %s', async (_what, inputOf) => {
-    const { agent, end, log, provider } = stageOf(['Yes.', 'No.']);
+  ])('is rejected, and nothing is written: %s', async (_what, inputOf) => {
+    const { agent, end, log, provider } = createTestAgent(['Yes.', 'No.']);
     const { items } = await end(agent.run(said('u1', 'Go'), { session }));
     const [assistant] = items;
     if (assistant === undefined) return expect.fail('there is no answer');
@@ -258,12 +262,16 @@ describe('an id that the session has already', () => {
     await importSession(memoryLog(), lines);
   });
 
-  test('is refused also where two processes count from one', async () => {
-    const first = stageOf(['One.'], { ids: countingIds() });
+  test('is rejected, even if two processes both count from one', async () => {
+    const first = createTestAgent(['One.'], { ids: countingIds() });
     await first.end(first.agent.run('Go', { session }));
-    const second = stageOf(['Two.'], { ids: countingIds(), log: first.log, clock: first.clock });
+    const second = createTestAgent(['Two.'], {
+      ids: countingIds(),
+      log: first.log,
+      clock: first.clock,
+    });
     const { error } = await second.end(second.agent.run('Go', { session }));
     expect(error?.code).toBe('bad_option');
-    expect(await leftIn(first.log)).toEqual([]);
+    expect(await problemsLeftIn(first.log)).toEqual([]);
   });
 });

@@ -10,17 +10,17 @@ import {
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
+import { call } from '../testing/model-script.ts';
 import {
   answer,
-  leftIn,
+  createTestAgent,
   never,
+  problemsLeftIn,
   session,
-  stageOf,
   textsOf,
   tool,
   types,
-} from '../testing/hostile-stage.ts';
-import { call } from '../testing/scripts.ts';
+} from '../testing/test-agent.ts';
 
 watchRejections();
 
@@ -31,11 +31,11 @@ const failing = (error: ProviderErrorKind): Scripted => ({
   fault: { type: 'error', after: 0, error },
 });
 
-/** A provider that was written by hand. */
+/** A provider without a DeltaWriter. */
 const byHand = (stream: (context: StreamContext) => AsyncIterable<unknown>): Provider =>
   createProvider('p', 'm', (_request, context) => stream(context) as AsyncIterable<StreamStep>);
 
-/** Asks one provider, then one that means well, in one session. */
+/** Uses a faulty provider, then a correct one, in the same session. */
 async function thenAnother(provider: Provider) {
   const {
     agent,
@@ -43,21 +43,21 @@ async function thenAnother(provider: Provider) {
     log,
     clock,
     records,
-  } = stageOf([], {
+  } = createTestAgent([], {
     ...{ provider, retry: { maxAttempts: 1 } },
   });
   const result = await endOf(agent.run('First', { session }));
-  const left = await leftIn(log);
-  const next = stageOf(['Two.'], { log, clock });
+  const left = await problemsLeftIn(log);
+  const next = createTestAgent(['Two.'], { log, clock });
   const { text } = await next.end(next.agent.run('Second', { session }));
-  return { result, records, left, next: text, leftAfter: await leftIn(log) };
+  return { result, records, left, next: text, leftAfter: await problemsLeftIn(log) };
 }
 
 describe('a provider that throws', () => {
   test.each<[string, unknown]>([
     ['an error', new Error('sk-secret')],
     ['what cannot be written', Object.create(null)],
-  ])('%s ends the run in order, and what it said stays', async (_what, thrown) => {
+  ])('%s ends the run properly, and the partial answer stays', async (_what, thrown) => {
     const provider = byHand(async function* ({ item: { id, turn, attempt }, ids }) {
       const writer = new DeltaWriter({ itemId: id, turn, attempt, ids });
       writer.text().append('I will.');
@@ -71,7 +71,7 @@ describe('a provider that throws', () => {
     expect(JSON.stringify([told, records])).not.toContain('sk-secret');
   });
 
-  test('at once does so too', async () => {
+  test('immediately ends the run properly too', async () => {
     const throwing = byHand(() => expect.fail('no'));
     const { result, left, next } = await thenAnother(throwing);
     expect([result.stop.reason, left, next]).toEqual(['error', [], 'Two.']);
@@ -111,7 +111,7 @@ describe('a provider that breaks the protocol', () => {
         yield null;
       }),
     ],
-  ])('and %s harms one answer, not the session', async (_how, provider) => {
+  ])('and %s affects one answer, not the session', async (_how, provider) => {
     await expectHarmless(provider);
   });
 
@@ -144,12 +144,12 @@ describe('a provider that breaks the protocol', () => {
         yield { deltas: [], end: { ...end, error: new Error('own') } };
       }),
     ],
-  ])('and %s harms one answer, not the session', async (_how, provider) => {
+  ])('and %s affects one answer, not the session', async (_how, provider) => {
     await expectHarmless(provider);
   });
 });
 
-describe('a provider that never comes to an end', () => {
+describe('a provider that never ends', () => {
   const deaf = byHand(async function* () {
     yield await never();
   });
@@ -160,36 +160,36 @@ describe('a provider that never comes to an end', () => {
     }),
   }));
   const expectToStop = async (provider: Provider) => {
-    const stage = stageOf([], { provider });
+    const stage = createTestAgent([], { provider });
     const run = stage.agent.run('Go', { session });
     await stage.until('response_started');
     await run.abort();
     expect(['aborted', 'stop']).toContain((await stage.end(run)).stop.reason);
-    expect(await leftIn(stage.log)).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
   };
 
-  test('is not waited for by an abort beyond a moment', () => expectToStop(deaf));
+  test('does not block an abort beyond the grace period', () => expectToStop(deaf));
 
-  test('nor is one that cannot be closed', () => expectToStop(unclosed));
+  test('does not block an abort if it cannot be closed', () => expectToStop(unclosed));
 });
 
-test('a provider that throws, or breaks the protocol, leaves no timer behind', async () => {
+test('a provider that throws or breaks the protocol leaves no timer behind', async () => {
   const swap = { ...answer('abcdef'), pieces: 'character', fault: { type: 'swap', after: 2 } };
   for (const provider of [byHand(() => expect.fail('no')), scriptedProvider([swap as Scripted])]) {
-    const stage = stageOf([], { provider, retry: { maxAttempts: 1 } });
+    const stage = createTestAgent([], { provider, retry: { maxAttempts: 1 } });
     expect((await stage.end(stage.agent.run('Go'))).stop.reason).toBe('error');
     expect(stage.clock.pending).toBe(0);
   }
 });
 
 describe('a provider that fails', () => {
-  test('is not asked again where one attempt was allowed, whatever the error', async () => {
+  test('is not retried with maxAttempts: 1, whatever the error', async () => {
     for (const error of ['protocol_error', 'truncated_stream', 'overloaded'] as const) {
       const {
         agent,
         end: endOf,
         provider,
-      } = stageOf([failing(error), 'Two.'], {
+      } = createTestAgent([failing(error), 'Two.'], {
         retry: { maxAttempts: 1 },
       });
       const { stop } = await endOf(agent.run('Go'));
@@ -199,26 +199,31 @@ describe('a provider that fails', () => {
 });
 
 describe('a request', () => {
-  test('is not made again and again where the model wants tools and calls none', async () => {
+  test('is not repeated if the model stops for tools but calls none', async () => {
     const hm = { ...answer('Hm.'), stop: 'tool_use' } as const;
-    const { agent, end: endOf, provider, log } = stageOf(Array.from({ length: 9 }, () => hm));
+    const {
+      agent,
+      end: endOf,
+      provider,
+      log,
+    } = createTestAgent(Array.from({ length: 9 }, () => hm));
     const { stop, text } = await endOf(agent.run('Go', { session }));
     expect([stop.reason, text, provider.calls.length]).toEqual(['unknown', 'Hm.', 1]);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('has the caller’s own context, and a notification alone is answered', async () => {
+  test('contains the caller’s own context, and a notification alone is answered', async () => {
     const item = (id: string, kind: Item['kind'], text: string): Item => ({
       ...{ id: itemId(id), kind },
       parts: [{ kind: 'text', text }],
     });
-    const { agent, end: endOf, provider } = stageOf(['One.', 'Two.']);
+    const { agent, end: endOf, provider } = createTestAgent(['One.', 'Two.']);
     await endOf(agent.run([item('a', 'context', 'Once'), item('b', 'user', 'Go')]));
     expect(provider.calls[0]?.request.items.flatMap(textsOf)).toEqual(['Once', 'Go']);
     expect((await endOf(agent.run(item('c', 'notification', 'It is done')))).text).toBe('Two.');
   });
 
-  test('leaves no listener behind on the run’s signal, nor do calls that were asked about', async () => {
+  test('leaves no listener on the run’s signal, and neither do approvals', async () => {
     const turns = 30;
     const calls = Array.from({ length: turns }, (_, n) => answer(call(`c${n}`, 'look', n)));
     const inner = scriptedProvider([...calls, 'Done.']);
@@ -229,7 +234,7 @@ describe('a request', () => {
       if (last) counts.push(getEventListeners(last, 'abort').length);
       return inner.stream(request, context);
     });
-    const stage = stageOf([], { provider: counting, tools: [look], approve: () => 'ask' });
+    const stage = createTestAgent([], { provider: counting, tools: [look], approve: () => 'ask' });
     const run = stage.agent.run('Go');
     for (let n = 0; n < turns; n++) {
       await stage.until('approval_asked', n + 1);

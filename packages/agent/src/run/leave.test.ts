@@ -16,7 +16,7 @@ const call: Part = {
   ...{ kind: 'tool_call', toolCallId: toolCallId('c'), name: 'look', arguments: '{}' },
 };
 
-/** An agent that is left as soon as something of that type happens. */
+/** An agent whose run is left at the first record of this type. */
 async function leftAt(
   type: string,
   script: readonly Scripted[],
@@ -36,21 +36,21 @@ const texts = async (log: ReturnType<typeof memoryLog>) =>
   );
 
 describe('a run that is left', () => {
-  test('says so, writes no end, and gives its lease back', async () => {
+  test('reports it, writes no end, and releases its lease', async () => {
     const { log, result, state } = await leftAt('assistant_text_delta', [stalls]);
     expect(result.stop).toEqual({ reason: 'error', cause: 'left' });
     expect(state.run).toBeDefined();
     expect(await log.info(session)).toMatchObject({ hasWork: true, lease: undefined });
   });
 
-  test('in an answer is asked again by whoever resumes it and retries', async () => {
+  test('during an answer is retried by the process that resumes it', async () => {
     const retries = { onInterrupted: 'retry' } as const;
     const { log, agent } = await leftAt('assistant_text_delta', [stalls, 'All of it'], retries);
     expect((await agent.resume(session).result).text).toBe('All of it');
     expect(await texts(log)).toEqual(['Go', 'All of it']);
   });
 
-  test('while it asks still asks, and runs what is then allowed', async () => {
+  test('while it waits for an approval still waits, and then runs the approved call', async () => {
     const look = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({}) },
       execute: async () => 'It is there',
@@ -66,7 +66,7 @@ describe('a run that is left', () => {
     expect(await texts(log)).toContain('It is there');
   });
 
-  test('while a call is nearly done keeps its result, and begins nothing after it', async () => {
+  test('while a call is nearly done keeps its result, and starts nothing after it', async () => {
     const asked = Promise.withResolvers<void>();
     const look = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({}) },
@@ -92,7 +92,7 @@ describe('a run that is left', () => {
     expect((await agent.resume(session).result).text).toBe('It is.');
   });
 
-  test('while a call takes long does not wait for it, and tells that nobody knows', async () => {
+  test('while a call takes long does not wait for it, and its outcome is unknown', async () => {
     const never = Promise.withResolvers<string>();
     const clock = new VirtualClock();
     const look = defineTool({
@@ -117,7 +117,7 @@ describe('a run that is left', () => {
     expect((await texts(log)).join()).toContain('nobody knows whether it was done');
   });
 
-  test('before it began says nothing at all', async () => {
+  test('before it started writes nothing', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Never']), log });
     const { stop } = await agent.run('Go', { session, leave: AbortSignal.abort() }).result;

@@ -2,6 +2,7 @@ import type {
   AgentEvent,
   DraftRecord,
   FoldState,
+  Ids,
   Item,
   LogRecord,
   RunId,
@@ -11,79 +12,76 @@ import type {
   TraceContext,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { textOfError } from '../errors/text-of-error.ts';
-import { Journal } from '../journal/journal.ts';
-import {
-  type Command,
-  type Decision,
-  type QueuedCommand,
-  standingCommands,
-  toJson,
-} from '../loop/command.ts';
-import type { LoopState } from '../loop/loop-state.ts';
-import type { Observer } from '../observers/observer.ts';
+import { textOfError } from '../contract/agent-error.ts';
+import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../contract/run.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { callsOf } from './calls-of-turn.ts';
-import { abortedBy, consumed } from './command-ear.ts';
-import type { RunContext } from './context.ts';
-import { inputItems } from './input-items.ts';
-import { itemDrafts, usedId } from './item-drafts.ts';
-import { listen } from './listen.ts';
-import { interrupted, recover } from './recover.ts';
-import { inCharge, rosterOf } from './roster.ts';
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './run.ts';
-import { RunDriver } from './run-driver.ts';
-import { idUsed, leftRun, noSuchCall, notUnderstood, runOver } from './run-errors.ts';
-import { runEvents } from './run-events.ts';
-import { failedResult, resultOf } from './run-result.ts';
-import { runStarted, traceFor } from './run-started.ts';
-import type { Settings } from './settings.ts';
-import { UniqueCalls } from './unique-calls.ts';
+import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
+import { traceForNewRun } from '../state/run-trace.ts';
+import { callsOfTurn } from '../state/turn-calls.ts';
+import { activeSettings, createRegistry } from './agent-registry.ts';
+import { receiveForeignRecords, SessionJournal } from './journal.ts';
+import { RunLoop } from './loop.ts';
+import { UniqueCallIds } from './provider-deltas.ts';
+import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
+import { itemIdUsed, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
+import { createRunResult, failedResult, runEvents } from './run-views.ts';
 
-export interface RunOptions {
+interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: RunInput | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Whoever resumes the session goes on. */
+  /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
-  /** What the run is part of, where it begins one. */
+  /** The trace of a run that starts here. */
   readonly trace?: TraceContext | undefined;
-  /** Besides the agent's. */
+  /** In addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
-  /** What is said goes into the run that is found open, where it stands between turns. */
-  readonly joins?: boolean | undefined;
-  /** Makes the session, or looks for it, before it is opened. */
+  /**
+   * If the session has an open run between turns, the input joins it instead of waiting for its
+   * end.
+   */
+  readonly joinsOpenRun?: boolean | undefined;
+  /** Creates or checks the session before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
-/** So long a run that is left waits for the calls that are under way. */
-const nearlyDoneMs = 2000;
+/** How long a run that is left waits for running calls. */
+const leaveGraceMs = 2000;
 
-/** A run from its first record to its last. */
+/**
+ * One run, from its first record to its last. It opens the session, recovers interrupted work,
+ * starts the run, drives the loop and closes the session. Commands go through the log, like those
+ * of other processes.
+ */
 export class LiveRun implements Run {
   readonly session: SessionId;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
-  readonly #options: RunOptions;
-  /** Aborts when the run is to stop. */
+  readonly #options: LiveRunOptions;
+  /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
-  readonly #begun: PromiseWithResolvers<Begun> = Promise.withResolvers();
-  /** What is on its way to the log. */
+  readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
+  /** Commands that are being submitted. */
   readonly #submits = new Set<Promise<unknown>>();
-  /** Aborts when nothing more comes. */
-  readonly #over = new AbortController();
+  /** Aborts when the run has ended. */
+  readonly #ended = new AbortController();
   #id: RunId;
   #through = 0;
   #submitted = 0;
   #isClosing = false;
-  #hear: (record: LogRecord) => void = () => {};
+  #onRecord: (record: LogRecord) => void = () => {};
 
-  constructor(settings: Settings, options: RunOptions) {
+  constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
     this.session = options.session;
     this.#id = settings.ids.run();
-    this.#begun.promise.catch(() => {});
+    this.#opened.promise.catch(() => {});
     this.result = this.#run();
   }
 
@@ -94,15 +92,15 @@ export class LiveRun implements Run {
   get events(): AsyncIterable<AgentEvent> {
     const { log } = this.#settings;
     const through = () => this.#through;
-    const begun = this.#begun.promise.then(({ before }) => before);
-    begun.catch(() => {});
-    const source = { log, begun, over: this.#over.signal, through };
+    const initialState = this.#opened.promise.then(({ before }) => before);
+    initialState.catch(() => {});
+    const source = { log, initialState, ended: this.#ended.signal, through };
     return { [Symbol.asyncIterator]: () => runEvents(source) };
   }
 
   async abort(reason?: string): Promise<void> {
-    // What is over, or never began, needs no stopping.
-    const isGoingOn = await this.#begun.promise.then(
+    // A run that has ended or never started needs no abort.
+    const isGoingOn = await this.#opened.promise.then(
       () => !this.#isClosing,
       () => false,
     );
@@ -110,12 +108,12 @@ export class LiveRun implements Run {
   }
 
   steer(input: RunInput): Promise<void> {
-    const items = inputItems(input, this.#settings.ids);
+    const items = toItems(input, this.#settings.ids);
     return this.#submit({ type: 'message', when: 'steer', items, trace: this.#options.trace });
   }
 
   followUp(input: RunInput): Promise<void> {
-    const items = inputItems(input, this.#settings.ids);
+    const items = toItems(input, this.#settings.ids);
     return this.#submit({ type: 'message', when: 'follow_up', items, trace: this.#options.trace });
   }
 
@@ -133,25 +131,25 @@ export class LiveRun implements Run {
   }
 
   async #decide(decision: Decision): Promise<void> {
-    const { journal } = await this.#begun.promise;
+    const { journal } = await this.#opened.promise;
     const { state, loop } = journal;
-    const isThere = callsOf(state, loop.turn).some(
+    const isThere = callsOfTurn(state, loop.turn).some(
       ({ part }) => part.toolCallId === decision.toolCallId,
     );
     if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId);
     await this.#submit(decision);
   }
 
-  /** As anybody could from anywhere: the run hears of it by the log. */
+  /** Submits a command to the log, as any other process would. The run receives it from the log. */
   async #submit(command: Command): Promise<void> {
-    const { journal } = await this.#begun.promise;
+    const { journal } = await this.#opened.promise;
     if (this.#isClosing) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
     this.#submitted += 1;
-    const submitted = log.submit(this.session, toJson(command), ids.execution());
+    const submitted = log.submit(this.session, encodeCommand(command), ids.execution());
     this.#submits.add(submitted);
     await submitted.finally(() => this.#submits.delete(submitted));
-    // Here one need not wait until somebody listens.
+    // An empty write fetches the command at once, without waiting for the next poll.
     if (!this.#isClosing) journal.write([]).catch(() => {});
   }
 
@@ -163,11 +161,11 @@ export class LiveRun implements Run {
       driver = await log.open(this.session, { holder: name });
       return await this.#drive(driver);
     } catch (error) {
-      this.#begun.reject(error);
+      this.#opened.reject(error);
       return failedResult(this.session, error);
     } finally {
       this.#isClosing = true;
-      this.#over.abort();
+      this.#ended.abort();
       await driver?.release().catch(() => {});
     }
   }
@@ -179,20 +177,21 @@ export class LiveRun implements Run {
     if (before.notUnderstood.length > 0) throw notUnderstood(this.session, before.notUnderstood);
     this.#through = before.through;
     const context = this.#contextOf(journal);
-    const loop = new RunDriver(context, () => this.#stop.abort());
-    this.#hear = (record) => loop.hear(record);
-    driver.lost.then((error) => this.#lose(journal, error)).catch(() => {});
-    this.#heedLeave(journal, loop);
-    // They meant a run that is over, or one that died before it heard of them.
+    const loop = new RunLoop(context, () => this.#stop.abort());
+    this.#onRecord = (record) => loop.onRecord(record);
+    driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
+    this.#watchLeaveSignal(journal, loop);
+    // These aborts were meant for a run that has ended, or whose process died before it handled
+    // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
-    this.#begun.resolve({ before, journal });
-    const leave = await this.#heedSignal();
-    const listening = this.#listen(journal);
+    this.#opened.resolve({ before, journal });
+    const leave = await this.#watchAbortSignal();
+    const listening = this.#receiveForeignRecords(journal);
     try {
-      const given = await this.#begin(context, loop, stale);
-      const stop = await this.#driveOn(loop, journal);
+      const newItems = await this.#startRun(context, loop, stale);
+      const stop = await this.#driveToEnd(loop, journal);
       const { value, cause } = loop;
-      return resultOf(before, journal.state, stop, given, {
+      return createRunResult(before, journal.state, stop, newItems, {
         value,
         error: journal.loop.lastError,
         cause,
@@ -202,126 +201,140 @@ export class LiveRun implements Run {
       this.#isClosing = true;
       this.#stop.abort();
       await loop.halt();
-      this.#over.abort();
+      this.#ended.abort();
       await listening;
     }
   }
 
-  /** Who leaves says nothing more, like one whose session is another's, but for calls that are nearly done. */
-  #heedLeave(journal: Journal, loop: RunDriver): void {
+  /**
+   * After the leave signal, nothing more is written except results of calls that finish within the
+   * grace period.
+   */
+  #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
     const { leave } = this.#options;
-    const why = () => leftRun(this.session, this.id);
-    const lose = () => this.#lose(journal, why());
+    const why = () => runLeft(this.session, this.id);
+    const lose = () => this.#fail(journal, why());
     const onLeave = () => {
-      const cancel = this.#settings.clock.after(nearlyDoneMs, lose);
+      const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
     if (leave?.aborted) lose();
-    leave?.addEventListener('abort', onLeave, { signal: this.#over.signal });
+    leave?.addEventListener('abort', onLeave, { signal: this.#ended.signal });
   }
 
-  #lose(journal: Journal, error: Error): void {
+  #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     this.#stop.abort();
   }
 
-  #contextOf(journal: Journal): RunContext {
+  #contextOf(journal: SessionJournal): RunContext {
     const settings = this.#settings;
-    const roster = rosterOf(settings);
-    const { state: before } = journal;
-    const calls = new UniqueCalls(settings.ids, before);
-    const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    const registry = createRegistry(settings);
+    const { state: initialState } = journal;
+    const callIds = new UniqueCallIds(settings.ids, initialState);
+    const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers } = this.#options;
     return {
-      ...{ journal, calls, standing, session: this.session, before, signal: this.#stop.signal },
+      ...{
+        journal,
+        callIds,
+        phase,
+        session: this.session,
+        initialState,
+        signal: this.#stop.signal,
+      },
       observers,
       get settings() {
-        return inCharge(roster, settings, journal.loop.agent);
+        return activeSettings(registry, settings, journal.loop.agent);
       },
     };
   }
 
-  #journalOf(driver: Driver): Journal {
+  #journalOf(driver: Driver): SessionJournal {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
-    const watching = new Observers(observers, { clock, onDiagnostic });
+    const notifier = new Observers(observers, { clock, onDiagnostic });
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['tell']>) => watching.tell(...told);
+        : (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification);
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
-      this.#hear(record);
+      this.#onRecord(record);
     };
-    return new Journal({ driver, observe, onRecord, agent: this.#settings.name });
+    return new SessionJournal({ driver, observe, onRecord, agent: this.#settings.name });
   }
 
   /**
-   * Mends what a driver that died left, and says what this run is about. A run that was cut short goes
-   * on; where something new is said, it comes to its end first.
+   * Recovers what a dead driver left, and writes the start of the run and its input. An interrupted
+   * run continues; if there is new input, it is driven to its end first.
    */
-  async #begin(
-    { journal, settings, standing }: RunContext,
-    loop: RunDriver,
+  async #startRun(
+    { journal, settings, phase }: RunContext,
+    loop: RunLoop,
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
-    const { input, joins = false, trace } = this.#options;
-    const given = input === undefined ? [] : inputItems(input, ids);
-    const used = usedId(given, journal.state);
-    if (used !== undefined) throw idUsed(this.session, used);
+    const { input, joinsOpenRun = false, trace } = this.#options;
+    const newItems = input === undefined ? [] : toItems(input, ids);
+    const used = findUsedId(newItems, journal.state);
+    if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
-    // What was to be stopped is not tried again.
+    // An interrupted answer is not retried if the run was aborted.
     const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-    const mended = recover(state, found, isStopped ? 'keep' : onInterrupted);
-    const opening = [...mended, ...unheard(found, stale)];
+    const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
+    const opening = [...mended, ...staleAbortDrafts(found, stale)];
     if (opening.length > 0) await journal.write(opening);
-    const isKept = journal.loop.turn?.stop?.cause === interrupted.cause;
-    const mayJoin = joins && journal.loop.turn === undefined;
-    const isNew = given.length > 0 && !mayJoin;
+    const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
+    const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
+    const isNew = newItems.length > 0 && !mayJoin;
     const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
-    // What is said while a call waits for somebody is answered after it.
-    if (turn !== undefined && given.length > 0)
-      await this.#submit({ type: 'message', when: 'follow_up', items: given, trace });
-    const items = turn === undefined ? itemDrafts(given, ids) : [];
-    const started = run === undefined ? [runStarted(this.id, trace ?? traceFor(journal.loop))] : [];
-    // Somebody stopped it while the run before it came to its end.
-    const stopped = run === undefined && standing.isAborting ? [aborted] : [];
+    // Input that arrives while a call waits for an approval is answered after the call.
+    if (turn !== undefined && newItems.length > 0)
+      await this.#submit({ type: 'message', when: 'follow_up', items: newItems, trace });
+    const items = turn === undefined ? itemDrafts(newItems, ids) : [];
+    const started =
+      run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
+    // The run was aborted while the previous run came to its end.
+    const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
     await journal.write([...started, ...items, ...stopped]);
-    return given;
+    return newItems;
   }
 
-  /** To its end; and on, where somebody said something while it ended. */
-  async #driveOn(loop: RunDriver, journal: Journal): Promise<Stop> {
+  /** Drives the run to its end, and starts another run if messages arrived meanwhile. */
+  async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
-      await this.#hearAll(journal);
-      const isAsked = standingCommands(journal.loop.commands).some(
+      await this.#flushCommands(journal);
+      const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !isOpenEnd(stop)) {
+      if (!isAsked || !mayContinueAfter(stop)) {
         this.#isClosing = true;
         return stop;
       }
       this.#id = this.#settings.ids.run();
-      await journal.write([runStarted(this.id, traceFor(journal.loop))]);
+      await journal.write([runStarted(this.id, traceForNewRun(journal.loop))]);
     }
   }
 
-  /** All that was said by now is on the log and folded, also what was said while that was done. */
-  async #hearAll(journal: Journal): Promise<void> {
-    for (let heard = -1; heard !== this.#submitted; ) {
-      heard = this.#submitted;
+  /**
+   * Waits until all submitted commands are on the log and folded, including those submitted
+   * meanwhile.
+   */
+  async #flushCommands(journal: SessionJournal): Promise<void> {
+    for (let flushed = -1; flushed !== this.#submitted; ) {
+      flushed = this.#submitted;
       await Promise.allSettled(this.#submits);
       await journal.write([]);
     }
   }
 
-  /** One that is aborted already stops the run before it asks for anything. */
-  async #heedSignal(): Promise<() => void> {
+  /** A signal that is already aborted stops the run before the first request. */
+  async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
     const abort = () => this.abort(textOfError(signal?.reason));
     const onAbort = () => void abort().catch(() => {});
@@ -330,35 +343,36 @@ export class LiveRun implements Run {
     return () => signal?.removeEventListener('abort', onAbort);
   }
 
-  /** Where the log fails, the next write says so. */
-  #listen(journal: Journal): Promise<void> {
+  /** If the log fails, the next write reports it. */
+  #receiveForeignRecords(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
-    return listen({ log, session, journal, clock, over: this.#over.signal }).catch(() => {});
+    return receiveForeignRecords({ log, session, journal, clock, ended: this.#ended.signal }).catch(
+      () => {},
+    );
   }
 }
 
-/** A run that has found its session. */
-interface Begun {
-  /** The session as the run found it. */
+/** The opened session of a run. */
+interface OpenedSession {
+  /** The session state before the run. */
   readonly before: FoldState;
-  readonly journal: Journal;
+  readonly journal: SessionJournal;
 }
 
-/** Aborts that nobody heard: the run that they meant, where it is still there, ends by the first. */
-function unheard(
-  { run, turn }: LoopState,
-  [first, ...rest]: readonly QueuedCommand[],
-): readonly DraftRecord[] {
-  if (first === undefined) return [];
-  const isOver = run === undefined || run.aborted !== undefined;
-  const aborts = isOver ? [consumed(first.key)] : abortedBy(first, turn?.turn ?? 0);
-  return [...aborts, ...rest.map(({ key }) => consumed(key))];
-}
+const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 
-const aborted: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
-
-/** After any other, somebody has to look before anything is begun. */
-function isOpenEnd({ reason }: Stop): boolean {
+/** After other stops, queued messages wait for the next run. */
+function mayContinueAfter({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+}
+
+function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
+  if (typeof input === 'string')
+    return [{ id: ids.item(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
+  return isList(input) ? input : [input];
+}
+
+function isList(input: Item | readonly Item[]): input is readonly Item[] {
+  return Array.isArray(input);
 }

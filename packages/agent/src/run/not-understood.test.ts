@@ -3,17 +3,17 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
-import { eventsOf } from '../testing/events-of.ts';
 import { VirtualClock } from '../testing/play.ts';
-import { useStage } from '../testing/use-stage.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { useTestServer } from '../testing/test-server.ts';
 
 const session = sessionId('s');
-const stage = useStage();
+const stage = useTestServer();
 
 /** A session that a later version has written to. */
 async function written(log: Log, raw: JsonObject, into: SessionId = session): Promise<void> {
-  const provider = scriptedProvider(['It turns.']);
-  await createAgent({ provider, log }).run('The wheel?', { session: into }).result;
+  const provider = scriptedProvider(['It rains.']);
+  await createAgent({ provider, log }).run('The weather?', { session: into }).result;
   const driver = await log.open(into);
   await driver.append([{ turn: 0, attempt: 0, fact: { type: 'unknown', raw } }]);
   await driver.release();
@@ -21,12 +21,12 @@ async function written(log: Log, raw: JsonObject, into: SessionId = session): Pr
 
 const treaty = { type: 'treaty_signed', must_understand: true, secret: 'do not tell' };
 
-describe('a session with a fact that has to be understood, and is not', () => {
+describe('a session with an unknown must_understand fact', () => {
   const ways = ['run', 'resume'] as const;
   const stores = { memory: () => memoryLog(), sqlite: () => stage.twoLogs()[0] };
   const cases = ways.flatMap((way) => Object.keys(stores).map((store) => [way, store] as const));
 
-  test.each(cases)('is refused by %s, is not changed, and is let go (%s)', async (way, store) => {
+  test.each(cases)('is refused by %s, is not changed, and is released (%s)', async (way, store) => {
     const log = stores[store as keyof typeof stores]();
     await written(log, treaty);
     const before = await log.read(session);
@@ -45,8 +45,8 @@ describe('a session with a fact that has to be understood, and is not', () => {
     expect((await log.info(session))?.lease).toBeUndefined();
   });
 
-  // An append of nothing counts as a change of the session, and every run begins with one.
-  test('has the time of its last record as that of its change', async () => {
+  // Regression: an empty append changed the session's time, and every run starts with one.
+  test('keeps its modification time', async () => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     await written(log, treaty);
@@ -63,7 +63,7 @@ describe('a session with a fact that has to be understood, and is not', () => {
     expect(said).toEqual(['user', 'assistant']);
   });
 
-  test('cannot be steered or approved: who tries is told why', async () => {
+  test('cannot be steered or approved, and the error says why', async () => {
     const log = memoryLog();
     await written(log, treaty);
     const run = createAgent({ provider: scriptedProvider([]), log }).resume(session);
@@ -73,7 +73,7 @@ describe('a session with a fact that has to be understood, and is not', () => {
     expect((await log.info(session))?.hasWork).toBe(false);
   });
 
-  test('goes on in a fork that was made before it', async () => {
+  test('can continue in a fork from before the fact', async () => {
     const log = memoryLog();
     await written(log, treaty);
     const agent = createAgent({ provider: scriptedProvider(['It turned.', 'No.']), log });
@@ -86,12 +86,12 @@ describe('a session with a fact that has to be understood, and is not', () => {
   });
 });
 
-describe('a fact that is not known', () => {
+describe('an unknown fact', () => {
   test.each([
     { type: 'weather_noted' },
     { type: 'weather_noted', must_understand: false },
     { type: 'weather_noted', must_understand: 'true' },
-  ])('does not keep anybody from going on where it is %o', async (raw) => {
+  ])('does not prevent a run if it is %o', async (raw) => {
     const log = memoryLog();
     await written(log, raw);
     const provider = scriptedProvider(['It still turns.']);

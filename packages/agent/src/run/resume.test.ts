@@ -9,15 +9,15 @@ const session = sessionId('s');
 /** A session whose driver died in the middle of an answer. */
 async function cutSession() {
   const log = memoryLog();
-  const first = createAgent({ provider: scriptedProvider(['It turns.']), log });
-  await first.run('The wheel?', { session: sessionId('whole') }).result;
+  const first = createAgent({ provider: scriptedProvider(['It rains.']), log });
+  await first.run('The weather?', { session: sessionId('whole') }).result;
   const { records } = await log.read(sessionId('whole'));
   const through = records.find(({ delta }) => delta?.type === 'append_text')?.offset ?? 0;
   await log.fork(sessionId('whole'), { into: session, through });
   return log;
 }
 
-test('a run that is stopped while the one before it comes to its end keeps what it was given, and asks nobody', async () => {
+test('a run that is aborted while the previous run ends keeps its input, and requests nothing', async () => {
   const log = await cutSession();
   const provider = scriptedProvider(['Again.', 'Never.'], { pieces: 'token' });
   let stop = () => {};

@@ -1,27 +1,27 @@
 import type { ItemId, RunId, SessionId, ToolCallId } from '@millrace/core';
-import { AgentError } from '../errors/agent-error.ts';
+import { AgentError } from '../contract/agent-error.ts';
 
-export function idUsed(session: SessionId, item: ItemId): AgentError {
-  const message = `Cannot say item ${item} in session ${session}: there is one of this id already. Give it another, or leave it out`;
+export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
+  const message = `Cannot add item ${item} to session ${session}: the session already has an item with this id. Use another id`;
   return new AgentError('bad_option', message, { session, item });
 }
 
 export function noSuchCall(session: SessionId, toolCallId: ToolCallId): AgentError {
-  const message = `Cannot decide on call ${toolCallId} of session ${session}: there is no such call in the turn that goes on`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call`;
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
 export function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
-  const message = `Cannot drive session ${session}: it has ${types.join(', ')}, which this version does not know. Use a later one`;
+  const message = `Cannot run session ${session}: it contains ${types.join(', ')}, which this version does not support. Use a later version`;
   return new AgentError('not_understood', message, { session });
 }
 
 export function runOver(session: SessionId, runId: RunId): AgentError {
-  const message = `Cannot say anything to run ${runId} of session ${session}: it is over. Run again, or resume`;
+  const message = `Cannot send a command to run ${runId} of session ${session}: the run has ended. Start another run, or resume the session`;
   return new AgentError('run_over', message, { session, runId });
 }
 
-export function leftRun(session: SessionId, runId: RunId): AgentError {
-  const message = `Run ${runId} of session ${session} was left as it is. Whoever resumes the session goes on with it`;
+export function runLeft(session: SessionId, runId: RunId): AgentError {
+  const message = `Run ${runId} of session ${session} was left unfinished. Resume the session to continue it`;
   return new AgentError('left', message, { session, runId });
 }

@@ -7,77 +7,131 @@ import {
   type ResponseEnd,
   type StreamStep,
 } from '@millrace/providers';
-import { DeltaCheck } from './check-deltas.ts';
-import type { RunContext } from './context.ts';
-import { closedParts } from './recover.ts';
-import { responseFinished } from './response-finished.ts';
-import { traceOfAttempt } from './trace-of.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { raceAbort } from '../abortable.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { responseFinished } from '../state/drafts.ts';
+import { traceOfAttempt } from '../state/run-trace.ts';
+import { DeltaValidator } from './provider-deltas.ts';
+import { closeOpenParts } from './recovery.ts';
 
-export interface Try {
+interface AttemptResult {
+  readonly end: ResponseEnd;
+  readonly itemId: ItemId;
+}
+
+/**
+ * Makes one attempt at a request and streams the response to the log. If the response is complete,
+ * its last parts and its end are committed together. Otherwise the caller decides how to end it.
+ */
+export async function runAttempt(
+  context: RunContext,
+  options: AttemptOptions,
+): Promise<AttemptResult> {
+  const { settings, journal } = context;
+  const { provider, kind, turn, attempt } = options;
+  const itemId = settings.ids.item();
+  const at = { turn, attempt };
+  const { id, model } = provider;
+  await journal.write([
+    { ...at, fact: { type: 'item_started', itemId, kind } },
+    { ...at, fact: { type: 'response_started', itemId, provider: id, model } },
+  ]);
+  const abandoned = new AbortController();
+  const streamed = streamResponse(context, options, itemId, abandoned);
+  const end = await Promise.race([streamed, abortTimeout(context, abandoned)]);
+  if (end !== undefined) return { end, itemId };
+  await journal.settled();
+  await journal.write(closeOpenParts(journal.state, 'aborted'));
+  return { end: failedEnd(provider, 'aborted', 'it did not stop when it was told to'), itemId };
+}
+
+/** A provider that ignores the abort signal must not block the run beyond the grace period. */
+function abortTimeout(
+  { settings, signal }: RunContext,
+  abandoned: AbortController,
+): Promise<undefined> {
+  return new Promise((resolve) => {
+    const onAbort = () => {
+      const giveUp = () => {
+        abandoned.abort();
+        resolve(undefined);
+      };
+      const cancel = settings.clock.after(settings.retry.toolGraceMs, giveUp);
+      abandoned.signal.addEventListener('abort', cancel);
+    };
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { signal: abandoned.signal });
+  });
+}
+
+interface AttemptOptions {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** What the answer is written to. */
+  /** The kind of the item that the response is written to. */
   readonly kind: 'assistant' | 'context';
   readonly turn: number;
   readonly attempt: number;
 }
 
-/** Writes down what a provider says, until its end or until it is left. */
-export async function streamResponse(
+/**
+ * Writes the provider's deltas to the log, until the end of the stream or until it is abandoned.
+ */
+async function streamResponse(
   context: RunContext,
-  tried: Try,
+  options: AttemptOptions,
   itemId: ItemId,
-  left: AbortController,
+  abandoned: AbortController,
 ): Promise<ResponseEnd | undefined> {
   const { settings, signal, journal } = context;
-  const { provider, request, turn, attempt } = tried;
+  const { provider, request, turn, attempt } = options;
   const item = { id: itemId, turn, attempt };
   try {
     const trace = traceOfAttempt(journal.loop, item);
     const stream = provider.stream(request, { item, ids: settings.ids, signal, trace });
     const steps = stream[Symbol.asyncIterator]();
     try {
-      return await written(context, tried, { steps, itemId, left });
+      return await writeStream(context, options, { steps, itemId, abandoned });
     } finally {
-      // One that does not let itself be left is left all the same.
+      // A stream that cannot be closed must not block the run.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
-      await unlessAborted(closed, AbortSignal.abort(), grace);
+      await raceAbort(closed, AbortSignal.abort(), grace);
     }
   } finally {
-    left.abort();
+    abandoned.abort();
   }
 }
 
-interface Response {
+interface ResponseStream {
   readonly steps: AsyncIterator<StreamStep>;
   readonly itemId: ItemId;
-  readonly left: AbortController;
+  readonly abandoned: AbortController;
 }
 
-async function written(
-  { journal, calls }: RunContext,
-  { provider, turn, attempt }: Try,
-  { steps, itemId, left }: Response,
+async function writeStream(
+  { journal, callIds }: RunContext,
+  { provider, turn, attempt }: AttemptOptions,
+  { steps, itemId, abandoned }: ResponseStream,
 ): Promise<ResponseEnd | undefined> {
   const at = { turn, attempt };
-  const check = new DeltaCheck(itemId, at);
-  const broken = (why: string) => cut(journal, failed(provider, 'protocol_error', why));
+  const check = new DeltaValidator(itemId, at);
+  const broken = (why: string) => closeAsCut(journal, failedEnd(provider, 'protocol_error', why));
   for (let step = await steps.next(); !step.done; step = await steps.next()) {
-    if (left.signal.aborted) return undefined;
+    if (abandoned.signal.aborted) return undefined;
     const { deltas, end } = step.value;
-    if (!deltas.every((delta) => check.follows(delta))) return broken('its deltas do not fit');
-    const drafts = deltas.map((delta): DraftRecord => ({ ...at, delta: calls.named(delta) }));
+    if (!deltas.every((delta) => check.accepts(delta))) return broken('its deltas do not fit');
+    const drafts = deltas.map(
+      (delta): DraftRecord => ({ ...at, delta: callIds.withUniqueId(delta) }),
+    );
     if (end === undefined) {
       const full = drafts.length > 0 ? journal.stream(drafts) : undefined;
       if (full !== undefined) await full;
       continue;
     }
-    // From now on it is not waited for, and what it says does not count.
-    left.abort();
+    // After the end, the provider's stream is ignored.
+    abandoned.abort();
     const isWhole = end.error === undefined;
-    if (!isSoundEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
+    if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
     const last = isWhole ? [responseFinished(at, itemId, end.stop, end.usage)] : [];
     await journal.write([...drafts, ...last]);
     return end;
@@ -85,21 +139,21 @@ async function written(
   return broken('its stream ended without an end');
 }
 
-function isSoundEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
+function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
   const isCounted = Number.isSafeInteger(usage?.input) && Number.isSafeInteger(usage?.output);
   const isOurs = error === undefined || isMillraceError(error);
   return typeof stop?.reason === 'string' && isCounted && isOurs;
 }
 
-/** What is open is closed, because nobody else will. */
-async function cut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
+/** Closes the open parts, because the provider will not. */
+async function closeAsCut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
   await journal.settled();
-  await journal.write(closedParts(journal.state, 'cut'));
+  await journal.write(closeOpenParts(journal.state, 'cut'));
   return end;
 }
 
-/** A provider that breaks its contract, which the suite would have found. */
-export function failed({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
+/** The end of a response whose provider broke its contract or did not stop. */
+function failedEnd({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';
   return { stop: { reason }, usage: { ...noUsage, estimated: true }, error };

@@ -1,6 +1,12 @@
 import type { JsonObject, LogRecord } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { answer, leftIn, session, stageOf, textsOf } from '../testing/hostile-stage.ts';
+import {
+  answer,
+  createTestAgent,
+  problemsLeftIn,
+  session,
+  textsOf,
+} from '../testing/test-agent.ts';
 
 const slowly = { pieces: 'character', pauseMs: 20 } as const;
 const slow = { ...answer('Hello'), ...slowly };
@@ -12,22 +18,22 @@ const withdraw = (key: string): JsonObject => ({ type: 'withdraw', key });
 const consumedKeys = (records: readonly LogRecord[]) =>
   records.flatMap(({ fact }) => (fact?.type === 'command_consumed' ? fact.key : []));
 
-describe('a message that is taken back', () => {
-  test.each(['steer', 'follow_up'])('before it was heard is not heard (%s)', async (when) => {
-    const stage = stageOf([slow, 'Two.']);
+describe('a withdrawn message', () => {
+  test.each(['steer', 'follow_up'])('that was still queued is not used (%s)', async (when) => {
+    const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end, records } = stage;
     const run = agent.run('Go', { session });
     await stage.until('append_text');
     await log.submit(session, message(when, 'more'), 'm');
     await log.submit(session, withdraw('m'), 'w');
     const { items, text } = await end(run);
-    expect([text, provider.calls.length, await leftIn(log)]).toEqual(['Hello', 1, []]);
+    expect([text, provider.calls.length, await problemsLeftIn(log)]).toEqual(['Hello', 1, []]);
     expect(items.flatMap(textsOf)).not.toContain('more');
     expect(consumedKeys(records)).toEqual(['w', 'm']);
   });
 
-  test('leaves the others where they are', async () => {
-    const stage = stageOf([slow, 'Two.']);
+  test('does not affect the others', async () => {
+    const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end } = stage;
     const run = agent.run('Go', { session });
     await stage.until('append_text');
@@ -35,12 +41,12 @@ describe('a message that is taken back', () => {
     await log.submit(session, message('follow_up', 'second'), 'm2');
     await log.submit(session, withdraw('m1'), 'w');
     const { items } = await end(run);
-    expect([provider.calls.length, await leftIn(log)]).toEqual([2, []]);
+    expect([provider.calls.length, await problemsLeftIn(log)]).toEqual([2, []]);
     expect(items.flatMap(textsOf)).toEqual(['Hello', 'second', 'Two.']);
   });
 
-  test('after it was heard has been heard, and the order of the ends tells', async () => {
-    const stage = stageOf([slow, { ...answer('World'), ...slowly }]);
+  test('that was already used stays, and the order of the consumed commands shows it', async () => {
+    const stage = createTestAgent([slow, { ...answer('World'), ...slowly }]);
     const { agent, log, end, records } = stage;
     const run = agent.run('Go', { session });
     await stage.until('append_text');
@@ -48,12 +54,12 @@ describe('a message that is taken back', () => {
     await stage.until('command_consumed');
     await log.submit(session, withdraw('m'), 'w');
     const { text } = await end(run);
-    expect([text, await leftIn(log)]).toEqual(['World', []]);
+    expect([text, await problemsLeftIn(log)]).toEqual(['World', []]);
     expect(consumedKeys(records)).toEqual(['m', 'w']);
   });
 
-  test('together with a stop does not come with what is said next', async () => {
-    const stage = stageOf([slow, 'Two.']);
+  test('together with an abort is not used by the next run', async () => {
+    const stage = createTestAgent([slow, 'Two.']);
     const { agent, log, provider, end } = stage;
     const run = agent.run('Go', { session });
     await stage.until('append_text');
@@ -61,29 +67,29 @@ describe('a message that is taken back', () => {
     await log.submit(session, withdraw('m'), 'w');
     await log.submit(session, { type: 'abort' }, 'a');
     expect((await end(run)).stop.reason).toBe('aborted');
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
     const { items } = await end(agent.run('And now?', { session }));
     expect(items.flatMap(textsOf)).toEqual(['Two.']);
     expect(provider.calls).toHaveLength(2);
   });
 
-  test('between runs is not heard by the next', async () => {
-    const { agent, log, end } = stageOf(['One.', 'Two.']);
+  test('between runs is not used by the next', async () => {
+    const { agent, log, end } = createTestAgent(['One.', 'Two.']);
     await end(agent.run('Go', { session }));
     await log.submit(session, message('follow_up', 'more'), 'm');
     await log.submit(session, withdraw('m'), 'w');
     const { items } = await end(agent.run('And now?', { session }));
     expect(items.flatMap(textsOf)).toEqual(['Two.']);
-    expect(await leftIn(log)).toEqual([]);
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  test('that never was, or cannot be read, disturbs nobody', async () => {
-    const stage = stageOf([slow]);
+  test('that does not exist or cannot be decoded has no effect', async () => {
+    const stage = createTestAgent([slow]);
     const { agent, log, end } = stage;
     const run = agent.run('Go', { session });
     await stage.until('append_text');
     await log.submit(session, withdraw('none'), 'w1');
     await log.submit(session, { type: 'withdraw' }, 'w2');
-    expect([(await end(run)).text, await leftIn(log)]).toEqual(['Hello', []]);
+    expect([(await end(run)).text, await problemsLeftIn(log)]).toEqual(['Hello', []]);
   });
 });

@@ -1,101 +1,170 @@
-import { type RunId, type SessionId, type TraceContext, toArray } from '@millrace/core';
-import type { Agent } from '../create-agent.ts';
-import { settingsOf } from '../run/agent-settings.ts';
-import { consumed } from '../run/command-ear.ts';
-import { RunDriver } from '../run/run-driver.ts';
-import { runStarted, traceFor } from '../run/run-started.ts';
-import { type Claim, claimSession } from './claim.ts';
-import { mendingDrafts } from './mending-drafts.ts';
+import {
+  type Attempt,
+  type DraftRecord,
+  type RunId,
+  type SessionId,
+  type TraceContext,
+  toArray,
+} from '@millrace/core';
+import type { Agent } from '../contract/agent.ts';
+import { settingsOf } from '../run/agent-registry.ts';
+import { RunLoop } from '../run/loop.ts';
+import { isInterrupted, lostExecutions, recoveryDrafts } from '../run/recovery.ts';
+import { commandConsumed, runStarted } from '../state/drafts.ts';
+import { traceForNewRun } from '../state/run-trace.ts';
+import { assertSameSession, type Claim, claimSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import type { Advanced, Plan } from './plan.ts';
-import { isAsked, isOthers, planOf, repairsIn, runEnd } from './plan-of.ts';
-import { assertSame } from './same-session.ts';
-import { settledFrom } from './settled-item.ts';
-import { supersedingDrafts } from './superseding-drafts.ts';
+import {
+  type Advanced,
+  countRepairs,
+  createPlan,
+  createRunEnd,
+  hasWork,
+  isExternalAction,
+  type Plan,
+} from './plan.ts';
+import { settledItemsFrom } from './settled-items.ts';
 
+/** Options of `advance`. */
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
   readonly claim: Claim;
-  /** The run that is to be driven to its end. It begins when no other one goes on. */
+  /** The run to drive. It starts when no other run is open. */
   readonly runId: RunId;
+  /** The trace of a run that starts here. Default: the trace of the queued message. */
   readonly trace?: TraceContext | undefined;
-  /** Nobody will ask again for the answer that was cut off: what came of it is kept. */
+  /**
+   * Keeps an interrupted answer as partial, because the request will not be made again. Default:
+   * false.
+   */
   readonly keepsCut?: boolean | undefined;
-  /** The run begins with a turn, also where nothing was said: the answer is the caller's own. */
+  /**
+   * Starts the run with a turn even without input, because the caller supplies the answer. Default:
+   * false.
+   */
   readonly startsTurn?: boolean | undefined;
-  /** A run of the caller's that failed, and that this one does again: what it said is superseded. */
+  /** A failed run that this run replaces. Its output is superseded. */
   readonly replaces?: RunId | undefined;
-  /** Where nothing waits to be answered, no run is begun. */
+  /** Starts no run if there is nothing to answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
-  /** How many items the caller has; those since the run began, unless told. */
+  /** How many items the caller already has. Default: those before the run. */
   readonly items?: number | undefined;
-  /** As an earlier step gave it: a session that was deleted since is not made again. */
+  /** `createdAt` of an earlier step. A session that was deleted since then is not created again. */
   readonly createdAt?: number | undefined;
 }
 
 /**
- * Drives a run to the next thing that is to be done elsewhere, a request or calls, or to its end. Done
- * again it finds what it did, and goes on; what is left of an earlier try is fenced.
+ * Drives a run to the next work for another process (a request or calls), or to its end. If the
+ * step is repeated, it finds its earlier records on the log and continues. Earlier attempts at the
+ * step are fenced.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
   const { session, claim, signal, leave, runId } = options;
   const { log } = settingsOf(agent);
-  await assertSame(log, session, options.createdAt);
+  await assertSameSession(log, session, options.createdAt);
   const step = await OpenStep.open({
     ...{ agent, session, signal, leave },
     open: (_log, from) => claimSession(log, session, claim, from),
   });
   let isDone = false;
   try {
-    const plan = await driven(step, options);
+    const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
-    const { journal, marks, driver } = step;
-    // Others may have had runs since the one that is over.
-    const own = options.items === undefined && isDone ? marks.endOf(runId) : undefined;
-    const { before, after: state } = own ?? { before: marks.before, after: journal.state };
+    const { journal, runs, driver } = step;
+    // Other runs may have ended since this one.
+    const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
+    const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;
-    const settled = settledFrom(state, first);
+    const settled = settledItemsFrom(state, first);
     const { epoch } = driver;
     const { through } = state;
     const createdAt = (await log.info(session))?.createdAt;
     return { epoch, plan, settled, items: first + settled.length, through, createdAt };
   } finally {
-    // Between runs the session is anybody's.
+    // Between runs, other drivers may take the session.
     await step.close(isDone ? 'releases' : 'keeps');
   }
 }
 
-async function driven(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
+async function driveRun(step: OpenStep, options: AdvanceOptions): Promise<Plan> {
   const { runId } = options;
-  const { journal, context, marks } = step;
-  const mended = mendingDrafts(step, options);
+  const { journal, context, runs } = step;
+  const mended = abandonedWorkDrafts(step, options);
   if (mended.length > 0) await journal.write(mended);
-  const loop = new RunDriver(context, () => step.abort());
-  step.hear = (record) => loop.hear(record);
+  const loop = new RunLoop(context, () => step.abort());
+  step.onRecord = (record) => loop.onRecord(record);
   for (;;) {
     if (journal.loop.run === undefined) {
-      const ended = marks.endOf(runId);
-      if (ended !== undefined) return { do: 'done', ...(await runEnd(step, ended)) };
-      if (options.ifAsked && !isAsked(journal.loop)) return { do: 'idle' };
-      await begin(step, options);
+      const ended = runs.findFinished(runId);
+      if (ended !== undefined) return { do: 'done', ...(await createRunEnd(step, ended)) };
+      if (options.ifAsked && !hasWork(journal.loop)) return { do: 'idle' };
+      await startRun(step, options);
     }
-    const next = await loop.driveTo(isOthers, repairsIn(step));
-    if ('do' in next) return planOf(step, next);
+    const next = await loop.driveTo(isExternalAction, countRepairs(step));
+    if ('do' in next) return createPlan(step, next);
   }
 }
 
-async function begin(step: OpenStep, options: AdvanceOptions): Promise<void> {
+async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> {
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
-  const { turn: left, commands } = journal.loop;
-  // They meant a run that is over; a turn that it left open ends by them.
-  const stale = commands.filter(({ command }) => command.type === 'abort' && left === undefined);
-  const started = runStarted(runId, trace ?? traceFor(journal.loop));
-  context.standing.isAborting = false;
+  const { turn: openTurn, commands } = journal.loop;
+  // These aborts were meant for a run that has ended. If a turn is still open, they end it.
+  const stale = commands.filter(
+    ({ command }) => command.type === 'abort' && openTurn === undefined,
+  );
+  const runDraft = runStarted(runId, trace ?? traceForNewRun(journal.loop));
+  context.phase.isAborting = false;
   const turn = journal.loop.lastTurn + 1;
-  const turned = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
-  const isNew = startsTurn && left === undefined;
-  const begun = isNew ? [started, turned] : [started];
+  const turnDraft = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
+  const isNew = startsTurn && openTurn === undefined;
+  const started = isNew ? [runDraft, turnDraft] : [runDraft];
   const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
-  await journal.write([...stale.map(({ key }) => consumed(key)), ...superseding, ...begun]);
+  await journal.write([
+    ...stale.map(({ key }) => commandConsumed(key)),
+    ...superseding,
+    ...started,
+  ]);
+}
+
+/**
+ * The records that close work without an owner, because its process was fenced. An interrupted
+ * answer will be requested again, which supersedes it, unless it has to be kept.
+ */
+function abandonedWorkDrafts(
+  { journal, settings }: OpenStep,
+  { runId, keepsCut = false }: Pick<AdvanceOptions, 'runId' | 'keepsCut'>,
+): readonly DraftRecord[] {
+  const { state, loop } = journal;
+  const { run, turn } = loop;
+  if (turn === undefined) return [];
+  const isKept = keepsCut || turn.isCompaction || run?.aborted !== undefined;
+  if (isInterrupted(turn) && isKept) return recoveryDrafts(state, loop, 'keep');
+  // For another caller's run, the agent's `onInterrupted` setting applies.
+  if (isInterrupted(turn) && run?.id !== runId)
+    return recoveryDrafts(state, loop, settings.onInterrupted);
+  return lostExecutions(turn);
+}
+
+/**
+ * The records that supersede all output of a failed run. If input arrived after it, nothing is
+ * superseded, because the output may have been answered.
+ */
+function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly DraftRecord[] {
+  const ended = runs.ended.at(-1);
+  if (ended?.id !== failed) return [];
+  const items = toArray(journal.state.items);
+  const first = toArray(ended.before.items).length;
+  if (items.length > toArray(ended.after.items).length) return [];
+  const attempts = new Map<string, Attempt>();
+  for (const { turn, attempt } of items.slice(first))
+    if (attempt > 0) attempts.set(`${turn}.${attempt}`, { turn, attempt });
+  const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
+  const turns = new Set([...attempts.values()].map(({ turn }) => turn));
+  // Finishes the turns again, because no further attempts follow.
+  const finished = { type: 'turn_finished', stop: ended.stop } as const;
+  return [
+    ...[...attempts.values()].map((attempt) => ({ ...attempt, fact })),
+    ...[...turns].map((turn) => ({ turn, attempt: 0, fact: finished })),
+  ];
 }

@@ -1,55 +1,58 @@
 import type { ToolCallId, ToolCallPart } from '@millrace/core';
 import { CallRunner } from '../calls/call-runner.ts';
-import type { Agent } from '../create-agent.ts';
-import type { TurnState } from '../loop/loop-state.ts';
-import { unansweredCalls } from '../run/calls-of-turn.ts';
-import { lostExecutions } from '../run/recover.ts';
-import { type HeldSession, openHeld } from './held-session.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import { lostExecutions } from '../run/recovery.ts';
+import { unansweredCalls } from '../state/turn-calls.ts';
+import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 
+/** Options of `callStep`. */
 export interface CallStepOptions extends HeldSession, StepSignals {
   readonly turn: number;
   readonly attempt: number;
   readonly toolCallId: ToolCallId;
 }
 
+/** The result of `callStep`. */
 export interface Called {
   readonly toolCallId: ToolCallId;
-  /** It has its result; it waits for somebody; or it was left, because all is to stop. */
+  /** The call has its result, waits for the user, or was left because the run stops. */
   readonly outcome: 'answered' | 'asked' | 'left';
 }
 
 /**
- * Gives one call its result, as the producer of that call. Done again it fences an earlier try; what
- * that one had begun is lost, and only tools that are safe to run again do.
+ * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution
+ * that was started by the earlier step is lost, and the tool runs again only if it has `replay:
+ * 'safe'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<Called> {
   const { session, signal, leave, turn, attempt, toolCallId } = options;
-  const open = openHeld(options);
+  const open = openHeldSession(options);
   const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
   try {
     const { journal, driver, writer } = step;
-    if (callIn(step, options) === undefined) return { toolCallId, outcome: 'answered' };
-    await writer.become(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
-    // Up to here an earlier try may have written; from here on none does.
+    if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };
+    await writer.useAdmission(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
+    // Earlier attempts at this step can no longer write. This fetches their last records.
     await journal.write([]);
-    const found = callIn(step, options);
+    const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
     const lost = lostExecutions(found.turn).filter(({ fact }) => isOf(fact, toolCallId));
     if (lost.length > 0) await journal.write(lost);
-    return { toolCallId, outcome: await answered(step, found) };
+    return { toolCallId, outcome: await answerCall(step, found) };
   } finally {
     await step.close();
   }
 }
 
-interface Found {
+interface PendingToolCall {
   readonly turn: TurnState;
   readonly call: ToolCallPart;
 }
 
-/** The call, while it waits for its result. */
-function callIn({ journal }: OpenStep, at: CallStepOptions): Found | undefined {
+/** The call, if it has no result yet. */
+function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall | undefined {
   const { turn } = journal.loop;
   if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;
   const waiting = unansweredCalls(journal.state, turn);
@@ -61,13 +64,16 @@ function isOf(fact: object | undefined, id: ToolCallId): boolean {
   return fact !== undefined && 'toolCallId' in fact && fact.toolCallId === id;
 }
 
-async function answered(step: OpenStep, { turn, call }: Found): Promise<Called['outcome']> {
+async function answerCall(
+  step: OpenStep,
+  { turn, call }: PendingToolCall,
+): Promise<Called['outcome']> {
   const { context } = step;
-  if (context.standing.isAborting) return 'left';
+  if (context.phase.isAborting) return 'left';
   const runner = new CallRunner(context, turn);
-  const fate = await runner.answer([call]);
+  const outcome = await runner.answer([call]);
   await runner.halt();
-  if (fate === 'parked') return 'asked';
+  if (outcome === 'parked') return 'asked';
   const { state, loop } = context.journal;
   const isOpen = unansweredCalls(state, loop.turn).some(
     ({ toolCallId }) => toolCallId === call.toolCallId,

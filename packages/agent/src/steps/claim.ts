@@ -1,23 +1,34 @@
 import type { SessionId } from '@millrace/core';
 import { type Driver, type Log, LogError } from '@millrace/log';
+import type { Agent } from '../contract/agent.ts';
+import { settingsOf } from '../run/agent-registry.ts';
 
-/** Who takes a session for a step: one who lives longer than any process, and counts what he does. */
+/**
+ * Identifies the owner of a session across processes, for example a workflow, and its current step.
+ */
 export interface Claim {
-  /** The same for all steps, shown to whoever finds the session held. */
+  /** The same for all steps of the owner. Shown to others that find the session held. */
   readonly owner: string;
-  /** One life of the owner: a new one takes over from an earlier one with its first step. */
+  /**
+   * One incarnation of the owner. The first step of a new incarnation takes over from the old one.
+   */
   readonly life: string;
-  /** Counts up from 1: a later step fences whatever is left of an earlier one. */
+  /** The number of the step, from 1. A later step fences an earlier one. */
   readonly step: number;
-  /** Tries at this step, from 1: a later one fences an earlier one, which may still be alive. */
+  /**
+   * The attempt at this step, from 1. A later attempt fences an earlier one, which may still run.
+   */
   readonly attempt: number;
-  /** How long it lasts after the last sign of life; until it is released or taken over, unless told. */
+  /** How long the lease lasts without renewal. Default: until it is released or taken over. */
   readonly leaseMs?: number | undefined;
-  /** It was taken already, and goes on: where somebody else has the session since, that is `fenced`. */
+  /**
+   * True if the owner already holds the session. If another owner has taken it since, the step
+   * fails with `fenced`. Default: false.
+   */
   readonly isHeld?: boolean | undefined;
 }
 
-/** Takes the session for a step, also from an earlier step or try of the same owner. */
+/** Takes the session for a step, also from an earlier step or attempt of the same owner. */
 export async function claimSession(
   log: Log,
   session: SessionId,
@@ -27,7 +38,7 @@ export async function claimSession(
   const holder = (await log.info(session))?.lease?.holder ?? '';
   const isOwn = holder.startsWith(`${claim.owner} [`);
   const mayClaim = isOwn ? mayFollow(holder, claim) : !claim.isHeld;
-  if (!mayClaim) throw overtaken(session, holder || 'somebody', claim);
+  if (!mayClaim) throw overtakenClaim(session, holder || 'another owner', claim);
   const { leaseMs = Number.POSITIVE_INFINITY } = claim;
   return log.open(session, {
     ...{ holder: holderOf(claim), leaseMs, isDetached: true },
@@ -39,16 +50,65 @@ function holderOf({ owner, life, step, attempt }: Claim): string {
   return `${owner} [${life}] step ${step}.${attempt}`;
 }
 
-const form = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
+const holderForm = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
 
-/** Does the claim come after the one that the holder made? */
+/** True if the claim is later than the holder's claim. */
 function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
-  const [, itsLife, itsStep, itsAttempt] = form.exec(holder) ?? [];
+  const [, itsLife, itsStep, itsAttempt] = holderForm.exec(holder) ?? [];
   if (itsLife !== life) return step === 1;
   return step > Number(itsStep) || (step === Number(itsStep) && attempt > Number(itsAttempt));
 }
 
-function overtaken(session: SessionId, holder: string, claim: Claim): LogError {
-  const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} came after it. Nothing was stored`;
+function overtakenClaim(session: SessionId, holder: string, claim: Claim): LogError {
+  const message = `Cannot drive session ${session} as ${holderOf(claim)}: ${holder} has taken it since. Nothing was stored`;
   return new LogError('fenced', message, { session, holder });
+}
+
+/** Options of `holdStep`. */
+export interface HoldStepOptions {
+  readonly session: SessionId;
+  readonly claim: Claim;
+}
+
+/**
+ * Takes a session before a message is submitted to it. Throws `held` if another owner drives it.
+ */
+export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
+  const driver = await claimSession(settingsOf(agent).log, session, claim, 0);
+  driver.leave();
+}
+
+/** A session and the lease that `advance` took for its owner. */
+export interface HeldSession {
+  readonly session: SessionId;
+  /** The epoch of the lease, from `advance`. */
+  readonly epoch: number;
+  /** The `leaseMs` of the claim. Default: no expiry. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** Continues with the lease, in any process. */
+export function openHeldSession({
+  session,
+  epoch,
+  leaseMs = Number.POSITIVE_INFINITY,
+}: HeldSession): (log: Log, from: number) => Promise<Driver> {
+  return (log, from) => log.open(session, { epoch, leaseMs, from });
+}
+
+/**
+ * Throws `no_session` if the session was deleted since `createdAt`. Otherwise the step would
+ * continue in an empty session or in another session with the same id.
+ */
+export async function assertSameSession(
+  log: Log,
+  session: SessionId,
+  createdAt: number | undefined,
+): Promise<void> {
+  if (createdAt === undefined) return;
+  const info = await log.info(session);
+  if (info?.createdAt === createdAt) return;
+  const now =
+    info === undefined ? 'it was deleted' : 'it was deleted, and another session has its id';
+  throw new LogError('no_session', `Cannot continue session ${session}: ${now}`, { session });
 }

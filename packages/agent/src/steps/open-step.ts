@@ -1,61 +1,59 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import { Journal } from '../journal/journal.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { settingsOf } from '../run/agent-settings.ts';
-import type { RunContext } from '../run/context.ts';
-import { listen } from '../run/listen.ts';
-import { inCharge, rosterOf } from '../run/roster.ts';
+import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
+import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
+import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
-import type { Settings } from '../run/settings.ts';
-import { UniqueCalls } from '../run/unique-calls.ts';
-import { type KeptFold, keepFold, keptFold, RunMarks } from './kept-folds.ts';
+import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
-/** How a step is stopped from outside of the log. */
+/** Signals that stop a step. */
 export interface StepSignals {
-  /** It is to stop as by an abort: what was said so far is kept. */
+  /** Stops the step like an abort: the partial answer is kept. */
   readonly signal?: AbortSignal | undefined;
-  /** It is to stop at once and to write nothing more: somebody else does it again. */
+  /** Stops the step at once without further writes, because it will be repeated elsewhere. */
   readonly leave?: AbortSignal | undefined;
 }
 
 export interface OpenStepOptions extends StepSignals {
   readonly agent: Agent;
   readonly session: SessionId;
-  /** Opens the session; its first batch has what follows this offset. */
+  /** Opens the session. Its first batch starts after this offset. */
   readonly open: (log: Log, from: number) => Promise<Driver>;
-  /** It writes as a producer that it will be admitted as. */
+  /** True if the step writes as a producer that the driver admits. */
   readonly produces?: boolean | undefined;
 }
 
-/** A session, opened and folded for one step of a run. */
+/** A session that is opened and folded for one step of a run. */
 export class OpenStep {
   readonly settings: Settings;
   readonly driver: Driver;
-  readonly journal: Journal;
+  readonly journal: SessionJournal;
   readonly writer: ProducerWriter;
-  readonly marks: RunMarks;
+  readonly runs: RunTracker;
   readonly #stop = new AbortController();
-  readonly #over = new AbortController();
+  readonly #ended = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
-  /** Hears of each record that is committed while the step goes on. */
-  hear: (record: LogRecord) => void = () => {};
+  /** Called after each record is committed during the step. */
+  onRecord: (record: LogRecord) => void = () => {};
 
-  private constructor(options: OpenStepOptions, driver: Driver, fold: KeptFold) {
+  private constructor(options: OpenStepOptions, driver: Driver, fold: CachedFold) {
     const settings = settingsOf(options.agent);
     this.settings = settings;
     this.driver = driver;
-    this.marks = new RunMarks(fold);
+    this.runs = new RunTracker(fold);
     this.writer = new ProducerWriter(settings.log, driver, fold.state.through);
     this.journal = this.#journalOf(options.produces ? this.writer : driver, fold);
   }
 
   static async open(options: OpenStepOptions): Promise<OpenStep> {
     const { log } = settingsOf(options.agent);
-    const fold = await keptFold(log, options.session);
+    const fold = await readCachedFold(log, options.session);
     const driver = await options.open(log, fold.state.through);
     const step = new OpenStep(options, driver, fold);
     try {
@@ -67,33 +65,33 @@ export class OpenStep {
     }
   }
 
-  /** Once the session is folded. */
+  /** Available after the session is folded. */
   get context(): RunContext {
     this.#context ??= this.#contextOf();
     return this.#context;
   }
 
-  /** As if somebody had aborted the run. */
+  /** Stops the step like an abort of the run. */
   abort(): void {
-    this.context.standing.isAborting = true;
+    this.context.phase.isAborting = true;
     this.#stop.abort();
   }
 
-  /** Nothing more can be written, and so nothing more is worth doing. */
+  /** Stops the step because nothing more can be written. */
   fail(error: unknown): void {
     this.journal.fail(error);
     this.#stop.abort();
   }
 
-  /** The session is let go of: its lease stays, unless the step gives it back. */
+  /** Closes the session. The lease is kept, unless the step releases it. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
-    this.#over.abort();
+    this.#ended.abort();
     await this.#listening;
     const { log } = this.settings;
-    const { before, ended } = this.marks;
+    const { before, ended } = this.runs;
     const { state, loop } = this.journal;
     if (this.journal.failure === undefined)
-      await keepFold(log, state.session, { state, loop, before, ended });
+      await cacheFold(log, state.session, { state, loop, before, ended });
     if (gives === 'releases') await this.driver.release();
     else this.driver.leave();
   }
@@ -106,45 +104,54 @@ export class OpenStep {
     if (loop.run?.aborted !== undefined) this.abort();
     const fail = (error: unknown) => this.fail(error);
     driver.lost.then(fail).catch(() => {});
-    const over = { signal: this.#over.signal };
-    leave?.addEventListener('abort', () => fail(leave.reason), over);
+    const ended = { signal: this.#ended.signal };
+    leave?.addEventListener('abort', () => fail(leave.reason), ended);
     if (leave?.aborted) fail(leave.reason);
-    signal?.addEventListener('abort', () => this.abort(), over);
+    signal?.addEventListener('abort', () => this.abort(), ended);
     if (signal?.aborted) this.abort();
     const { log, clock } = this.settings;
-    this.#listening = listen({ log, session, journal, clock, over: over.signal }).catch(() => {});
+    this.#listening = receiveForeignRecords({
+      log,
+      session,
+      journal,
+      clock,
+      ended: ended.signal,
+    }).catch(() => {});
   }
 
-  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: KeptFold): Journal {
+  #journalOf(writer: Pick<Driver, 'session' | 'append'>, fold: CachedFold): SessionJournal {
     const { observers, onDiagnostic, clock } = this.settings;
-    const watching = new Observers(observers, { clock, onDiagnostic });
+    const notifier = new Observers(observers, { clock, onDiagnostic });
     const onRecord = (record: LogRecord) => {
-      const { standing } = this.context;
-      if (record.fact?.type === 'aborted' && !standing.isAborting) this.abort();
-      this.hear(record);
+      const { phase } = this.context;
+      if (record.fact?.type === 'aborted' && !phase.isAborting) this.abort();
+      this.onRecord(record);
     };
     const observe =
       observers.length === 0
         ? undefined
-        : (...told: Parameters<Observers['tell']>) => {
-            if (this.#isOwn(told[0])) watching.tell(...told);
+        : (...notification: Parameters<Observers['notify']>) => {
+            if (this.#isOwn(notification[0])) notifier.notify(...notification);
           };
-    const { onStep } = this.marks;
+    const { onStep } = this.runs;
     const { name: agent } = this.settings;
-    return new Journal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
+    return new SessionJournal({ driver: writer, from: fold, observe, onRecord, onStep, agent });
   }
 
-  /** Steps that run side by side hear the same records: each is told of by the one that wrote it. */
+  /**
+   * Concurrent steps receive the same records. Each record is reported to observers only by the
+   * step that wrote it.
+   */
   #isOwn({ producer }: LogRecord): boolean {
     const { name } = this.writer;
-    return name === undefined ? !isProduced.test(producer) : producer === name;
+    return name === undefined ? !producerForm.test(producer) : producer === name;
   }
 
   #contextOf(): RunContext {
-    const { journal, settings: root, marks } = this;
-    const roster = rosterOf(root);
-    const standing = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    // What waits for a person does not wait in a process.
+    const { journal, settings: root, runs } = this;
+    const registry = createRegistry(root);
+    const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
+    // Steps never wait for an approval. They park instead.
     const parking = new Map<Settings, Settings>();
     const settingsFor = (settings: Settings): Settings => {
       const known = parking.get(settings) ?? { ...settings, whileAsking: 'park' };
@@ -152,17 +159,17 @@ export class OpenStep {
       return known;
     };
     return {
-      ...{ journal, standing, session: journal.state.session, signal: this.#stop.signal },
-      calls: new UniqueCalls(root.ids, journal.state),
-      get before() {
-        return marks.before;
+      ...{ journal, phase, session: journal.state.session, signal: this.#stop.signal },
+      callIds: new UniqueCallIds(root.ids, journal.state),
+      get initialState() {
+        return runs.before;
       },
       get settings() {
-        return settingsFor(inCharge(roster, root, journal.loop.agent));
+        return settingsFor(activeSettings(registry, root, journal.loop.agent));
       },
     };
   }
 }
 
-/** As the log names those who were admitted for a request or a call. */
-const isProduced = /^(request|call) /;
+/** Producer names that the log uses for admitted requests and calls. */
+const producerForm = /^(request|call) /;

@@ -1,7 +1,25 @@
-import type { ErrorInfo, JsonValue, RunId, Stop, ToolCallId, Usage } from '@millrace/core';
-import type { ItemReference, Settled } from './settled-item.ts';
+import {
+  type ErrorInfo,
+  type JsonValue,
+  parseJson,
+  type RunId,
+  type Stop,
+  type ToolCallId,
+  toArray,
+  transcript,
+  type Usage,
+} from '@millrace/core';
+import { ResultSlots } from '../calls/result-slots.ts';
+import type { LoopState } from '../contract/loop-state.ts';
+import { loopMetadata, structuredValue } from '../run/output.ts';
+import { createRunResult } from '../run/run-views.ts';
+import { activeCommands } from '../state/commands.ts';
+import type { Action } from '../state/decide.ts';
+import type { FinishedRun } from './fold-cache.ts';
+import type { OpenStep } from './open-step.ts';
+import { type ItemReference, referenceTo, type Settled } from './settled-items.ts';
 
-/** What comes next in a run, as plain data: for whoever has it done elsewhere. */
+/** The next work of a run, as plain data, for the process that distributes it. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
@@ -9,46 +27,131 @@ export type Plan =
       readonly turn: number;
       readonly attempt: number;
       readonly calls: readonly PlannedCall[];
-      /** So many may run at once. */
+      /** How many calls may run at once. */
       readonly maxParallel: number;
     }
   | ({ readonly do: 'done' } & RunEnd)
-  /** Nothing waits to be answered, and no run was begun. */
+  /** There is nothing to answer, and no run was started. */
   | { readonly do: 'idle' };
 
+/** A call that a `callStep` has to run. */
 export interface PlannedCall {
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** Somebody has to decide on it first. */
+  /** True if the call needs a decision by the user first. */
   readonly isAsked: boolean;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunEnd {
   readonly runId: RunId;
+  /** Why the run ended. */
   readonly stop: Stop;
-  /** What the assistant said last, where it is not too long. */
+  /** The text of the last answer, clipped if it is long. */
   readonly text: string;
+  /** True if `text` is clipped. */
   readonly isClipped: boolean;
-  /** The answer as it was asked for by `output`. */
+  /** The validated value, if the agent has an `output` schema. */
   readonly value?: JsonValue | undefined;
-  /** The item that has the answer, where it is too large for `value`. */
+  /** The item with the value, if it is too large for `value`. */
   readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
-  /** Somebody said something that another run has to answer. */
+  /** True if there is input that another run has to answer. */
   readonly isAsked: boolean;
 }
 
+/** The result of `advance`. */
 export interface Advanced {
-  /** Of the lease: requests and calls of the plan go on with it. */
+  /** The epoch of the lease. Request and call steps continue with it. */
   readonly epoch: number;
+  /** The next work. */
   readonly plan: Plan;
-  /** What is done since the items that the caller knew, and how many he knows now. */
+  /** The items that finished since the caller's `items`, and the new count. */
   readonly settled: readonly Settled[];
   readonly items: number;
-  /** By this offset the log has all of that. */
+  /** The log offset that includes all of this. */
   readonly through: number;
-  /** When the session was made: steps that are told of it do not go on with another of its name. */
+  /**
+   * When the session was created. Pass it to later steps, so that they do not continue in another
+   * session with the same id.
+   */
   readonly createdAt: number | undefined;
+}
+
+/** Requests and calls are performed by admitted producers. */
+export function isExternalAction(step: Action): boolean {
+  return step.do === 'request' || step.do === 'answer';
+}
+
+export async function createPlan({ journal, context }: OpenStep, step: Action): Promise<Plan> {
+  if (step.do !== 'answer')
+    return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
+  const { settings } = context;
+  const { turn, attempt, toolItemId, calls } = step.turn;
+  // Reserves the results in call order, before the calls run in any order.
+  const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
+  const placed = slots.reserve(step.calls);
+  if (placed.length > 0) await journal.write(placed);
+  const planned = step.calls.map(({ toolCallId, name }) => {
+    const { isAsked = false, answer } = calls.get(toolCallId) ?? {};
+    return { toolCallId, name, isAsked: isAsked && answer === undefined };
+  });
+  const maxParallel = settings.limits.maxParallelTools;
+  return { do: 'calls', turn, attempt, calls: planned, maxParallel };
+}
+
+/** True if there is something to answer. */
+export function hasWork(loop: LoopState): boolean {
+  return loop.turn !== undefined || loop.hasInput || hasQueuedInput(loop);
+}
+
+function hasQueuedInput({ commands }: LoopState): boolean {
+  return activeCommands(commands).some(
+    ({ command }) => command.type === 'message' || command.type === 'compact',
+  );
+}
+
+const maxText = 16 * 1024;
+/** Maximum length of a value's JSON. A longer one becomes a reference. */
+const maxValue = 256 * 1024;
+
+export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<RunEnd> {
+  const { journal, runs } = step;
+  const { id: runId, stop, before, after } = ended;
+  const { loop } = journal;
+  const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
+  // The error of an earlier run is no longer known.
+  const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
+  const outcome = { value: undefined, error: lastError, cause: undefined };
+  const { text, usage, error } = createRunResult(before, after, stop, [], outcome);
+  const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
+  const isClipped = text.length > maxText;
+  return {
+    ...{ runId, stop, usage, isAsked: hasQueuedInput(loop) && isOpenEnd, isClipped },
+    text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
+    ...answered,
+    ...(error && { error }),
+  };
+}
+
+/** The validated answer, or a reference to it. */
+async function outputOfRun(
+  { context }: OpenStep,
+  { after }: FinishedRun,
+): Promise<Pick<RunEnd, 'value' | 'valueAt'>> {
+  const last = transcript(after).findLast(({ kind }) => kind === 'assistant');
+  const checked = await context.settings.output?.check(structuredValue(last));
+  const json: string | undefined = checked?.ok ? JSON.stringify(checked.value) : undefined;
+  if (last === undefined || json === undefined) return {};
+  if (json.length > maxValue) return { valueAt: referenceTo(last.id, after) };
+  const parsed = parseJson(json);
+  return parsed.ok ? { value: parsed.value } : {};
+}
+
+/** How often this run asked the model to answer again. */
+export function countRepairs({ journal, runs }: OpenStep): number {
+  const known = toArray(runs.before.items).length;
+  const since = toArray(journal.state.items).slice(known);
+  return since.filter(({ metadata }) => metadata?.['by'] === loopMetadata.by).length;
 }

@@ -7,8 +7,9 @@ interface Waiting {
 }
 
 /**
- * A producer, as a journal wants its driver to be: what it appends comes back with whatever others wrote
- * meanwhile. What is not the producer's to say, its driver says.
+ * Adapts a producer to the journal, which expects a driver: each append returns all new records,
+ * including those of other writers. Records that do not belong to the producer's attempt are
+ * written by the driver.
  */
 export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   readonly session: SessionId;
@@ -17,8 +18,8 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   #producer: Producer | undefined;
   #name: string | undefined;
   #sequence = 0;
-  /** Up to where records were given. */
-  #given: number;
+  /** The offset up to which records were returned. */
+  #readThrough: number;
   #waiting: Waiting[] = [];
   #isWriting = false;
 
@@ -26,16 +27,18 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     this.#log = log;
     this.#driver = driver;
     this.session = driver.session;
-    this.#given = from;
+    this.#readThrough = from;
   }
 
-  /** As whom it writes. */
+  /** The producer's name on the log. */
   get name(): string | undefined {
     return this.#name;
   }
 
-  /** From now on it writes by this admission: whoever opened it before is fenced. */
-  async become(admission: Admission): Promise<Producer> {
+  /**
+   * Writes with this admission from now on. Earlier producers with the same admission are fenced.
+   */
+  async useAdmission(admission: Admission): Promise<Producer> {
     const producer = await this.#log.produce(admission);
     this.#producer = producer;
     this.#name = admission.producer;
@@ -50,7 +53,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return stored.promise;
   }
 
-  /** What comes while something is written goes together, next. */
+  /** Appends that arrive during a write are joined into the next one. */
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
@@ -82,17 +85,17 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return through;
   }
 
-  /** All that there is, and at least up to there. */
+  /** Reads all new records, at least up to `through`. */
   async #readOn(through: number): Promise<Batch> {
-    const after = this.#given;
+    const after = this.#readThrough;
     const records: LogRecord[] = [];
     for (;;) {
-      const page = await this.#log.read(this.session, { from: this.#given });
+      const page = await this.#log.read(this.session, { from: this.#readThrough });
       for (const record of page.records) records.push(record);
-      const isAll = page.through <= this.#given;
-      this.#given = Math.max(this.#given, page.through);
-      if (isAll || (through > 0 && this.#given >= through)) break;
+      const isAll = page.through <= this.#readThrough;
+      this.#readThrough = Math.max(this.#readThrough, page.through);
+      if (isAll || (through > 0 && this.#readThrough >= through)) break;
     }
-    return { after, through: this.#given, records };
+    return { after, through: this.#readThrough, records };
   }
 }

@@ -1,52 +1,56 @@
 import { findItem, type Stop, toItem } from '@millrace/core';
 import { LogError, type Producer } from '@millrace/log';
-import type { Agent } from '../create-agent.ts';
-import type { TurnState } from '../loop/loop-state.ts';
-import { brokenOff } from '../run/break-off.ts';
-import { TurnRequest } from '../run/request-turn.ts';
-import { type HeldSession, openHeld } from './held-session.ts';
+import type { Agent } from '../contract/agent.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import { failureDrafts } from '../run/recovery.ts';
+import { TurnRequest } from '../run/request.ts';
+import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import { type Settled, settled } from './settled-item.ts';
+import { type Settled, settleItem } from './settled-items.ts';
 
+/** Options of `requestStep`. */
 export interface RequestStepOptions extends HeldSession, StepSignals {
+  /** The turn from the plan. */
   readonly turn: number;
 }
 
+/** The result of `requestStep`. */
 export interface Requested {
   readonly turn: number;
-  /** The try that counts. */
+  /** The attempt that counts. */
   readonly attempt: number;
-  /** How the response ended; none where the turn is over without one. */
+  /** How the response ended. Undefined if the turn ended without one. */
   readonly stop: Stop | undefined;
+  /** The finished answer. */
   readonly item: Settled | undefined;
 }
 
-/** Nothing runs beside the stream: calls are others' to do. */
-const nothing = { halt: async () => {}, abandon: () => {} };
+/** No tools run during the stream: calls are steps of their own. */
+const noConcurrentWork = { halt: async () => {}, abandon: () => {} };
 
 /**
- * Asks for a turn's response and streams it to the log, as the producer of that request. Done again it
- * supersedes what an earlier try had streamed, and fences that try; where the response is there already,
- * nothing is asked. A provider's errors are retried as the agent has it.
+ * Requests a turn's response and streams it to the log, as the producer of that request. A repeated
+ * step fences the earlier one and supersedes its output. If the response is already complete,
+ * nothing is requested. Provider errors are retried by the agent's `retry` settings.
  */
 export async function requestStep(agent: Agent, options: RequestStepOptions): Promise<Requested> {
   const { session, signal, leave, turn } = options;
-  const open = openHeld(options);
+  const open = openHeldSession(options);
   const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
   try {
     const asked = new TurnRequest(step.context);
     for (;;) {
       const now = openTurn(step, turn);
-      if (now === undefined || step.context.standing.isAborting) break;
+      if (now === undefined || step.context.phase.isAborting) break;
       await attempt(step, asked, now);
     }
-    return requested(step, turn);
+    return stepResult(step, turn);
   } finally {
     await step.close();
   }
 }
 
-/** The turn, while it waits for its response. */
+/** The turn, if it still waits for its response. */
 function openTurn({ journal }: OpenStep, turn: number): TurnState | undefined {
   const { turn: now } = journal.loop;
   return now?.turn === turn && now.stop === undefined ? now : undefined;
@@ -55,38 +59,38 @@ function openTurn({ journal }: OpenStep, turn: number): TurnState | undefined {
 async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Promise<void> {
   const { driver, writer, journal } = step;
   const admission = await driver.admit({ for: 'request', turn: turn.turn });
-  let producer = await writer.become(admission);
-  // Tries that nobody was admitted for have numbers too.
-  while (producer.attempt <= turn.attempt) producer = await writer.become(admission);
-  // Also one that waits for its provider hears that another one was begun in its place.
-  step.hear = ({ fact, attempt, producer: by }) => {
+  let producer = await writer.useAdmission(admission);
+  // Attempts without an admission have numbers too, so the producer's number may have to catch up.
+  while (producer.attempt <= turn.attempt) producer = await writer.useAdmission(admission);
+  // Stops the attempt, even while it waits for its provider, if another one has superseded it.
+  step.onRecord = ({ fact, attempt, producer: by }) => {
     const isSuperseded = fact?.type === 'attempt_superseded' && attempt === producer.attempt;
-    if (isSuperseded && by !== writer.name) step.fail(overtaken(step, producer));
+    if (isSuperseded && by !== writer.name) step.fail(overtakenAttempt(step, producer));
   };
   await journal.write([]);
   const now = openTurn(step, turn.turn);
-  if (now === undefined || step.context.standing.isAborting) return;
+  if (now === undefined || step.context.phase.isAborting) return;
   try {
-    await asked.attempt({ ...now, attempt: producer.attempt - 1 }, nothing);
+    await asked.attempt({ ...now, attempt: producer.attempt - 1 }, noConcurrentWork);
   } catch (error) {
-    // Somebody else's code threw. The log still works, so the turn ends as one should.
+    // User code threw. The log still works, so the turn is ended properly.
     if (journal.failure !== undefined || journal.loop.turn?.stop !== undefined) throw error;
     await journal.settled();
-    await journal.write(brokenOff(journal));
+    await journal.write(failureDrafts(journal));
   }
 }
 
-function overtaken({ journal }: OpenStep, { turn, attempt }: Producer): LogError {
+function overtakenAttempt({ journal }: OpenStep, { turn, attempt }: Producer): LogError {
   const { session } = journal.state;
-  const message = `Cannot go on with attempt ${turn}.${attempt} of session ${session}: the request was made again elsewhere`;
+  const message = `Cannot continue attempt ${turn}.${attempt} of session ${session}: the request was made again elsewhere`;
   return new LogError('fenced', message, { session, turn, attempt });
 }
 
-function requested({ journal }: OpenStep, turn: number): Requested {
+function stepResult({ journal }: OpenStep, turn: number): Requested {
   const { state, loop } = journal;
   const { turn: now } = loop;
   if (now?.turn !== turn) return { turn, attempt: 0, stop: undefined, item: undefined };
   const found = now.itemId === undefined ? undefined : findItem(state, now.itemId);
-  const item = found?.finished ? settled(toItem(found), state) : undefined;
+  const item = found?.finished ? settleItem(toItem(found), state) : undefined;
   return { turn, attempt: now.attempt, stop: now.stop, item };
 }

@@ -6,17 +6,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { readRecords } from '../journal/read-records.ts';
-import { ByHand } from '../testing/by-steps.ts';
+import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { folded } from '../testing/folded.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
+import { foldRecords } from '../testing/read-log.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { hearStep, type Plan, submitStep } from './index.ts';
 
 const session = sessionId('s');
 
-/** So many calls in each of its turns, then an end; the same answer however often it is asked. */
+/**
+ * A model with this many calls in each turn, then an end. It repeats the same answer on every
+ * request.
+ */
 function stubborn(calls: readonly number[]): Provider {
   return createProvider('p', 'm', (request, context) => {
     const { turn } = context.item;
@@ -29,7 +32,7 @@ function stubborn(calls: readonly number[]): Provider {
   });
 }
 
-/** What becomes of a step: it is done; done twice at once, as with a zombie; left in the middle; or stopped. */
+/** What happens to a step: it runs once, twice at the same time, is left, or is aborted. */
 const fates = ['once', 'twice', 'left', 'aborted'] as const;
 const schedule = fc.array(fc.constantFrom('once', 'once', ...fates), { maxLength: 20 });
 const turns = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 });
@@ -45,8 +48,8 @@ async function play(calls: readonly number[], fate: (typeof fates)[number][]) {
     },
   });
   const agent = createAgent({ provider: stubborn(calls), tools: [tool], log });
-  const hand = new ByHand(agent, session);
-  await hand.say('Go.');
+  const hand = new StepRunner(agent, session);
+  await hand.submitMessage('Go.');
   const work = (plan: Plan, leave?: AbortSignal): Promise<unknown> =>
     plan.do === 'request'
       ? hand.request(plan.turn, leave ? { leave } : {})
@@ -66,7 +69,7 @@ async function play(calls: readonly number[], fate: (typeof fates)[number][]) {
   return { log, ran };
 }
 
-test('whatever becomes of its steps, a run ends, every call has one result, and none runs twice', () =>
+test('for any fate of its steps, a run ends, every call has one result, and none runs twice', () =>
   fc.assert(
     fc.asyncProperty(turns, schedule, async (calls, fate) => {
       const isStopped = fate.includes('aborted');
@@ -74,7 +77,7 @@ test('whatever becomes of its steps, a run ends, every call has one result, and 
       const records = await readRecords(log, session);
       expect(problemsIn(session, records)).toEqual([]);
       expect([...ran.values()].every((count) => count === 1)).toBe(true);
-      const said = transcript(folded(session, records)).at(-1);
+      const said = transcript(foldRecords(session, records)).at(-1);
       if (!isStopped) expect(said?.parts).toMatchObject([{ text: 'Done.' }]);
       expect((await log.info(session))?.lease).toBeUndefined();
     }),

@@ -6,16 +6,16 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { readRecords } from '../journal/read-records.ts';
-import { ByHand } from '../testing/by-steps.ts';
+import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { folded } from '../testing/folded.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
+import { foldRecords } from '../testing/read-log.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { advance, callStep, hearStep, requestStep, submitStep } from './index.ts';
 
 const session = sessionId('s');
-const look = call('c1', 'look', { at: 'wheel' });
+const look = call('c1', 'look', { at: 'door' });
 const listen = call('c2', 'look', { at: 'gate' });
 
 function lookTool(execute: (at: string) => Promise<string>, replay: 'safe' | 'never' = 'never') {
@@ -25,12 +25,12 @@ function lookTool(execute: (at: string) => Promise<string>, replay: 'safe' | 'ne
 
 async function texts(log: Log): Promise<readonly string[]> {
   const records = await sound(log);
-  return transcript(folded(session, records)).flatMap(({ parts }) =>
+  return transcript(foldRecords(session, records)).flatMap(({ parts }) =>
     parts.flatMap((part) => ('text' in part ? [part.text] : [])),
   );
 }
 
-/** The records, which are as the laws of the loop have them. */
+/** The records, after a check of the loop's laws. */
 async function sound(log: Log): Promise<readonly LogRecord[]> {
   const records = await readRecords(log, session);
   expect(problemsIn(session, records)).toEqual([]);
@@ -52,26 +52,26 @@ const saying = (text: string) => (records: readonly LogRecord[]) =>
     .join('')
     .includes(text);
 
-describe('a run whose work is distributed', () => {
-  test('comes to what a run in one process comes to', async () => {
+describe('a distributed run', () => {
+  test('has the same result as a run in one process', async () => {
     const script = [{ content: { parts: [look, listen] } }, 'Both are fine.'];
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const [one, other] = [memoryLog(), memoryLog()];
     const direct = createAgent({ provider: scriptedProvider(script), tools, log: one });
     await direct.run('Look.', { session }).result;
     const agent = createAgent({ provider: scriptedProvider(script), tools, log: other });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     const end = await hand.drive();
     expect([end.text, end.stop]).toEqual(['Both are fine.', { reason: 'stop' }]);
     expect(await texts(other)).toEqual(await texts(one));
     expect((await other.info(session))?.lease).toBeUndefined();
   });
 
-  test('each step may be done in another process, one with nothing in its memory', async () => {
+  test('each step may run in another process with an empty cache', async () => {
     const log = memoryLog();
     const provider = scriptedProvider([{ content: { parts: [look] } }, 'Fine.']);
-    // A log object of its own is what another process has: what is kept folded is kept by it.
+    // Another log object acts as another process, because folds are cached per log object.
     const inOther = () => {
       const get = (target: Log, key: keyof Log) => {
         const value = target[key];
@@ -102,18 +102,18 @@ describe('a run whose work is distributed', () => {
     await requestStep(inOther(), { session, epoch: third.epoch, turn: 2 });
     const { plan } = await advance(inOther(), { session, claim: claim(4), runId });
     expect(plan).toMatchObject({ do: 'done', text: 'Fine.', isAsked: false });
-    expect(await texts(log)).toEqual(['Look.', 'the wheel is fine', 'Fine.']);
+    expect(await texts(log)).toEqual(['Look.', 'the door is fine', 'Fine.']);
   });
 
-  test('a step that is done again finds what it did, and does nothing twice', async () => {
+  test('a repeated step finds its earlier work, and does nothing twice', async () => {
     const log = memoryLog();
     let looked = 0;
     const tools = [lookTool(async (at) => `${at} ${++looked}`)];
     const provider = scriptedProvider([{ content: { parts: [look] } }, 'Fine.']);
     const agent = createAgent({ provider, tools, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
+    await hand.submitMessage('Look.');
     for (let plan = await hand.advance(); ; plan = await hand.advance()) {
       expect(await hand.advance()).toEqual(plan);
       if (plan.do === 'done') break;
@@ -122,23 +122,27 @@ describe('a run whose work is distributed', () => {
       else expect(await hand.calls(plan)).toEqual(await hand.calls(plan));
     }
     provider.assertUsedUp();
-    expect(await texts(log)).toEqual(['Look.', 'wheel 1', 'Fine.']);
+    expect(await texts(log)).toEqual(['Look.', 'door 1', 'Fine.']);
   });
 
-  test('gives so many items at once that they can be handed on, and more by reference', async () => {
+  test('returns a limited amount of items by value, and the rest by reference', async () => {
     const log = memoryLog();
-    const hand = new ByHand(createAgent({ provider: scriptedProvider(['Fine.']), log }), session);
-    for (let said = 0; said < 200; said++) await hand.say('x'.repeat(15_000), `${said}`, 'steer');
+    const hand = new StepRunner(
+      createAgent({ provider: scriptedProvider(['Fine.']), log }),
+      session,
+    );
+    for (let said = 0; said < 200; said++)
+      await hand.submitMessage('x'.repeat(15_000), `${said}`, 'steer');
     const advanced = await hand.advanced();
     expect(advanced.settled).toHaveLength(200);
     expect(JSON.stringify(advanced).length).toBeLessThan(500_000);
   });
 
-  test('gives settled items by value, and large ones by reference', async () => {
+  test('returns finished items by value, and large ones by reference', async () => {
     const log = memoryLog();
     const provider = scriptedProvider(['x'.repeat(40_000)]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Say much.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Say much.');
     const { settled } = await hand.advanced();
     expect(settled.map(({ by }) => by)).toEqual(['value']);
     const { item } = await hand.request(1);
@@ -152,7 +156,7 @@ describe('a run whose work is distributed', () => {
 });
 
 describe('a request', () => {
-  test('that is made again supersedes what the dead try had streamed, and fences it', async () => {
+  test('that is repeated supersedes and fences the dead attempt', async () => {
     const log = memoryLog();
     const script = [
       {
@@ -163,8 +167,8 @@ describe('a request', () => {
       'A whole answer.',
     ] as const;
     const agent = createAgent({ provider: scriptedProvider(script), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const zombie = hand.request(1);
     zombie.catch(() => {});
@@ -178,7 +182,7 @@ describe('a request', () => {
     expect(facts.filter((type) => type === 'attempt_superseded')).toHaveLength(1);
   });
 
-  test('whose provider fails is tried again as the agent has it', async () => {
+  test('whose provider fails is retried by the agent’s settings', async () => {
     const log = memoryLog();
     const error = { type: 'error', after: 2, error: 'overloaded' } as const;
     const provider = scriptedProvider([
@@ -186,21 +190,21 @@ describe('a request', () => {
       'Whole.',
     ]);
     const agent = createAgent({ provider, log, retry: { baseDelayMs: 0 } });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     expect(await hand.drive()).toMatchObject({ text: 'Whole.', stop: { reason: 'stop' } });
     expect(factsIn(await sound(log))).toContain('retry_scheduled');
     expect(await texts(log)).toEqual(['Answer.', 'Whole.']);
   });
 
-  test('that is told to stop keeps what was said', async () => {
+  test('that is stopped keeps the partial answer', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const controller = new AbortController();
     const asked = hand.request(1, { signal: controller.signal });
@@ -211,15 +215,15 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Half an']);
   });
 
-  test('hears of an abort by the log, which has it before the end of the answer', async () => {
+  test('receives an abort from the log, which is on the log before the end of the answer', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
     const agent = createAgent({ provider, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const asked = hand.request(1);
     await until(log, saying('Half an'));
@@ -235,13 +239,13 @@ describe('a request', () => {
     expect(facts.indexOf('aborted')).toBeLessThan(facts.indexOf('response_finished'));
   });
 
-  test('that is left writes nothing more, and another one goes on', async () => {
+  test('that is left writes nothing more, and another process continues', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const half = { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' } as const;
     const script = [half, 'Whole.'];
-    const hand = new ByHand(createAgent({ provider: scriptedProvider(script), log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider: scriptedProvider(script), log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const leaving = new AbortController();
     const left = hand.request(1, { leave: leaving.signal });
@@ -254,14 +258,14 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Whole.']);
   });
 
-  test('that nobody makes again is kept as it is, where that is asked for', async () => {
+  test('that will not be repeated keeps the partial answer, if requested', async () => {
     const log = memoryLog();
     const stall = { type: 'stall', after: 2 } as const;
     const provider = scriptedProvider([
       { content: { parts: ['Half an answer'] }, fault: stall, pieces: 'token' },
     ]);
-    const hand = new ByHand(createAgent({ provider, log }), session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(createAgent({ provider, log }), session);
+    await hand.submitMessage('Answer.');
     await hand.advance();
     const dead = hand.request(1);
     dead.catch(() => {});
@@ -272,25 +276,25 @@ describe('a request', () => {
     expect(await texts(log)).toEqual(['Answer.', 'Half an']);
   });
 
-  test('in which the agent’s own code throws ends the run as an error', async () => {
+  test('in which user code throws ends the run as an error', async () => {
     const log = memoryLog();
     const instructions = () => {
       throw new Error('no instructions today');
     };
     const agent = createAgent({ provider: scriptedProvider([]), log, instructions });
-    const hand = new ByHand(agent, session);
-    await hand.say('Answer.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Answer.');
     expect(await hand.drive()).toMatchObject({ stop: { reason: 'error', cause: 'failed' } });
     await sound(log);
   });
 });
 
 describe('calls', () => {
-  test('are answered side by side, each writing as it goes', async () => {
+  test('run in parallel, each writing to the log', async () => {
     const log = memoryLog();
-    const gates = { wheel: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
+    const gates = { door: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
     const tool = defineTool({
-      ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['wheel', 'gate']) }) },
+      ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['door', 'gate']) }) },
       async *execute({ at }) {
         yield `${at} one `;
         await gates[at].promise;
@@ -300,21 +304,21 @@ describe('calls', () => {
     });
     const script = [{ content: { parts: [look, listen] } }, 'Fine.'];
     const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const plan = await hand.advance();
     const called = hand.calls(plan);
-    await until(log, saying('wheel one'));
+    await until(log, saying('door one'));
     await until(log, saying('gate one'));
     gates.gate.resolve();
     await until(log, saying('gate two'));
-    gates.wheel.resolve();
+    gates.door.resolve();
     expect((await called).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
-    // In the order of the calls, whatever was done first.
-    expect(await texts(log)).toEqual(['Look.', 'wheel done', 'gate done', 'Fine.']);
+    // In call order, whichever finished first.
+    expect(await texts(log)).toEqual(['Look.', 'door done', 'gate done', 'Fine.']);
     const producers = new Set((await sound(log)).map(({ producer }) => producer));
     expect([...producers].filter((name) => name.startsWith('call '))).toHaveLength(2);
   });
@@ -323,7 +327,7 @@ describe('calls', () => {
     ['never', 1, /nobody knows whether it was done/],
     ['safe', 2, /looked 2/],
   ] as const)(
-    'of a tool that is %s to run again: a dead try is followed by %s',
+    'of a tool that is %s to run again: a dead attempt is followed by %s',
     async (replay, times, told) => {
       const log = memoryLog();
       let looked = 0;
@@ -333,8 +337,8 @@ describe('calls', () => {
       }, replay);
       const script = [{ content: { parts: [look] } }, 'Fine.'];
       const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-      const hand = new ByHand(agent, session);
-      await hand.say('Look.');
+      const hand = new StepRunner(agent, session);
+      await hand.submitMessage('Look.');
       await hand.advance();
       await hand.request(1);
       const plan = await hand.advance();
@@ -347,14 +351,14 @@ describe('calls', () => {
     },
   );
 
-  test('that ask wait for nobody in a process; whoever decides is heard by the log', async () => {
+  test('that need an approval do not wait in a process; decisions come from the log', async () => {
     const log = memoryLog();
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const script = [{ content: { parts: [look, listen] } }, 'Fine.'];
     const provider = scriptedProvider(script);
     const agent = createAgent({ provider, tools, log, approve: () => 'ask' });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const plan = await hand.advance();
@@ -370,13 +374,13 @@ describe('calls', () => {
     await hand.calls(again);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     expect((await texts(log)).slice(1)).toEqual([
-      'the wheel is fine',
+      'the door is fine',
       'It was not allowed: not that',
       'Fine.',
     ]);
   });
 
-  test('are stopped by an abort, and have their results all the same', async () => {
+  test('are stopped by an abort, and still have results', async () => {
     const log = memoryLog();
     const tool = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
@@ -387,8 +391,8 @@ describe('calls', () => {
     });
     const script = [{ content: { parts: [look] } }];
     const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
     const called = hand.calls(await hand.advance());
@@ -402,22 +406,22 @@ describe('calls', () => {
 });
 
 describe('the session', () => {
-  test('is held between steps, and whoever comes second is told by whom', async () => {
+  test('is held between steps, and a second owner gets an error that names the first', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     const { stop, error } = await agent.resume(session).result;
     expect(stop.cause).toBe('held');
     expect(error?.message).toContain('by hand [one] step 1.1');
   });
 
-  test('is advanced by the latest try alone, whichever wakes up last', async () => {
+  test('is advanced only by the latest attempt, whichever resumes last', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider(['Fine.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     const runId = 'run one' as never;
     const at = (step: number, attempt: number) =>
       advance(agent, { session, runId, claim: hand.claim(step, attempt) });
@@ -432,7 +436,7 @@ describe('the session', () => {
     expect((await at(2, 1)).plan).toMatchObject({ do: 'done', text: 'Fine.' });
   });
 
-  test('that somebody’s process left open is gone on with', async () => {
+  test('that another process left open is continued', async () => {
     const log = memoryLog();
     const gate = Promise.withResolvers<void>();
     const provider = createProvider('p', 'm', async function* (_request, { item, ids }) {
@@ -443,27 +447,27 @@ describe('the session', () => {
     });
     const run = createAgent({ provider, log }).run('Answer.', { session });
     await until(log, saying('Half'));
-    // As if it had died: its lease is taken, and it has not noticed.
+    // Like a crash: the lease is taken, and the old driver has not noticed.
     await (await log.open(session, { takeOver: true })).release();
     const agent = createAgent({ provider: scriptedProvider(['Whole.', 'More.']), log });
-    const hand = new ByHand(agent, session);
-    await hand.say('And?');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('And?');
     expect(await hand.drive()).toMatchObject({ text: 'Whole.', runId: 'run one' });
     expect(await texts(log)).toEqual(['Answer.', 'Half', 'And?', 'Whole.']);
     gate.resolve();
     await run.result;
   });
 
-  test('where nothing was said is left alone, if that is asked for', async () => {
+  test('without input is left alone, if requested', async () => {
     const log = memoryLog();
     const agent = createAgent({ provider: scriptedProvider([]), log });
-    const hand = new ByHand(agent, session);
+    const hand = new StepRunner(agent, session);
     const own = { session, runId: 'run one' as never, ifAsked: true };
     expect((await advance(agent, { ...own, claim: hand.claim(1) })).plan).toEqual({ do: 'idle' });
     expect(await log.info(session)).toMatchObject({ through: 0, lease: undefined });
   });
 
-  test('is not left commands that nobody could read', async () => {
+  test('rejects commands that cannot be decoded', async () => {
     const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
     for (const command of [{ type: 'nonsense' }, {}, { type: 'approve', toolCallId: 7 }])
       await expect(submitStep(agent, { session, command, key: 'k' })).rejects.toMatchObject({
@@ -471,21 +475,21 @@ describe('the session', () => {
       });
   });
 
-  test('takes what is said meanwhile: a steer with the next request, a follow-up as a run', async () => {
+  test('accepts messages during a run: a steer with the next request, a follow-up as a run', async () => {
     const log = memoryLog();
     const tools = [lookTool(async (at) => `the ${at} is fine`)];
     const script = [{ content: { parts: [look] } }, 'Steered.', 'Followed.'];
     const provider = scriptedProvider(script);
     const agent = createAgent({ provider, tools, log });
-    const hand = new ByHand(agent, session);
-    await hand.say('Look.');
+    const hand = new StepRunner(agent, session);
+    await hand.submitMessage('Look.');
     await hand.advance();
     await hand.request(1);
-    await hand.say('Quick!', 'quick', 'steer');
-    await hand.say('Then?', 'then');
+    await hand.submitMessage('Quick!', 'quick', 'steer');
+    await hand.submitMessage('Then?', 'then');
     expect(await hand.drive()).toMatchObject({ text: 'Followed.' });
     expect((await texts(log)).slice(1)).toEqual([
-      'the wheel is fine',
+      'the door is fine',
       'Quick!',
       'Steered.',
       'Then?',

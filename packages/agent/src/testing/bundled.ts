@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
-/** The program with all that it needs in one file: what is started a hundred times starts fast. */
+/**
+ * Bundles a program into one file, because a program that a test starts a hundred times has to
+ * start fast.
+ */
 export async function bundled(program: URL, folder: string): Promise<string> {
   const conditions = ['@millrace/source'];
   await build({

@@ -8,7 +8,7 @@ import {
   validate,
 } from '@millrace/core';
 
-/** What is wrong with a session's log, by the laws of the loop and by nothing else than the log. */
+/** Checks the laws of the loop on a session's log, and returns the violations. */
 export function problemsIn(session: SessionId, records: readonly LogRecord[]): readonly string[] {
   return [
     ...illegal(session, records),
@@ -18,7 +18,7 @@ export function problemsIn(session: SessionId, records: readonly LogRecord[]): r
   ];
 }
 
-/** Every record is one that a writer may write there. */
+/** Every record is valid at its position. */
 function illegal(session: SessionId, records: readonly LogRecord[]): readonly string[] {
   const problems: string[] = [];
   let state = emptyState(session);
@@ -51,7 +51,7 @@ function executions(records: readonly LogRecord[]): readonly string[] {
   return problems;
 }
 
-/** Every call in the transcript has exactly one result, after it. */
+/** Every call in the transcript is followed by exactly one result. */
 function results(session: SessionId, records: readonly LogRecord[]): readonly string[] {
   const through = records.at(-1)?.offset ?? 0;
   let state = emptyState(session);
@@ -71,7 +71,7 @@ function results(session: SessionId, records: readonly LogRecord[]): readonly st
   return problems;
 }
 
-/** Runs and turns begin and end, and nothing is said in a turn that is over, except to take it back. */
+/** Runs and turns are properly nested, and no record belongs to a finished turn. */
 function nesting(records: readonly LogRecord[]): readonly string[] {
   const problems: string[] = [];
   let [runs, turn] = [0, 0];

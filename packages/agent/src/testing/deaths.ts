@@ -2,12 +2,25 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeRecord, type LogRecord, sessionId, toolCallId } from '@millrace/core';
+import {
+  decodeRecord,
+  type Fact,
+  type Item,
+  type ItemId,
+  type LogRecord,
+  liveTranscript,
+  sessionId,
+  type ToolCallId,
+  type ToolResultPart,
+  toolCallId,
+  transcript,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
+import type { Run, RunResult } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import type { Run, RunResult } from '../run/run.ts';
+import { foldRecords } from './read-log.ts';
 import { scenarios, scenarioTools } from './scenarios.ts';
 
 export const session = sessionId('s');
@@ -15,8 +28,8 @@ export const session = sessionId('s');
 type Policy = 'keep' | 'retry';
 
 /**
- * What a process dies at: a fact or a piece of text that it was told, or what a tool did. Of each as
- * many as there are; of pieces the first few, because the others are no different.
+ * When the process is killed: after a fact, after a piece of text, or after a tool's effect. Only
+ * the first few pieces of text are used, because later ones behave the same.
  */
 const most = { fact: 1000, append: 3, effect: 1000 } as const;
 
@@ -24,61 +37,64 @@ type Moment = keyof typeof most;
 
 export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
 
-/** A process that was killed, and what came of its session when another one took it over. */
-export interface Death {
-  /** Which scenario, at which fact or effect, and by which policy it was taken over. */
+/** A killed process, and the state of its session after another process resumed it. */
+export interface Kill {
+  /** The scenario, the moment of the kill and the recovery policy. */
   readonly name: string;
   readonly scenario: string;
   readonly moment: Moment;
   readonly policy: Policy;
-  /** What its observers had heard. */
+  /** The records that its observers received. */
   readonly told: readonly LogRecord[];
   readonly before: readonly LogRecord[];
-  /** It was among the sessions that wait for somebody. */
+  /** True if the session was listed as waiting for a driver. */
   readonly wasWaiting: boolean;
-  /** Where a call waited for a person who was not there: what there was then. */
-  readonly parked: Left | undefined;
+  /** The state while a call waited for an approval, if it did. */
+  readonly parked: ParkedState | undefined;
   readonly after: readonly LogRecord[];
   readonly result: RunResult;
-  /** How often a model was asked. */
+  /** Number of model requests. */
   readonly requests: number;
-  /** What the tools left outside, both processes together. */
+  /** The lines that the tools wrote, in both processes together. */
   readonly written: readonly string[];
   readonly hasWork: boolean;
 }
 
-interface Left {
+interface ParkedState {
   readonly records: readonly LogRecord[];
   readonly written: readonly string[];
 }
 
-/** A program, started for a scenario and killed at the first moment, at the second …, until it outlives them. */
-export async function deathsOf(
+/**
+ * Runs a scenario and kills its process at the first moment, then at the second, and so on, until
+ * it completes.
+ */
+export async function killsOf(
   program: string,
   folder: string,
   scenario: string,
   moment: Moment,
-): Promise<readonly Death[]> {
-  const deaths: Death[] = [];
+): Promise<readonly Kill[]> {
+  const kills: Kill[] = [];
   for (let count = 1; count <= most[moment]; count++) {
     const name = `${scenario}, ${moment} ${count}`;
     const files = filesOf(join(folder, name));
-    if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return deaths;
+    if (!(await isKilled(program, files, [scenario, moment, String(count)]))) return kills;
     const take = (policy: Policy) => {
       const whole = `${name}, ${policy}`;
       const own = copied(files, join(folder, whole));
-      return takenOver(own, { name: whole, scenario, moment, policy });
+      return resumeElsewhere(own, { name: whole, scenario, moment, policy });
     };
-    const kept = await take('keep');
-    deaths.push(kept);
-    // Where no answer was cut off, the policy makes no difference.
-    if (isSpeaking(kept.before)) deaths.push(await take('retry'));
+    const keepKill = await take('keep');
+    kills.push(keepKill);
+    // Without an interrupted answer, the policy makes no difference.
+    if (isStreaming(keepKill.before)) kills.push(await take('retry'));
   }
-  return deaths;
+  return kills;
 }
 
-/** A response has begun and is not over. */
-function isSpeaking(records: readonly LogRecord[]): boolean {
+/** True if a response has started and not ended. */
+function isStreaming(records: readonly LogRecord[]): boolean {
   const last = (...types: readonly string[]) =>
     records.findLastIndex(({ fact }) => fact !== undefined && types.includes(fact.type));
   return last('response_started') > last('response_finished', 'attempt_superseded');
@@ -94,7 +110,7 @@ function filesOf(path: string): Files {
   return { log: `${path}.db`, lines: `${path}.txt`, told: `${path}.jsonl` };
 }
 
-/** As they are on the disk of a machine whose process died: the log with its journal. */
+/** Copies the log with its journal files, as they are on disk after a crash. */
 function copied(from: Files, path: string): Files {
   const to = filesOf(path);
   const copy = (source: string, target: string) => {
@@ -119,10 +135,10 @@ async function isKilled(
   return signal === 'SIGKILL';
 }
 
-async function takenOver(
+async function resumeElsewhere(
   files: Files,
-  about: Pick<Death, 'name' | 'scenario' | 'moment' | 'policy'>,
-): Promise<Death> {
+  about: Pick<Kill, 'name' | 'scenario' | 'moment' | 'policy'>,
+): Promise<Kill> {
   const log = sqliteLog({ path: files.log });
   const told = linesIn(files.told).map((line) => decodeRecord(line));
   const before = await recordsOf(log);
@@ -130,7 +146,7 @@ async function takenOver(
   const provider = scriptedProvider(['Go on.', 'Go on.', 'Go on.', 'Go on.']);
   const resume = () => resumed(log, files, about.scenario, about.policy, provider);
   let result = await resume();
-  let parked: Left | undefined;
+  let parked: ParkedState | undefined;
   if (result.stop.reason === 'parked') {
     parked = { records: await recordsOf(log), written: linesIn(files.lines) };
     await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'from elsewhere');
@@ -156,7 +172,7 @@ function resumed(
     ...{ provider, log, onInterrupted, tools: scenarioTools(lines), whileAsking: 'park' },
     observers: [
       ({ fact }) => {
-        // It never ends by itself.
+        // This tool never ends by itself.
         if (fact?.type === 'tool_execution_started' && fact.name === 'hang')
           run?.abort().catch(() => {});
       },
@@ -174,10 +190,10 @@ function linesIn(path: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
 }
 
-/** The one call that the scenarios ask about. */
+/** The call that the scenarios ask approval for. */
 export const askedCall = toolCallId('c1');
 
-/** Does all, so many at a time. */
+/** Runs all jobs, at most `width` at once. */
 export async function inTurn<T>(
   jobs: readonly (() => Promise<T>)[],
   width: number,
@@ -189,4 +205,65 @@ export async function inTurn<T>(
   };
   await Promise.all(Array.from({ length: width }, work));
   return done;
+}
+
+// What a killed process left on the log, derived from facts only.
+
+export function factsOf(records: readonly LogRecord[]): readonly Fact[] {
+  return records.flatMap(({ fact }) => fact ?? []);
+}
+
+export function itemsOf(records: readonly LogRecord[]): readonly Item[] {
+  return transcript(foldRecords(session, records));
+}
+
+export function itemOf(items: readonly Item[], id: ItemId): Item | undefined {
+  return items.find((item) => item.id === id);
+}
+
+export function resultsIn(items: readonly Item[]): readonly ToolResultPart[] {
+  return items.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_result' ? part : [])),
+  );
+}
+
+export function has({ before }: Kill, type: Fact['type']): boolean {
+  return factsOf(before).some((fact) => fact.type === type);
+}
+
+/** The interrupted answer, as far as it was streamed. */
+export function cutAnswer({ before }: Kill): (Item & { readonly turn: number }) | undefined {
+  const at = before.findLastIndex(({ fact }) => fact?.type === 'response_started');
+  const { fact, turn = 0 } = before[at] ?? {};
+  if (fact?.type !== 'response_started') return undefined;
+  const isOver = factsOf(before.slice(at + 1)).some(
+    (later) =>
+      later.type === 'attempt_superseded' || ('itemId' in later && later.itemId === fact.itemId),
+  );
+  const item = itemOf(liveTranscript(foldRecords(session, before)), fact.itemId);
+  return isOver || item?.kind !== 'assistant' ? undefined : { ...item, turn };
+}
+
+/** True if a command of this type was queued and not handled. */
+export function isUnhandled({ before }: Kill, command: string): boolean {
+  const facts = factsOf(before);
+  const consumed = new Set(facts.map((fact) => (fact.type === 'command_consumed' ? fact.key : '')));
+  return facts.some(
+    (fact) =>
+      fact.type === 'command_queued' && !consumed.has(fact.key) && fact.command['type'] === command,
+  );
+}
+
+/** The calls whose executions had this outcome, in order. */
+export function callsWithOutcome(
+  records: readonly LogRecord[],
+  came: 'started' | 'completed' | 'lost',
+  tools: readonly string[],
+): readonly ToolCallId[] {
+  return factsOf(records).flatMap((fact) => {
+    if (fact.type !== 'tool_execution_started' && fact.type !== 'tool_execution_finished')
+      return [];
+    const outcome = fact.type === 'tool_execution_started' ? 'started' : fact.outcome;
+    return outcome === came && tools.includes(fact.name) ? fact.toolCallId : [];
+  });
 }

@@ -2,11 +2,11 @@ import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };
 
-/** How far in the future anything may be that a test waits for. */
+/** The step in which virtual time advances. */
 const stepMs = 50;
 const mostSteps = 20_000;
 
-/** Lets virtual time pass until the promise is settled: what is due happens, in order, and nobody waits. */
+/** Advances virtual time until the promise settles. */
 export async function play<T>(clock: VirtualClock, result: Promise<T>): Promise<T> {
   let isDone = false;
   const done = result.finally(() => {
@@ -21,7 +21,7 @@ export async function play<T>(clock: VirtualClock, result: Promise<T>): Promise<
   return done;
 }
 
-/** When everything that needs no time has happened. */
+/** Resolves when all pending work that needs no time is done. */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < 4; round++) await new Promise((resolve) => setImmediate(resolve));
 }

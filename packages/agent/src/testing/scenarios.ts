@@ -2,17 +2,17 @@ import { appendFileSync } from 'node:fs';
 import { type LogRecord, toolCallId } from '@millrace/core';
 import type { Scripted } from '@millrace/providers/scripted';
 import { z } from 'zod';
+import type { Run } from '../contract/run.ts';
+import type { Tool } from '../contract/tool.ts';
 import type { AgentOptions } from '../create-agent.ts';
-import type { Run } from '../run/run.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import type { Tool } from '../tool/tool.ts';
-import { call } from './scripts.ts';
+import { call } from './model-script.ts';
 
-/** One thing that can happen in a run, from its input to its end. */
+/** One typical run, from its input to its end. */
 export interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<AgentOptions>;
-  /** Done once, when a record of this type was told. */
+  /** `act` is called once, after the first record of this type. */
   readonly at?: string;
   readonly act?: (run: Run) => Promise<void>;
 }
@@ -66,7 +66,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** `write` leaves a line in a file: so one can count from outside how often it ran. */
+/**
+ * The `write` tool appends a line to a file, so that a test can count its executions from outside.
+ */
 export function scenarioTools(file: string): readonly Tool[] {
   const none = z.object({});
   return [
@@ -93,7 +95,7 @@ export function scenarioTools(file: string): readonly Tool[] {
   ];
 }
 
-/** An observer that does what the scenario has to be done, when its time has come. */
+/** An observer that calls the scenario's `act` at the right record. */
 export function actor(scenario: Scenario, run: () => Run): (record: LogRecord) => void {
   let isDone = false;
   return ({ fact, delta }) => {

@@ -12,11 +12,11 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { withAppends } from './changed-log.ts';
+import { call } from './model-script.ts';
 import { play, VirtualClock } from './play.ts';
-import { call } from './scripts.ts';
+import { withAppends } from './test-doubles.ts';
 
-/** What can happen in runs, at random, and runs in which it happens. */
+/** Random schedules of responses, tools and commands, and functions that run them. */
 export const session: SessionId = sessionId('s');
 
 interface CallPlan {
@@ -33,7 +33,7 @@ interface ResponsePlan {
   readonly after: number;
 }
 
-export interface Plan {
+interface Plan {
   readonly responses: readonly ResponsePlan[];
   readonly events: readonly {
     readonly atMs: number;
@@ -108,7 +108,7 @@ function toolsOf(clock: VirtualClock, ran: Map<string, number>) {
   ];
 }
 
-/** Notes where each batch ends. */
+/** Records the offset at which each batch ends. */
 function notingEnds(log: Log, ends: number[]): Log {
   return withAppends(log, async (append) => {
     const batch = await append();
@@ -159,13 +159,13 @@ export async function perform({ responses, events }: Plan) {
       done.catch(() => {});
     });
   }
-  // Whatever still waits for somebody does not wait for ever.
+  // Ends runs that still wait for an approval.
   clock.after(20_000, () => run.abort('late').catch(() => {}));
   const result = await play(clock, run.result);
   return { result, log, agent, records: await recordsOf(log), ends, told, ran };
 }
 
-/** None of which the first run has used. */
+/** Ids that the first run does not use. */
 function otherIds() {
   let seed = 1;
   const next = () => {
@@ -175,7 +175,7 @@ function otherIds() {
   return randomIds((bytes) => bytes.map(next));
 }
 
-/** Takes a session over that is cut at a record, or at the end of a batch, as a process's death does it. */
+/** Resumes a session that is cut at a record or at the end of a batch, like after a crash. */
 export async function resumeAt(
   plan: Plan,
   at: number,

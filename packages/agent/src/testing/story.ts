@@ -15,16 +15,16 @@ import {
   type Usage,
 } from '@millrace/core';
 import { expect } from 'vitest';
-import type { Observer } from '../observers/observer.ts';
+import type { Observer } from '../contract/observer.ts';
 
-/** A record and what it is told as: what observers get. */
+/** A record with its events, as observers receive them. */
 export interface Told {
   readonly record: LogRecord;
   readonly events: readonly AgentEvent[];
 }
 
-/** What observers are told of a whole log, which must fold. */
-export function toldOf(
+/** The records of a log with their events. Every record must fold. */
+export function observedRecords(
   records: readonly LogRecord[],
   session: SessionId = sessionId('test'),
 ): readonly Told[] {
@@ -43,7 +43,7 @@ export function toldOf(
   return told;
 }
 
-export function tellAll(observer: Observer, told: readonly Told[]): void {
+export function notifyAll(observer: Observer, told: readonly Told[]): void {
   for (const { record, events } of told) observer(record, events);
 }
 
@@ -54,7 +54,7 @@ export function usage(input: number, output: number): Usage {
   return { input, output, ...rest };
 }
 
-/** A log that a test tells in its own order, numbered as a store would: a record each 100 ms. */
+/** Builds a log for a test. Records are numbered as in a store and 100 ms apart. */
 export class Story {
   readonly session: SessionId;
   readonly records: LogRecord[] = [];
@@ -66,7 +66,7 @@ export class Story {
     this.session = session;
   }
 
-  /** What is told from now on belongs there. */
+  /** Sets the turn and the attempt of the following records. */
   at(turn: number, attempt = 0): this {
     this.#turn = turn;
     this.#attempt = attempt;
@@ -78,7 +78,7 @@ export class Story {
     return this;
   }
 
-  /** Starts an assistant's item with its request. */
+  /** Starts an assistant item and its request. */
   request(model = 'model-1'): DeltaWriter {
     const id = this.#ids.item();
     this.fact(
@@ -99,7 +99,7 @@ export class Story {
     return new DeltaWriter({ itemId: id, ...at, ids: this.#ids });
   }
 
-  /** What the writer wrote since. */
+  /** Adds the deltas that the writer has produced. */
   take(writer: DeltaWriter): this {
     for (const delta of writer.take()) this.records.push({ ...this.#head(), delta });
     return this;
@@ -112,7 +112,7 @@ export class Story {
   }
 
   get told(): readonly Told[] {
-    return toldOf(this.records, this.session);
+    return observedRecords(this.records, this.session);
   }
 
   #head() {

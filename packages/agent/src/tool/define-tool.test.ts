@@ -4,12 +4,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { eventsOf } from '../testing/events-of.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { handOff, subAgent } from './agent-tools.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
-import { handOff } from './hand-off.ts';
 import { readOutputTool } from './read-output.ts';
-import { subAgent } from './sub-agent.ts';
 
 const read = defineTool({
   name: 'read',
@@ -27,7 +26,7 @@ const count = defineTool({
   },
 });
 
-/** What is told of a model that makes this call. */
+/** The events of a run in which the model makes this call. */
 async function toldOf(name: string, input: unknown): Promise<readonly AgentEvent[]> {
   const script = [{ content: { parts: [call('c', name, input)] } }, 'Done.'];
   const provider = scriptedProvider(script);
@@ -40,14 +39,14 @@ async function toldOf(name: string, input: unknown): Promise<readonly AgentEvent
 const isReady = ({ type }: AgentEvent) => type === 'tool_call_ready';
 
 describe('isCall', () => {
-  test('knows the one event that says that the model wants the tool, and gives its input a type', async () => {
+  test('accepts the event of a call of the tool, and narrows its input', async () => {
     const events = await toldOf('read', { path: 'a.txt', lines: [1, 2] });
     const calls = events.filter((event) => read.isCall(event));
     expect(calls).toEqual(events.filter(isReady));
     expect(calls).toHaveLength(1);
     for (const event of events) {
       if (!read.isCall(event)) {
-        // It may still be a call: of another tool, or one that does not fit.
+        // It may be a call of another tool, or one with invalid input.
         if (event.type === 'tool_call_ready') expectTypeOf(event.input).toEqualTypeOf<JsonValue>();
         continue;
       }
@@ -59,7 +58,7 @@ describe('isCall', () => {
     }
   });
 
-  test('is false for another tool, and for input that does not fit', async () => {
+  test('is false for another tool, and for invalid input', async () => {
     const other = await toldOf('count', { from: '1', path: 'it would fit' });
     expect(other.filter(isReady)).toHaveLength(1);
     expect(other.filter((event) => read.isCall(event))).toEqual([]);
@@ -68,14 +67,14 @@ describe('isCall', () => {
     expect(wrong.filter((event) => read.isCall(event))).toEqual([]);
   });
 
-  test('gives the input as the model said it, not as the tool gets it', async () => {
+  test('gives the input as the model sent it, not as the tool gets it', async () => {
     const [event] = (await toldOf('count', { from: '41' })).filter((one) => count.isCall(one));
     if (event === undefined || !count.isCall(event)) return expect.fail('it is no call');
     expectTypeOf(event.input.from).toEqualTypeOf<string>();
     expect(event.input.from).toBe('41');
   });
 
-  test('is false where the schema would have to wait', async () => {
+  test('is false for an async schema', async () => {
     const slow = defineTool({
       ...{ name: 'read', description: 'Reads' },
       input: z.object({ path: z.string().refine(async () => true) }),
@@ -85,7 +84,7 @@ describe('isCall', () => {
     expect(events.filter((event) => slow.isCall(event))).toEqual([]);
   });
 
-  test('has the types of the tools that we ship', () => {
+  test('has the types of the built-in tools', () => {
     const tool = readOutputTool();
     const event = {} as AgentEvent;
     if (tool.isCall(event)) {
@@ -97,7 +96,7 @@ describe('isCall', () => {
 });
 
 describe('a tool', () => {
-  test('has what was not said filled in', () => {
+  test('has defaults', () => {
     expect(read).toMatchObject({
       ...{ effects: 'external', replay: 'never', timeoutMs: undefined, retries: 0 },
       ...{ maxOutputLength: 30_000, startsSession: false, handsOff: undefined },
@@ -107,7 +106,7 @@ describe('a tool', () => {
     expectTypeOf(read).toExtend<DefinedTool<'read', { path: string }>>();
   });
 
-  test('says what is wrong with an input, a line for each thing', async () => {
+  test('reports each problem of an input on its own line', async () => {
     const wrong: JsonValue = { path: 5, lines: ['one'] };
     const checked = await read.validate(wrong);
     if (checked.ok) return expect.fail('it fits');
@@ -133,24 +132,24 @@ describe('a tool', () => {
   });
 
   test.each(['approve', 'needsApproval', 'needs_approval', 'requireApproval'])(
-    'cannot have %s, which nobody would ask: that is the agent’s to say',
+    'cannot have %s, because approval is an option of the agent',
     (field) => {
       const define = () => defineTool({ ...common, name: 'tool', [field]: () => 'ask' });
       expect(define).toThrow(refused);
-      expect(define).toThrow(`tool: it has no ${field}`);
+      expect(define).toThrow(`tool: unknown field ${field}`);
       expect(define).toThrow('createAgent({ approve })');
     },
   );
 
-  test('cannot have a field that means nothing, and says which it can have', () => {
+  test('cannot have an unknown field, and the error lists the known ones', () => {
     const define = () => defineTool({ ...common, name: 'tool', parameters: {} } as never);
     expect(define).toThrow(refused);
-    expect(define).toThrow(/it has no parameters\b.*\binputSchema\b/);
+    expect(define).toThrow(/unknown field parameters\b.*\binputSchema\b/);
     const nothing = { ...common, name: 'tool', parameters: undefined };
     expect(defineTool(nothing).name).toBe('tool');
   });
 
-  test('that is another agent is as strict', () => {
+  test('that runs another agent is as strict', () => {
     const agent = createAgent({ provider: scriptedProvider(['Done.']) });
     const about = { agent, to: agent, name: 'ask_it', description: 'Asks it', needsApproval: true };
     const { to: _to, ...asSubAgent } = about;
@@ -159,7 +158,7 @@ describe('a tool', () => {
     expect(() => handOff(asHandOff)).toThrow(refused);
   });
 
-  test('needs to be told its JSON Schema where its library cannot say it', () => {
+  test('needs inputSchema if its library does not produce JSON Schema', () => {
     const input: StandardSchemaV1<object> = {
       '~standard': { version: 1, vendor: 'test', validate: () => ({ value: {} }) },
     };

@@ -1,45 +1,61 @@
 import type { AgentEvent, JsonObject } from '@millrace/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { AgentError } from '../errors/agent-error.ts';
-import { checkFields } from './check-fields.ts';
-import { checkInput } from './check-input.ts';
-import { jsonSchemaOf } from './json-schema-of.ts';
-import type { Execution, Tool, ToolContext } from './tool.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Execution, Tool, ToolContext } from '../contract/tool.ts';
+import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
 
+/** Options of `defineTool`. */
 export interface ToolOptions<Input extends Schema> {
-  /** Letters, digits, `_` and `-`, at most 64 of them: what all providers take. */
+  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
   readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
+  /** Schema of the input: any Standard Schema. */
   readonly input: Input;
-  /** JSON Schema of the input, where the schema library cannot say it by itself. */
+  /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
+  /**
+   * `none` if the tool changes nothing: it may then start while the response streams. Default:
+   * `external`.
+   */
   readonly effects?: Tool['effects'] | undefined;
+  /** `safe` if the tool may run again after a crash. Default: `never`. */
   readonly replay?: Tool['replay'] | undefined;
+  /** The tool is stopped after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
+  /** Maximum length of the text for the model. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
+  /** How often the tool is retried after it throws. Default: 0. */
   readonly retries?: number | undefined;
+  /** True if the tool runs a session of its own. Default: false. */
   readonly startsSession?: boolean | undefined;
+  /** The agent that takes over after the turn. Default: none. */
   readonly handsOff?: Tool['handsOff'];
+  /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
+  /** Runs the tool. */
   execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): Execution;
 }
 
-/** A tool that knows the type of its input, for whoever handles its events. */
+/** A tool with a typed input. */
 export interface DefinedTool<Name extends string, Input> extends Tool {
   readonly name: Name;
-  /** Whether an event says that the model wants this tool, with an input that fits it: then that has its type. */
+  /**
+   * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
+   */
   isCall(event: AgentEvent): event is CallEvent<Name, Input>;
 }
 
+/** The `tool_call_ready` event of a tool, with a typed input. */
 export type CallEvent<Name extends string, Input> = Extract<
   AgentEvent,
   { readonly type: 'tool_call_ready' }
 > & { readonly name: Name; readonly input: Input };
 
-const fields = {
+const optionNames = {
   name: true,
   description: true,
   input: true,
@@ -58,21 +74,17 @@ const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * @example
- * const now = defineTool({
- *   name: 'now',
- *   description: 'The present time',
- *   input: z.object({}),
- *   effects: 'none',
- *   execute: async () => new Date().toISOString(),
- * });
+ * Defines a tool. Throws `bad_option` if a name, a number or a field is invalid.
+ *
+ * @example const now = defineTool({ name: 'now', description: 'The present time', input:
+ * z.object({}), effects: 'none', execute: async () => new Date().toISOString(), });
  */
 export function defineTool<const Name extends string, Input extends Schema>(
   options: ToolOptions<Input> & { readonly name: Name },
 ): DefinedTool<Name, StandardSchemaV1.InferInput<Input>> {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
-  checkFields<ToolOptions<Input>>(options, fields);
+  assertKnownFields<ToolOptions<Input>>(options, optionNames);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {
@@ -87,13 +99,13 @@ export function defineTool<const Name extends string, Input extends Schema>(
     startsSession: options.startsSession ?? false,
     handsOff: options.handsOff,
     summarize: (given) => summarize?.(given as never) ?? name,
-    validate: (given) => checkInput(input, given),
+    validate: (given) => validateWithSchema(input, given),
     isCall: (event): event is never => isCall(name, input, event),
     execute: (given, context) => execute(given as never, context),
   };
 }
 
-/** A schema that has to wait for something cannot be asked here, and fits nothing. */
+/** Returns false for an async schema, because this check is synchronous. */
 function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (event.type !== 'tool_call_ready' || event.name !== name) return false;
   const result = schema['~standard'].validate(event.input);
@@ -103,22 +115,48 @@ function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
 }
 
 function schemaOf(name: string, schema: Schema): JsonObject {
-  const told = jsonSchemaOf(schema);
-  if (told === undefined) throw noSchema(name);
-  return told;
+  const jsonSchema = jsonSchemaOf(schema);
+  if (jsonSchema === undefined) throw noJsonSchema(name);
+  return jsonSchema;
 }
 
 function badName(name: string): AgentError {
-  const message = `Cannot define a tool ${JSON.stringify(name)}: its name has 1 to 64 letters, digits, _ or -`;
+  const message = `Cannot define tool ${JSON.stringify(name)}: the name must have 1 to 64 letters, digits, _ or -`;
   return new AgentError('bad_option', message, { tool: name });
 }
 
 function badNumber(name: string, key: string, value: unknown): AgentError {
-  const message = `Cannot define tool ${name}: its ${key} is ${value}, and has to be 0 or more`;
+  const message = `Cannot define tool ${name}: ${key} is ${value}, but must be at least 0`;
   return new AgentError('bad_option', message, { tool: name });
 }
 
-function noSchema(name: string): AgentError {
-  const message = `Cannot define tool ${name}: its schema library does not give JSON Schema. Say it with inputSchema`;
+function noJsonSchema(name: string): AgentError {
+  const message = `Cannot define tool ${name}: its schema library does not produce JSON Schema. Pass it as inputSchema`;
   return new AgentError('bad_option', message, { tool: name });
+}
+
+/** All field names. The compiler checks that none is missing. */
+type Fields<Options> = Readonly<Record<keyof Options, true>>;
+
+/**
+ * Throws if a tool has an unknown field. Other libraries put approval on the tool. If such a field
+ * were ignored, the tool would run without approval.
+ */
+export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
+  options: Options,
+  fields: Fields<Options>,
+): void {
+  for (const [field, value] of Object.entries(options))
+    if (value !== undefined && !Object.hasOwn(fields, field))
+      throw unknownField(options.name ?? '', field, Object.keys(fields));
+}
+
+const isApproval = /approv|confirm|permission/i;
+
+function unknownField(name: string, field: string, fields: readonly string[]): AgentError {
+  const way = isApproval.test(field)
+    ? 'To control whether calls may run, use createAgent({ approve })'
+    : `Known fields: ${fields.join(', ')}`;
+  const message = `Cannot define tool ${name}: unknown field ${field}. ${way}`;
+  return new AgentError('bad_option', message, { tool: name, field });
 }

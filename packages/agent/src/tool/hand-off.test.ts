@@ -10,18 +10,19 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Agent, type AgentOptions, createAgent } from '../create-agent.ts';
+import type { Agent } from '../contract/agent.ts';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { eventsOf } from '../testing/events-of.ts';
-import { call } from '../testing/scripts.ts';
-import { useStage } from '../testing/use-stage.ts';
+import { call } from '../testing/model-script.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { useTestServer } from '../testing/test-server.ts';
+import { handOff } from './agent-tools.ts';
 import { defineTool } from './define-tool.ts';
-import { handOff } from './hand-off.ts';
 
 const session = sessionId('s');
 const calls = (...parts: readonly ReturnType<typeof call>[]): Scripted => ({ content: { parts } });
 
-/** An agent whose model says this; what it was asked is in `provider.calls`. */
+/** An agent with a scripted model. Its requests are in `provider.calls`. */
 function agentOf(name: string, script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
   const provider = scriptedProvider(script, { id: name });
   const agent = createAgent({ name, instructions: `You are ${name}.`, ...options, provider });
@@ -70,7 +71,7 @@ describe('a hand-off', () => {
     expect(problemsIn(session, await recordsOf(log))).toEqual([]);
   });
 
-  test('is a fact of its turn, told to everybody, and its call has a result', async () => {
+  test('is a fact of its turn, is published, and its call has a result', async () => {
     const billing = agentOf('billing', ['Hello.']);
     const log = memoryLog();
     const script = [calls(call('t', 'transfer_to_billing', { reason: 'bills' }))];
@@ -90,7 +91,7 @@ describe('a hand-off', () => {
     expect(summary).toBe('hand over to billing');
   });
 
-  test('need not have a reason, and has none that is no text', async () => {
+  test('needs no reason, and ignores one that is not text', async () => {
     const billing = agentOf('billing', ['Hello.']);
     const log = memoryLog();
     const script = [
@@ -107,7 +108,7 @@ describe('a hand-off', () => {
     front.provider.assertUsedUp();
   });
 
-  test('that is refused leaves the session where it is', async () => {
+  test('that is denied leaves the session with its agent', async () => {
     const billing = agentOf('billing', []);
     const log = memoryLog();
     const front = agentOf('front', [calls(call('t', 'transfer_to_billing', {})), 'I stay.'], {
@@ -121,7 +122,7 @@ describe('a hand-off', () => {
     expect(billing.provider.calls).toEqual([]);
   });
 
-  test('of a cycle goes there and back: the other one is named by a function', async () => {
+  test('can go both ways, with a function that returns the other agent', async () => {
     const b = (): Agent => two.agent;
     const one = agentOf('one', [calls(call('t1', 'to_two', {})), 'I am one again.'], {
       tools: [handOff({ to: b, name: 'to_two', description: 'To two' })],
@@ -138,7 +139,7 @@ describe('a hand-off', () => {
     expect(back?.tools?.map(({ name }) => name)).toEqual(['to_two']);
   });
 
-  test('to an agent that is made later has to have a name', () => {
+  test('to an agent that is created later needs a name', () => {
     const later = () => agentOf('later', []).agent;
     const refused = expect.objectContaining({ name: 'AgentError', code: 'bad_option' });
     expect(() => handOff({ to: later, description: 'Later' })).toThrow(refused);
@@ -153,7 +154,7 @@ describe('of two hand-offs in one turn', () => {
   const both = calls(call('t', 'transfer_to_one', {}), call('u', 'transfer_to_two', {}));
   const cast = () => ({ one: agentOf('one', ['One.']), two: agentOf('two', ['Two.']) });
 
-  test('the first counts, and the other one has a result like every call', async () => {
+  test('the first wins, and the other one has a result like every call', async () => {
     const { one, two } = cast();
     const log = memoryLog();
     const tools = [toHelp(one.agent), toHelp(two.agent)];
@@ -167,7 +168,7 @@ describe('of two hand-offs in one turn', () => {
     expect(problemsIn(session, records)).toEqual([]);
   });
 
-  test('the second counts where the first is refused', async () => {
+  test('the second wins if the first is denied', async () => {
     const { one, two } = cast();
     const { text } = await agentOf('front', [both], {
       tools: [toHelp(one.agent), toHelp(two.agent)],
@@ -176,8 +177,9 @@ describe('of two hand-offs in one turn', () => {
     expect(text).toBe('Two.');
   });
 
-  // Who handed over is known to one CallRunner alone: after a resume the second one is written too, and counts.
-  test('the first counts also where the second is approved after it, by whoever resumes', async () => {
+  // Regression: only one CallRunner knew of the first hand-off, so after a resume the second one
+  // won.
+  test('the first wins even if the second is approved later, after a resume', async () => {
     const { one, two } = cast();
     const log = memoryLog();
     const front = agentOf('front', [both], {
@@ -194,17 +196,17 @@ describe('of two hand-offs in one turn', () => {
   });
 });
 
-describe('a session that was handed over', () => {
-  const stage = useStage();
+describe('a session that was handed off', () => {
+  const stage = useTestServer();
 
-  /** As a process makes them: agents of the same names each time. */
+  /** The agents of one process, with the same names each time. */
   function cast(log: Log, front: readonly Scripted[], billing: readonly Scripted[]) {
     const helper = agentOf('billing', billing);
     const root = agentOf('front', front, { log, tools: [toHelp(helper.agent)] });
     return { root, helper };
   }
 
-  test('is gone on with by the one who has it, in the next run and in another process', async () => {
+  test('continues with its new agent, in the next run and in another process', async () => {
     const [log, other] = stage.twoLogs();
     const first = cast(log, [calls(call('t', 'transfer_to_billing', {}))], ['Hello.', 'Still I.']);
     await first.root.agent.run('Hi', { session }).result;
@@ -217,7 +219,7 @@ describe('a session that was handed over', () => {
     expect(problemsIn(session, await recordsOf(other))).toEqual([]);
   });
 
-  test('goes on from a death between the hand-off and its turn’s end', async () => {
+  test('survives a crash between the hand-off and the end of its turn', async () => {
     const log = memoryLog();
     const first = cast(log, [calls(call('t', 'transfer_to_billing', {}))], ['Hello.']);
     await first.root.agent.run('Hi', { session }).result;
@@ -230,7 +232,7 @@ describe('a session that was handed over', () => {
     expect(factsOf(await recordsOf(log, into), 'handed_off')).toHaveLength(1);
   });
 
-  test('is refused where nobody of that name is, and is not changed', async () => {
+  test('is refused if its agent is unknown, and is not changed', async () => {
     const log = memoryLog();
     const { root } = cast(log, [calls(call('t', 'transfer_to_billing', {}))], ['Hello.']);
     await root.agent.run('Hi', { session }).result;
@@ -248,13 +250,13 @@ describe('a session that was handed over', () => {
   });
 });
 
-describe('two agents of one name', () => {
+describe('two agents with the same name', () => {
   const twins = [agentOf('twin', []).agent, agentOf('twin', []).agent] as const;
   const [one, other] = twins.map((to, at) =>
     handOff({ to, description: 'To a twin', name: `to_${at}` }),
   );
 
-  test('cannot be told apart, so that nothing runs', async () => {
+  test('are an error before anything runs', async () => {
     const log = memoryLog();
     const tools = [one, other].flatMap((tool) => tool ?? []);
     const { agent, provider } = agentOf('front', ['No.'], { log, tools });
@@ -264,14 +266,14 @@ describe('two agents of one name', () => {
     expect([provider.calls.length, (await log.info(session))?.through]).toEqual([0, 0]);
   });
 
-  test('are also the one who is run and one far behind it', async () => {
+  test('are an error also for the main agent and a distant one', async () => {
     const middle = agentOf('middle', [], { tools: one === undefined ? [] : [one] }).agent;
     const { agent } = agentOf('twin', ['No.'], { tools: [toHelp(middle)] });
     const { stop } = await agent.run('Hi').result;
     expect(stop.cause).toBe('name_taken');
   });
 
-  test('are no two where it is the same one, by two ways', async () => {
+  test('are no error if it is the same agent, reached twice', async () => {
     const [twin] = twins;
     const tools = ['here', 'there'].map((name) =>
       handOff({ to: twin, description: 'To it', name }),
@@ -280,7 +282,7 @@ describe('two agents of one name', () => {
     expect((await agent.run('Hi').result).text).toBe('Yes.');
   });
 
-  test('one that createAgent did not make cannot be handed to', async () => {
+  test('an agent that createAgent did not create is an error', async () => {
     const forged = { ...agentOf('forged', []).agent };
     const { agent } = agentOf('front', ['No.'], { tools: [toHelp(forged)] });
     expect((await agent.run('Hi').result).stop).toEqual({ reason: 'error', cause: 'bad_option' });
@@ -295,7 +297,7 @@ describe('after a hand-off', () => {
     execute: async () => 'nothing',
   });
 
-  test('the run’s limits, log and observers are still the run’s', async () => {
+  test('the limits, log and observers are still the run’s', async () => {
     const [log, own] = [memoryLog(), memoryLog()];
     const [heard, unheard]: [LogRecord[], LogRecord[]] = [[], []];
     const helper = agentOf('helper', again(9), {
@@ -313,7 +315,7 @@ describe('after a hand-off', () => {
     expect([unheard, await own.list()]).toEqual([[], []]);
   });
 
-  test('the other one’s policy decides on its calls', async () => {
+  test('the new agent’s policy decides on its calls', async () => {
     const helper = agentOf('helper', [...again(1), 'Done.'], {
       ...{ tools: [nothing], approve: () => 'ask', whileAsking: 'park' },
     });
@@ -328,7 +330,7 @@ describe('after a hand-off', () => {
     expect((await run.result).text).toBe('Done.');
   });
 
-  test('the other one’s first provider is asked, though the first one’s had failed', async () => {
+  test('the new agent’s first provider is used, even if the other agent’s had failed', async () => {
     const dead = {
       content: { parts: ['never'] },
       fault: { type: 'error', after: 0, error: 'auth' },
@@ -346,7 +348,7 @@ describe('after a hand-off', () => {
     fallback.assertUsedUp();
   });
 
-  test('what is said meanwhile is said to the other one', async () => {
+  test('input goes to the new agent', async () => {
     const helper = agentOf('helper', ['Left, then.']);
     const front = agentOf('front', [calls(call('t', 'transfer_to_helper', {}))], {
       tools: [toHelp(helper.agent)],

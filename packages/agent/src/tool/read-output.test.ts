@@ -13,12 +13,12 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ToolOutput } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
 import { problemsIn } from '../testing/check-log.ts';
-import { call } from '../testing/scripts.ts';
+import { call } from '../testing/model-script.ts';
 import { defineTool } from './define-tool.ts';
 import { readOutputTool } from './read-output.ts';
-import type { ToolOutput } from './tool.ts';
 
 const session = sessionId('s');
 const long = `${'a'.repeat(2000)}<the middle>${'z'.repeat(2000)}`;
@@ -35,7 +35,7 @@ const speak = defineTool({
 const resultsIn = (items: readonly Item[]): readonly ToolResultPart[] =>
   items.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'tool_result' ? part : [])));
 
-/** The id that a clipped text names. */
+/** The id in a clipped text. */
 function idIn({ items }: Pick<ModelRequest, 'items'>): string {
   const [text] = resultsIn(items).map((part) => part.text);
   return /output ([0-9a-f]{64})/.exec(text ?? '')?.[1] ?? 'none';
@@ -52,7 +52,7 @@ async function run(script: readonly Scripted[]) {
 }
 
 describe('an output that is too long', () => {
-  test('is not sent whole to the model, which is told the id that it is kept under', async () => {
+  test('is clipped for the model, which gets the id of the full output', async () => {
     const { requests, log } = await run(['Well.']);
     const [part] = resultsIn(requests[1]?.items ?? []);
     expect(part?.text.length).toBeLessThan(300);
@@ -66,7 +66,7 @@ describe('an output that is too long', () => {
     expect(new TextDecoder().decode(whole)).toBe(long);
   });
 
-  test('is attached in the transcript alone; what else is attached is sent', async () => {
+  test('is attached only in the transcript; other attachments are sent', async () => {
     const { requests, items } = await run(['Well.']);
     const kinds = (all: readonly Item[]) =>
       resultsIn(all).map(({ attachments = [] }) => attachments.map(({ kind }) => kind));
@@ -75,7 +75,7 @@ describe('an output that is too long', () => {
     expect(resultsIn(requests[1]?.items ?? [])[0]?.attachments?.[0]?.source).toEqual(picture);
   });
 
-  test('is read on by the model, by the id that it was told', async () => {
+  test('can be read further by the model, by the id', async () => {
     const { items } = await run([
       (request) => {
         const input = { output: idIn(request), start: 2000, length: 12 };
@@ -98,14 +98,14 @@ describe('an output that is too long', () => {
     ['starts between bytes', { output: 'a'.repeat(64), start: 0.5 }, 'start: '],
     ['starts nowhere', { output: 'a'.repeat(64), start: '0' }, 'start: '],
     ['has no length', { output: 'a'.repeat(64), length: 0 }, 'length: '],
-  ])('is not read by an id or a stretch that %s', async (_what, input, problem) => {
+  ])('is not read with an id or a range that %s', async (_what, input, problem) => {
     const { items } = await run([{ content: { parts: [call('d', 'read_output', input)] } }, 'Oh.']);
     const [, part] = resultsIn(items);
     expect(part).toMatchObject({ toolCallId: 'd', isError: true });
     expect(part?.text).toContain(problem);
   });
 
-  test('is not there under an id that nobody gave', async () => {
+  test('is not found under an unknown id', async () => {
     const input = { output: '0'.repeat(64) };
     const { items } = await run([{ content: { parts: [call('d', 'read_output', input)] } }, 'Oh.']);
     expect(resultsIn(items)[1]).toMatchObject({
@@ -114,7 +114,7 @@ describe('an output that is too long', () => {
   });
 });
 
-describe('a stretch', () => {
+describe('a range', () => {
   const { blobs } = memoryLog();
   const context = {
     ...{ session, runId: runId('r'), turn: 1, toolCallId: toolCallId('c') },
@@ -132,29 +132,29 @@ describe('a stretch', () => {
     return read;
   }
 
-  test('begins at the start and is as long as it may be, unless told', async () => {
+  test('starts at 0 and has the maximum length by default', async () => {
     expect(await stretch('0123456789', {}, 4)).toBe('0123\n[… go on with start 4 …]');
     expect(await stretch('0123456789', { length: 9 }, 4)).toBe('0123\n[… go on with start 4 …]');
     expect(await stretch('0123456789', { start: 8 }, 4)).toBe('89');
     expect(await stretch('0123456789', {})).toBe('0123456789');
   });
 
-  test('beyond the end says that there is nothing', async () => {
+  test('beyond the end is reported as empty', async () => {
     expect(await stretch('0123', { start: 4 })).toContain('nothing at byte 4');
     expect(await stretch('0123', { start: Number.MAX_SAFE_INTEGER })).toContain('nothing at byte');
   });
 
-  test('that cuts a character shows that it does', async () => {
+  test('that cuts a character shows U+FFFD', async () => {
     expect(await stretch('é!', { start: 1 })).toBe('\ufffd!');
     expect(await stretch('é!', { length: 1 })).toBe('\ufffd\n[… go on with start 1 …]');
   });
 
-  // TextDecoder swallows U+FEFF where a text begins, and every stretch is a text to it.
-  test('that begins with a byte order mark has it', async () => {
+  // Regression: TextDecoder drops U+FEFF at the start of each range.
+  test('that starts with a byte order mark keeps it', async () => {
     expect(await stretch('\ufeffa', {})).toBe('\ufeffa');
   });
 
-  test('after another gives all of it, however long they are', async () => {
+  test('after another returns everything, for any length', async () => {
     const texts = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n'), maxLength: 200 });
     await fc.assert(
       fc.asyncProperty(texts, fc.integer({ min: 1, max: 50 }), async (text, maxBytes) => {
@@ -173,6 +173,6 @@ describe('a stretch', () => {
   });
 });
 
-test('the tool may have another name', () => {
+test('the tool can be renamed', () => {
   expect(readOutputTool({ name: 'read_on' }).name).toBe('read_on');
 });

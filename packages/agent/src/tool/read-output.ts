@@ -1,30 +1,32 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
-interface Stretch {
+interface ByteRange {
   readonly output: string;
   readonly start?: number | undefined;
   readonly length?: number | undefined;
 }
 
+/** Options of `readOutputTool`. */
 export interface ReadOutputOptions {
+  /** The name of the tool. Default: `read_output`. */
   readonly name?: string | undefined;
-  /** The longest stretch that is given at once, in bytes. */
+  /** Maximum bytes per call. Default: 20,000. */
   readonly maxBytes?: number | undefined;
 }
 
 const description = `Reads a stretch of a tool's output that was too long and was clipped.
 "output" is the id that is named where it was clipped; "start" and "length" are in bytes.`;
 
-/** For the model: what of a long output was left out. */
+/** Creates a tool that lets the model read the clipped part of a long output. */
 export function readOutputTool({
   name = 'read_output',
   maxBytes = 20_000,
-}: ReadOutputOptions = {}): DefinedTool<string, Stretch> {
+}: ReadOutputOptions = {}): DefinedTool<string, ByteRange> {
   return defineTool({
     name,
     description,
-    input: stretchSchema,
+    input: rangeSchema,
     effects: 'none',
     replay: 'safe',
     maxOutputLength: maxBytes + 1000,
@@ -34,7 +36,7 @@ export function readOutputTool({
       const bytes = await blobs.slice(output, start, end);
       if (bytes === undefined) throw new Error(`There is no output ${output}.`);
       if (bytes.length === 0) return `There is nothing at byte ${start}: it ends before that.`;
-      // A stretch may begin or end inside a character; what is cut there is shown as U+FFFD.
+      // A range may start or end inside a character, which is then shown as U+FFFD.
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
       const isLast = bytes.length < end - start;
       return isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
@@ -42,20 +44,24 @@ export function readOutputTool({
   });
 }
 
-const whole = { type: 'integer', minimum: 0 } as const;
+const byteCount = { type: 'integer', minimum: 0 } as const;
 const jsonSchema = {
   type: 'object',
-  properties: { output: { type: 'string' }, start: whole, length: { ...whole, minimum: 1 } },
+  properties: {
+    output: { type: 'string' },
+    start: byteCount,
+    length: { ...byteCount, minimum: 1 },
+  },
   required: ['output'],
 } as const;
 
-/** By hand, because this package asks for no schema library. */
-const stretchSchema: StandardSchemaV1<Stretch> & StandardJSONSchemaV1<Stretch> = {
+/** Written by hand, because this package depends on no schema library. */
+const rangeSchema: StandardSchemaV1<ByteRange> & StandardJSONSchemaV1<ByteRange> = {
   '~standard': {
     version: 1,
     vendor: 'millrace',
     validate(value) {
-      const { output, start, length } = (value ?? {}) as Partial<Stretch>;
+      const { output, start, length } = (value ?? {}) as Partial<ByteRange>;
       if (typeof output !== 'string' || !/^[0-9a-f]{64}$/.test(output))
         return { issues: [{ message: 'it is the id of an output', path: ['output'] }] };
       if (start !== undefined && !(Number.isSafeInteger(start) && start >= 0))

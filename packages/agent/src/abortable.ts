@@ -1,0 +1,59 @@
+import type { Clock } from '@millrace/providers';
+
+/** The value of `raceAbort` if the signal aborts first. */
+export const halted: unique symbol = Symbol('halted');
+
+/** How long to keep waiting after the abort. */
+interface GracePeriod {
+  readonly clock: Clock;
+  readonly ms: number;
+}
+
+/**
+ * Waits for `work`, but resolves with `halted` if the signal aborts first. User code that never
+ * settles must not block an abort.
+ */
+export function raceAbort<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  grace?: GracePeriod,
+): Promise<T | typeof halted> {
+  return new Promise((resolve, reject) => {
+    let cancel = () => {};
+    const giveUp = () => resolve(halted);
+    const onAbort = () => {
+      if (grace === undefined) giveUp();
+      else cancel = grace.clock.after(grace.ms, giveUp);
+    };
+    const leave = () => {
+      cancel();
+      signal.removeEventListener('abort', onAbort);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    work.then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Resolves after `ms` milliseconds, or at once if the signal aborts. */
+export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,94 @@
+import type { JsonValue, RejectionCode, ToolCallPart } from '@millrace/core';
+import { textOfError } from '../contract/agent-error.ts';
+import type { PendingCall } from '../contract/settings.ts';
+import type { Tool } from '../contract/tool.ts';
+
+type PreparedCall =
+  | ({ readonly ok: true } & PendingCall)
+  | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
+
+/**
+ * Checks whether a call can run. The error message is written for the model. A tool never runs with
+ * partial or invalid input.
+ */
+export async function prepareCall(
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  changed?: JsonValue,
+): Promise<PreparedCall> {
+  const tool = tools.get(call.name);
+  if (tool === undefined)
+    return { ok: false, code: 'unknown', message: unknownToolMessage(call.name, tools) };
+  const rawInput = changed === undefined ? call.input : changed;
+  if (rawInput === undefined || call.partial)
+    return {
+      ok: false,
+      code: 'invalid',
+      message: 'The arguments are not JSON. Make the call again.',
+    };
+  try {
+    const validated = await tool.validate(rawInput);
+    if (!validated.ok)
+      return {
+        ok: false,
+        code: 'invalid',
+        message: `The arguments do not fit:\n${shortened(validated.problem)}`,
+      };
+    const { value: input } = validated;
+    return { ok: true, call, tool, input, summary: summaryOf(tool, input) };
+  } catch (error) {
+    const message = `The arguments could not be checked: ${shortened(textOfError(error))}`;
+    return { ok: false, code: 'invalid', message };
+  }
+}
+
+const longestProblem = 10_000;
+const longestSummary = 200;
+
+function shortened(text: string): string {
+  return text.length > longestProblem ? `${text.slice(0, longestProblem)}…`.toWellFormed() : text;
+}
+
+function summaryOf(tool: Tool, input: unknown): string {
+  try {
+    const line = tool.summarize(input).replaceAll(/\s+/g, ' ').toWellFormed();
+    return line.length > longestSummary ? `${line.slice(0, longestSummary)}…`.toWellFormed() : line;
+  } catch {
+    return tool.name;
+  }
+}
+
+function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): string {
+  const names = [...tools.keys()];
+  const near = nearestNames(name, names);
+  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+  const all =
+    names.length > 0 ? ` There are: ${names.slice(0, 50).join(', ')}.` : ' There are none.';
+  return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
+}
+
+/** The most similar names, best first, as hints for a misspelled name. */
+function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
+  const wanted = name.toLowerCase();
+  const far = (other: string) => distance(wanted, other.toLowerCase());
+  return [...names]
+    .map((other) => ({ other, away: far(other) }))
+    .filter(({ other, away }) => away <= Math.max(2, other.length / 2))
+    .sort((a, b) => a.away - b.away)
+    .slice(0, most)
+    .map(({ other }) => other);
+}
+
+/** The edit distance between two names. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,98 @@
+import {
+  type Attempt,
+  DeltaWriter,
+  type DraftRecord,
+  type FoldState,
+  findItem,
+  type Ids,
+  type ItemId,
+  type TextWriter,
+  type ToolCallId,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
+
+/** The results of one attempt's calls: parts of one tool item, in the order of the calls. */
+export class ResultSlots {
+  readonly #at: Attempt;
+  readonly #ids: Ids;
+  readonly #open = new Map<ToolCallId, TextWriter>();
+  #itemId: ItemId | undefined;
+  #writer: DeltaWriter | undefined;
+
+  /** If `itemId` is given, its open parts are continued. */
+  constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
+    this.#at = at;
+    this.#ids = ids;
+    this.#itemId = itemId;
+    if (itemId === undefined) return;
+    this.#writer = new DeltaWriter({ itemId, ...at, ids });
+    for (const { begin, text } of state.open)
+      if (begin.kind === 'tool_result' && begin.itemId === itemId)
+        this.#open.set(begin.toolCallId, this.#writer.goOn(begin, text.length));
+  }
+
+  /**
+   * Reserves a result part for each call, so that results stay in call order whichever finishes
+   * first.
+   */
+  reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
+    const { drafts, writer } = this.#start();
+    for (const { toolCallId, name } of calls)
+      if (!this.#open.has(toolCallId))
+        this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
+    return [...drafts, ...this.#takeDrafts()];
+  }
+
+  /** True if the call has a slot but no result yet. */
+  isOpen(id: ToolCallId): boolean {
+    return this.#open.get(id)?.isOpen ?? false;
+  }
+
+  /** Appends progress text. */
+  append(id: ToolCallId, text: string): readonly DraftRecord[] {
+    const place = this.#open.get(id);
+    if (place?.isOpen) place.append(text);
+    return this.#takeDrafts();
+  }
+
+  /** Commits the result, which replaces the progress text. */
+  fill(part: ToolResultPart): readonly DraftRecord[] {
+    this.#open.get(part.toolCallId)?.replace(part);
+    return this.#takeDrafts();
+  }
+
+  /** Ignores everything that comes later. */
+  close(): void {
+    this.#open.clear();
+  }
+
+  /** Retracts all results of the attempt. */
+  retract(state: FoldState): readonly DraftRecord[] {
+    const item = this.#itemId && findItem(state, this.#itemId);
+    if (!item) return [];
+    for (const { id } of item.parts) this.#writer?.retract(id, 'discarded');
+    this.#open.clear();
+    return this.#takeDrafts();
+  }
+
+  /** Finishes the tool item. */
+  finish(state: FoldState): readonly DraftRecord[] {
+    const item = this.#itemId && findItem(state, this.#itemId);
+    if (!item || item.finished !== undefined) return [];
+    return [{ ...this.#at, fact: { type: 'item_finished', itemId: item.id } }];
+  }
+
+  #start(): { readonly drafts: readonly DraftRecord[]; readonly writer: DeltaWriter } {
+    const isNew = this.#itemId === undefined;
+    this.#itemId ??= this.#ids.item();
+    const itemId = this.#itemId;
+    this.#writer ??= new DeltaWriter({ itemId, ...this.#at, ids: this.#ids });
+    const started = { type: 'item_started', itemId, kind: 'tool' } as const;
+    return { drafts: isNew ? [{ ...this.#at, fact: started }] : [], writer: this.#writer };
+  }
+
+  #takeDrafts(): readonly DraftRecord[] {
+    return (this.#writer?.take() ?? []).map((delta) => ({ ...this.#at, delta }));
+  }
+}

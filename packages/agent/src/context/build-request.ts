@@ -1,0 +1,91 @@
+import {
+  type FoldState,
+  type Item,
+  type ItemId,
+  itemId,
+  type Part,
+  type Source,
+  transcript,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import type { ModelRequest } from '@millrace/providers';
+import { isFullOutput } from '../calls/tool-result.ts';
+import type { Compacted } from '../contract/loop-state.ts';
+import type { ContextFilter, Settings } from '../contract/settings.ts';
+
+/** Builds the request for a model: instructions, the context items and the tools. */
+export async function buildRequest(
+  settings: Settings,
+  state: FoldState,
+  compacted: Compacted,
+  more: readonly ContextFilter[] = [],
+): Promise<ModelRequest> {
+  const { instructions, tools, request, output, log, contextFilters } = settings;
+  const context = applyCompaction(transcript(state), compacted);
+  const filtered = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
+  const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
+  const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
+  const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }));
+  return {
+    ...request,
+    items: prompt === undefined ? items : [systemItem(prompt), ...items],
+    ...(definitions.length > 0 && { tools: definitions }),
+    ...(output && { output: { name: 'answer', schema: output.schema } }),
+  };
+}
+
+function systemItem(text: string): Item {
+  return { id: itemId('instructions'), kind: 'system', parts: [{ kind: 'text', text }] };
+}
+
+/**
+ * Loads blobs into the item, because providers take bytes. Full outputs of clipped results are left
+ * out.
+ */
+export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
+  if (!item.parts.some(hasBlob)) return item;
+  return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, blobs))) };
+}
+
+function hasBlob(part: Part): boolean {
+  if (part.kind === 'tool_result') return part.attachments?.some(hasBlob) ?? false;
+  return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
+}
+
+async function loadPart<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
+  if (part.kind === 'tool_result' && part.attachments !== undefined) {
+    const { attachments: _all, ...rest } = part;
+    const sent = part.attachments.filter((one) => !isFullOutput(one, part));
+    const attachments = await Promise.all(sent.map((one) => loadPart(one, blobs)));
+    return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
+  }
+  if (part.kind !== 'media' && part.kind !== 'file') return part;
+  return { ...part, source: await loadSource(part.source, blobs) };
+}
+
+async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
+  if (source.type !== 'blob') return source;
+  const bytes = await blobs.get(source.hash);
+  return bytes === undefined ? source : { type: 'bytes', bytes };
+}
+
+/**
+ * The context items: the transcript without the items that the summary covers, plus the summary.
+ */
+export function applyCompaction(
+  items: readonly Item[],
+  { covered, summary }: Compacted,
+): readonly Item[] {
+  const remaining = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
+}
+
+export const summaryId: ItemId = itemId('summary');
+
+function summaryItem(text: string): Item {
+  return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
+}

@@ -1,0 +1,42 @@
+import type { Item, Part } from '@millrace/core';
+import type { ContextFilter } from '../contract/settings.ts';
+
+/** Options of `dropReasoning` and `dropFailedResults`. */
+export interface DropOptions {
+  /** How many of the last answers stay unchanged. Default: 1. */
+  readonly keepAnswers?: number | undefined;
+}
+
+/** Removes reasoning from all but the last answers. */
+export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+  return (items) =>
+    changeOlderItems(items, keepAnswers, (parts) =>
+      parts.filter(({ kind }) => kind !== 'reasoning'),
+    );
+}
+
+/** Shortens failed tool results to "It failed." in all but the last answers. */
+export function dropFailedResults({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+  return (items) =>
+    changeOlderItems(items, keepAnswers, (parts) =>
+      parts.map((part) =>
+        part.kind === 'tool_result' && part.isError ? { ...part, text: 'It failed.' } : part,
+      ),
+    );
+}
+
+function changeOlderItems(
+  items: readonly Item[],
+  keepAnswers: number,
+  change: (parts: readonly Part[]) => readonly Part[],
+): readonly Item[] {
+  const answers = items.filter(({ kind }) => kind === 'assistant');
+  const keptAnswers = new Set(answers.slice(Math.max(0, answers.length - keepAnswers)));
+  const first = items.findIndex((item) => keptAnswers.has(item));
+  const end = first === -1 ? items.length : first;
+  return items.flatMap((item, index) => {
+    if (index >= end) return [item];
+    const parts = change(item.parts);
+    return parts.length === 0 && item.parts.length > 0 ? [] : [{ ...item, parts }];
+  });
+}

@@ -1,0 +1,51 @@
+import { type ErrorPlace, MillraceError } from '@millrace/core';
+
+/** The codes of `AgentError`. */
+export type AgentErrorCode =
+  | 'bad_option'
+  /** Two tools, or two agents, have the same name. */
+  | 'name_taken'
+  /** The session was handed off to an agent that this agent does not know. */
+  | 'unknown_agent'
+  /** The session has a `must_understand` fact that this version does not support. */
+  | 'not_understood'
+  /** The current turn has no such call. */
+  | 'no_such_call'
+  | 'no_such_item'
+  | 'no_such_session'
+  | 'run_over'
+  /** The run was left with the `leave` signal and can be resumed. */
+  | 'left'
+  /** A bug in the loop: it makes no progress. */
+  | 'stuck'
+  /** The session cannot be replayed, because some of its deltas are gone. */
+  | 'not_replayable'
+  /** A record does not follow from the records before it. */
+  | 'not_foldable';
+
+/**
+ * An error in the calling program, or a call to a run that is already over. Failures during a run
+ * are part of its result instead.
+ */
+export class AgentError extends MillraceError<AgentErrorCode> {
+  constructor(
+    code: AgentErrorCode,
+    message: string,
+    place: ErrorPlace = {},
+    options?: ErrorOptions,
+  ) {
+    super(code, message, place, options);
+  }
+}
+
+/** The message of an error, whatever value was thrown. Never throws. */
+export function textOfError(error: unknown): string {
+  try {
+    const text: unknown = error instanceof Error ? error.message : String(error);
+    return typeof text === 'string' && text !== '' ? text.toWellFormed() : silent;
+  } catch {
+    return silent;
+  }
+}
+
+const silent = 'It failed without saying why.';

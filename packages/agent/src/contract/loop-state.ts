@@ -1,0 +1,135 @@
+import type {
+  ErrorInfo,
+  ExecutionId,
+  ItemId,
+  JsonValue,
+  RunId,
+  Stop,
+  ToolCallId,
+  TraceContext,
+} from '@millrace/core';
+import type { QueuedCommand } from './command.ts';
+
+/**
+ * The state of the loop: everything about a session, besides its items, that the loop needs. It is
+ * a fold of the log.
+ */
+export interface LoopState {
+  readonly run: RunState | undefined;
+  /** The current turn: started and not finished. */
+  readonly turn: TurnState | undefined;
+  /** The trace of the current or last run. A turn that waits continues in it. */
+  readonly trace: TraceContext | undefined;
+  /** The number of the last turn. */
+  readonly lastTurn: number;
+  /** How the last finished turn ended. */
+  readonly lastStop: Stop | undefined;
+  /** The last error of this run. */
+  readonly lastError: ErrorInfo | undefined;
+  /** True if there is input that no request has contained yet. */
+  readonly hasInput: boolean;
+  /** The result of the last compaction. */
+  readonly compacted: Compacted;
+  /** Tokens of the last request and its answer: an estimate for the next request. */
+  readonly lastTokens: number;
+  /** The agent that the session was handed off to. */
+  readonly agent: string | undefined;
+  /** Standing approvals: rule to the time until which it is allowed. */
+  readonly standingApprovals: ReadonlyMap<string, number>;
+  /** The queued commands, in order. */
+  readonly commands: readonly QueuedCommand[];
+}
+
+export interface Compacted {
+  /**
+   * Items that are no longer sent: compacted items and the items in which summaries were written.
+   */
+  readonly covered: ReadonlySet<ItemId>;
+  /** The text that replaces the compacted items. */
+  readonly summary: string | undefined;
+}
+
+interface RunState {
+  readonly id: RunId;
+  /**
+   * Turns that this run has started and finished. The first one may have been started by another
+   * run.
+   */
+  readonly turns: number;
+  readonly finishedTurns: number;
+  readonly aborted: Aborted | undefined;
+}
+
+interface Aborted {
+  readonly reason: string | undefined;
+}
+
+export interface TurnState {
+  readonly turn: number;
+  /** The last attempt at the request; 0 before the first. */
+  readonly attempt: number;
+  readonly isSuperseded: boolean;
+  /** The item that the attempt writes to. */
+  readonly itemId: ItemId | undefined;
+  /** The item with the results of its calls. */
+  readonly toolItemId: ItemId | undefined;
+  /** How the response ended. */
+  readonly stop: Stop | undefined;
+  readonly calls: ReadonlyMap<ToolCallId, CallState>;
+  /** The agent that takes over after this turn. */
+  readonly handedTo: string | undefined;
+  /** True if the turn writes a summary and is not part of the conversation. */
+  readonly isCompaction: boolean;
+  /** `LoopState.hasInput` before this turn. */
+  readonly hadInput: boolean;
+}
+
+/** Decisions on a call and its executions. The result itself is in the tool item. */
+export interface CallState {
+  readonly isAsked: boolean;
+  /** The rule that a standing approval would apply to. */
+  readonly rule: string | undefined;
+  readonly answer: ApprovalAnswer | undefined;
+  readonly isRejected: boolean;
+  /** The last execution. */
+  readonly execution: ExecutionState | undefined;
+  readonly executions: number;
+}
+
+interface ApprovalAnswer {
+  readonly decision: 'allow' | 'deny';
+  readonly reason: string | undefined;
+  readonly input: JsonValue | undefined;
+}
+
+interface ExecutionState {
+  readonly id: ExecutionId;
+  readonly name: string;
+  /** True if the outcome is unknown, because the process died. */
+  readonly isLost: boolean;
+  readonly isRunning: boolean;
+}
+
+export const newCallState: CallState = {
+  isAsked: false,
+  rule: undefined,
+  answer: undefined,
+  isRejected: false,
+  execution: undefined,
+  executions: 0,
+};
+
+export const emptyLoopState: LoopState = {
+  run: undefined,
+  turn: undefined,
+  trace: undefined,
+  lastTurn: 0,
+  lastStop: undefined,
+  lastError: undefined,
+  hasInput: false,
+  compacted: { covered: new Set(), summary: undefined },
+  lastTokens: 0,
+  agent: undefined,
+  standingApprovals: new Map(),
+  commands: [],
+};

@@ -1,0 +1,34 @@
+import type { DraftRecord, FoldState, LogRecord, SessionId } from '@millrace/core';
+import type { Observer } from './observer.ts';
+
+/** The first difference between a recording and its replay. */
+export interface Divergence {
+  /** The offset of the expected record. */
+  readonly offset: number;
+  /** The recorded record. */
+  readonly expected: LogRecord;
+  /**
+   * The records that the loop tried to write instead. Empty if it waits for something that never
+   * comes.
+   */
+  readonly found: readonly DraftRecord[];
+  /** A sentence that describes the difference. */
+  readonly message: string;
+}
+
+/** Options of `Agent.replay`. */
+export interface ReplayOptions {
+  /** Observers of the replay. The agent's own observers are not called. */
+  readonly observers?: readonly Observer[] | undefined;
+}
+
+/** The result of a replay. */
+export interface Replayed {
+  readonly session: SessionId;
+  /** The replayed records: all of them, or those before the divergence. */
+  readonly records: readonly LogRecord[];
+  /** The folded state of these records. */
+  readonly state: FoldState;
+  /** The first difference. Absent if the replay equals the recording. */
+  readonly divergence?: Divergence | undefined;
+}

@@ -1,0 +1,129 @@
+import type {
+  Cost,
+  Ids,
+  Item,
+  JsonObject,
+  JsonValue,
+  LogRecord,
+  ToolCallPart,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type { Observer } from './observer.ts';
+import type { Tool, Validated } from './tool.ts';
+
+/** Whether a call runs, needs an approval, or is denied. */
+export type Approval = 'allow' | 'ask' | 'deny';
+
+/** A call that needs a decision by the policy or the user. */
+export interface PendingCall {
+  /** The call as the model made it. */
+  readonly call: ToolCallPart;
+  readonly tool: Tool;
+  /** The validated input that the tool will get. */
+  readonly input: unknown;
+  /** One line for the user: what the call is about to do. */
+  readonly summary: string;
+}
+
+/** The return value of an `approve` policy. */
+export type ApprovalDecision =
+  | Approval
+  | {
+      readonly decision: Approval;
+      readonly reason?: string | undefined;
+      /**
+       * Groups calls for standing approvals: an approval with `until` also covers later calls with
+       * the same rule.
+       */
+      readonly rule?: string | undefined;
+    };
+
+/** The complete settings of an agent, with all defaults applied. */
+export interface Settings {
+  readonly name: string;
+  /** The main provider, then the fallbacks. */
+  readonly providers: readonly Provider[];
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly instructions: Instructions;
+  readonly request: RequestOptions;
+  readonly output: Output | undefined;
+  readonly log: Log;
+  readonly observers: readonly Observer[];
+  readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */
+  readonly whileAsking: 'wait' | 'park';
+  readonly compaction: Compaction | undefined;
+  readonly contextFilters: readonly ContextFilter[];
+  readonly limits: Limits;
+  readonly retry: RetrySettings;
+  readonly onInterrupted: 'keep' | 'retry';
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
+}
+
+/** The system prompt, or a function that returns it for the items of a request. */
+export type Instructions =
+  | string
+  | undefined
+  | ((transcript: readonly Item[]) => string | undefined | Promise<string | undefined>);
+
+/** Options that are copied into every request. */
+export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
+
+/** Limits of a run. A run that reaches one ends with the stop reason `limit`. */
+export interface Limits {
+  /** Maximum number of turns. Default: 100. */
+  readonly maxTurns: number;
+  /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
+  readonly maxTokens: number;
+  /** Maximum cost of a run. Attempts without a known price are not counted. Default: no limit. */
+  readonly maxCost: Cost | undefined;
+  /** Maximum number of tools that run at once. Default: 8. */
+  readonly maxParallelTools: number;
+  /** Maximum number of consecutive turns with an identical call. Default: 5. */
+  readonly maxRepeats: number;
+}
+
+/** How failed requests are retried. */
+export interface RetrySettings {
+  /** Maximum attempts at one request with one provider. Default: 4. */
+  readonly maxAttempts: number;
+  /** Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network. */
+  readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
+  /** Delay before the second attempt. It doubles with each further one. Default: 1 s. */
+  readonly baseDelayMs: number;
+  /**
+   * Maximum delay between attempts. If a provider asks for a longer one, the request is not
+   * retried. Default: 60 s.
+   */
+  readonly maxDelayMs: number;
+  /** How long to wait for a tool or a stream after it was asked to stop. Default: 5 s. */
+  readonly toolGraceMs: number;
+}
+
+/** When and how the context is shortened. The transcript does not change. */
+export interface Compaction {
+  /** Compacts when the last request and its answer used this many tokens. */
+  readonly whenTokens: number;
+  /**
+   * How many of the last steps stay. A step is an input, or an answer with the results of its
+   * calls. Default: 6.
+   */
+  readonly keepSteps: number;
+  /** The prompt for the summary. `false` drops old items without a summary. */
+  readonly summarize: string | false;
+}
+
+/** Changes the items that are sent to a model. The transcript does not change. */
+export type ContextFilter = (items: readonly Item[]) => readonly Item[];
+
+/** The schema for an agent's answers. */
+export interface Output {
+  /** JSON Schema for the model. */
+  readonly schema: JsonObject;
+  check(value: JsonValue | undefined): Promise<Validated>;
+}

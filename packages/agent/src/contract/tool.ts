@@ -1,0 +1,113 @@
+import type {
+  ExecutionId,
+  FilePart,
+  JsonObject,
+  JsonValue,
+  MediaPart,
+  Metadata,
+  RunId,
+  SessionId,
+  ToolCallId,
+  TraceContext,
+} from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import type { Agent } from './agent.ts';
+import type { Observer } from './observer.ts';
+
+/** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
+export interface Tool {
+  readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
+  readonly description: string;
+  /** JSON Schema of the input, for the model. */
+  readonly inputSchema: JsonObject;
+  /**
+   * `none`: the tool changes nothing. It may start while the response streams, and its result may
+   * be discarded.
+   */
+  readonly effects: 'none' | 'external';
+  /** Whether the tool may run again if a process died during the call. */
+  readonly replay: 'safe' | 'never';
+  /** The tool is stopped after this time. Undefined: no timeout. */
+  readonly timeoutMs: number | undefined;
+  /**
+   * Maximum length of the text for the model. Longer text is clipped, and the full text is stored
+   * as a blob.
+   */
+  readonly maxOutputLength: number;
+  /** How often the tool is retried after it throws. */
+  readonly retries: number;
+  /** True if the tool runs a session of its own. It gets the id as `child`. */
+  readonly startsSession: boolean;
+  /** The agent that takes over after the turn with this call. */
+  readonly handsOff?: HandOff | undefined;
+  /** One line for the user: what the call is about to do. */
+  summarize(input: unknown): string;
+  /** Validates the input. The problem text is written for the model. */
+  validate(input: JsonValue): Promise<Validated>;
+  /**
+   * Runs the tool. It may be an async generator that yields progress texts. A throw becomes an
+   * error result.
+   */
+  execute(input: unknown, context: ToolContext): Execution;
+}
+
+/** The target of a hand-off. */
+export interface HandOff {
+  /** Returns the agent that takes over. */
+  to(): Agent;
+  /** Returns the reason for the log, from the tool's input. */
+  reason(input: unknown): string | undefined;
+}
+
+/** The result of a validation. */
+export type Validated =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+/** The return value of `execute`: a promise, or an async generator that yields progress. */
+export type Execution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
+
+/**
+ * Return value of a tool: a text, a full output, or any JSON value, which is sent to the model as
+ * text.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a tool too
+export type ToolReturn = string | ToolOutput | JsonValue | undefined | void;
+
+/** A full tool output. */
+export interface ToolOutput {
+  readonly output: {
+    /** The text for the model. */
+    readonly text: string;
+    /** The value for programs. */
+    readonly value?: JsonValue | undefined;
+    /** Images and documents for the model. The blob named by `metadata.wholeOutput` is not sent. */
+    readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
+    readonly isError?: boolean | undefined;
+    readonly metadata?: Metadata | undefined;
+  };
+}
+
+/** Passed to `execute`: the abort signal, ids, blobs and progress. */
+export interface ToolContext {
+  /** Aborts when the tool has to stop. The run waits only for a short grace period after that. */
+  readonly signal: AbortSignal;
+  readonly session: SessionId;
+  readonly runId: RunId;
+  readonly turn: number;
+  readonly toolCallId: ToolCallId;
+  readonly executionId: ExecutionId;
+  /** The session for a sub-agent, if the tool has `startsSession`. */
+  readonly child: SessionId | undefined;
+  /** Stores large content beside the log. */
+  readonly blobs: BlobStore;
+  /** The trace context for outgoing calls, under the span of this execution. */
+  readonly trace?: TraceContext | undefined;
+  /**
+   * The observers of the run, to pass to sub-agents. The agent's own observers are not included.
+   */
+  readonly observers?: readonly Observer[] | undefined;
+  /** Reports progress to the user. The model gets only the result. */
+  update(text: string): void;
+}

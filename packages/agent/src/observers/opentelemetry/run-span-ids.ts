@@ -1,0 +1,47 @@
+/** The ids for a span that is about to start. */
+export interface SpanName {
+  /** Used if the span has no parent. */
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+const byCrypto = (bytes: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRandomValues(bytes);
+
+/**
+ * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools were
+ * sent; all other spans get random ids. Use one object for the tracer provider and the observer.
+ *
+ * @example const ids = new RunSpanIds(); const provider = new BasicTracerProvider({ idGenerator:
+ * ids, spanProcessors }); const { observe } = openTelemetryObserver({ tracer:
+ * provider.getTracer('my-app'), ids });
+ */
+export class RunSpanIds {
+  readonly #fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
+  #next: SpanName | undefined;
+
+  constructor(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array = byCrypto) {
+    this.#fill = fill;
+  }
+
+  // Fields instead of methods, because the SDK may call them without `this`.
+  readonly generateTraceId = (): string => this.#next?.traceId ?? this.#random(16);
+  readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
+
+  /** Uses these ids for the span that `start` creates. */
+  naming<T>(name: SpanName, start: () => T): T {
+    this.#next = name;
+    try {
+      return start();
+    } finally {
+      this.#next = undefined;
+    }
+  }
+
+  #random(length: number): string {
+    const digits = Array.from(this.#fill(new Uint8Array(length)), (byte) =>
+      byte.toString(16).padStart(2, '0'),
+    ).join('');
+    // An id of zeros is invalid.
+    return /^0+$/.test(digits) ? digits.replace(/0$/, '1') : digits;
+  }
+}

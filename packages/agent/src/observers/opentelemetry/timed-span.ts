@@ -1,0 +1,149 @@
+import type { SessionId, TraceParent } from '@millrace/core';
+import type {
+  Attributes,
+  Context,
+  HrTime,
+  SpanContext,
+  SpanKind,
+  SpanOptions,
+  SpanStatus,
+  SpanStatusCode,
+} from '@opentelemetry/api';
+import type { RunSpanIds, SpanName } from './run-span-ids.ts';
+
+// Numbers instead of enum names, because `@opentelemetry/api` need not be installed.
+const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
+  internal: 0,
+  client: 2,
+};
+const failed: SpanStatusCode = 2;
+const noTrace = /^0*$/;
+
+/** The methods of a span that the observer uses. Every OpenTelemetry span has them. */
+export interface TracedSpan {
+  spanContext(): SpanContext;
+  setAttribute(key: string, value: string): unknown;
+  setAttributes(attributes: Attributes): unknown;
+  addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
+  setStatus(status: SpanStatus): unknown;
+  end(time: HrTime): void;
+}
+
+/** The method of a tracer that the observer uses. */
+export interface SpanTracer {
+  startSpan(name: string, options: SpanOptions, context?: Context): TracedSpan;
+}
+
+export interface SpanStart {
+  readonly name: string;
+  readonly kind?: 'internal' | 'client';
+  readonly attributes: Attributes;
+  readonly timeMs: number;
+  readonly parent: TimedSpan | undefined;
+  /** The parent in another process, if there is no local parent. */
+  readonly remote?: TraceParent | undefined;
+  /** The span's ids, if they are derived from the run's id. */
+  readonly ids?: SpanName | undefined;
+}
+
+/** Shared by all spans of an observer. */
+export interface SpanFactory {
+  readonly tracer: SpanTracer;
+  /** The parent context of root spans. Default: the context that is active when they start. */
+  readonly context?: Context | undefined;
+  /** The tracer's id generator, if spans have to use the ids that were sent in headers. */
+  readonly ids?: RunSpanIds | undefined;
+}
+
+/** A span that uses the times of records. */
+export class TimedSpan {
+  readonly #span: TracedSpan;
+  readonly #startMs: number;
+
+  constructor({ tracer, context, ids }: SpanFactory, start: SpanStart) {
+    const { name, kind = 'internal', attributes, timeMs, parent, remote, ids: spanIds } = start;
+    this.#startMs = timeMs;
+    const options = { kind: kinds[kind], attributes, startTime: toHrTime(timeMs) };
+    const startIn = (under: Context | undefined) => tracer.startSpan(name, options, under);
+    const begin = (under: Context | undefined) =>
+      ids && spanIds ? ids.naming(spanIds, () => startIn(under)) : startIn(under);
+    if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
+    // Children of an unsampled span must not start traces of their own.
+    else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
+    else this.#span = begin(contextWithSpan(parent.#span, context));
+  }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  note(name: string, attributes: Attributes, timeMs: number): void {
+    this.#span.addEvent(name, attributes, toHrTime(timeMs));
+  }
+
+  fail(type: string, message?: string): void {
+    this.#span.setAttribute('error.type', type);
+    this.#span.setStatus({ code: failed, message: message ?? type });
+  }
+
+  end(timeMs: number): void {
+    // Clocks of two writers may differ, and a span must not end before it starts.
+    this.#span.end(toHrTime(Math.max(timeMs, this.#startMs)));
+  }
+}
+
+/**
+ * HrTime instead of a number, because the SDK reads a small number as time since the process
+ * started.
+ */
+function toHrTime(timeMs: number): HrTime {
+  const seconds = Math.floor(timeMs / 1000);
+  return [seconds, Math.round((timeMs - seconds * 1000) * 1_000_000)];
+}
+
+export interface AttemptSpan {
+  readonly turn: number;
+  readonly attempt: number;
+  readonly span: TimedSpan;
+  readonly startMs: number;
+  hasBegun: boolean;
+  /** When the attempt failed, if its end is not on the log yet. */
+  failedMs: number | undefined;
+}
+
+export interface ExecutionSpan {
+  readonly turn: number;
+  readonly span: TimedSpan;
+  readonly child: SessionId | undefined;
+}
+
+/** The context key that all versions of the OpenTelemetry API use for the span. */
+const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
+
+/** A context in which new spans are children of the span. */
+function contextWithSpan(span: { spanContext(): SpanContext }, base: Context | undefined): Context {
+  return (base ?? makeContext(new Map())).setValue(spanKey, span);
+}
+
+/** A context in which new spans are children of a span in another process. */
+function remoteContext(
+  { traceId, spanId, flags }: TraceParent,
+  base: Context | undefined,
+): Context {
+  const remote = { traceId, spanId, traceFlags: flags, isRemote: true };
+  return contextWithSpan({ spanContext: () => remote }, base);
+}
+
+/** The parent span that a context holds. */
+export function parentSpanOf(context: Context | undefined): SpanContext | undefined {
+  return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
+}
+
+/** A minimal Context, because `@opentelemetry/api` need not be installed. */
+function makeContext(values: ReadonlyMap<symbol, unknown>): Context {
+  return {
+    getValue: (key) => values.get(key),
+    setValue: (key, value) => makeContext(new Map([...values, [key, value]])),
+    deleteValue: (key) => makeContext(new Map([...values].filter(([known]) => known !== key))),
+  };
+}

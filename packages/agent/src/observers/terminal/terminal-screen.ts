@@ -1,0 +1,180 @@
+import type { Paint, Tone } from './terminal-text.ts';
+
+export interface TextStyle {
+  readonly tone: Tone;
+  /** Printed before the first text. */
+  readonly label: string;
+  /** True for answers, which do not wait for other text such as reasoning. */
+  readonly isAnswer: boolean;
+}
+
+/** A text that streams to the screen. */
+interface TextBlock {
+  readonly style: TextStyle;
+  /**
+   * The printed text. It is only appended to, because reading a growing string costs its length.
+   */
+  shown: string;
+  /** Text that is not printed yet. */
+  waiting: string;
+  /** Other output was printed since: the next text continues after `… `. */
+  isCut: boolean;
+  /** The text is complete, but not all of it is printed yet. */
+  isFinished: boolean;
+}
+
+interface ScreenOptions {
+  readonly paint: Paint;
+  /** How much text of other blocks may wait before a silent block is interrupted. */
+  readonly maxSilentLength: number;
+}
+
+/** Maximum waiting text of one block, whatever the current block does. */
+const maxWaiting = 16_384;
+
+/**
+ * Prints several texts that stream at once, one after the other, on a screen that only scrolls. One
+ * block is current. The others wait until it finishes or is silent for long, so that two texts
+ * never share a line.
+ */
+export class TerminalScreen {
+  readonly #options: ScreenOptions;
+  readonly #blocks = new Map<string, TextBlock>();
+  #current: TextBlock | undefined;
+  /** Length of the text that arrived since the current block last printed. */
+  #waitingLength = 0;
+  #isLineStart = true;
+  /** The key of a line that `endLine` may still complete. */
+  #openLine: string | undefined;
+  #out = '';
+
+  constructor(options: ScreenOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the new output and clears it. */
+  take(): string {
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+
+  append(id: string, text: string, style: TextStyle): void {
+    if (text === '') return;
+    const block = this.#blocks.get(id) ?? this.#addBlock(id, style);
+    block.waiting += text;
+    this.#current ??= block;
+    if (block === this.#current) return this.#print(block);
+    this.#waitingLength += text.length;
+    const isWanted = style.isAnswer && !this.#current.style.isAnswer;
+    const isLong = block.waiting.length > maxWaiting;
+    if (isWanted || isLong || this.#waitingLength > this.#options.maxSilentLength)
+      this.#print(block);
+  }
+
+  /** The whole text of a block, printed or not. */
+  textOf(id: string): string | undefined {
+    const block = this.#blocks.get(id);
+    return block && block.shown + block.waiting;
+  }
+
+  /** Marks a block as complete. */
+  finish(id: string): void {
+    const block = this.#blocks.get(id);
+    if (block === undefined) return;
+    block.isFinished = true;
+    if (block === this.#current) this.#removeBlock(id);
+    this.#printWaiting();
+  }
+
+  /**
+   * Removes a block and returns its printed text. The next `line` is printed before other blocks.
+   */
+  remove(id: string): string {
+    const block = this.#blocks.get(id);
+    this.#blocks.delete(id);
+    if (block !== undefined && block === this.#current) this.#current = undefined;
+    return block?.shown ?? '';
+  }
+
+  get blockIds(): readonly string[] {
+    return [...this.#blocks.keys()];
+  }
+
+  /** Prints a line of its own. */
+  line(tone: Tone, text: string): void {
+    this.#breakLine();
+    this.#write(tone, `${text}\n`);
+    this.#isLineStart = true;
+    this.#printWaiting();
+  }
+
+  /** Prints the start of a line that `endLine` may complete. */
+  beginLine(key: string, tone: Tone, text: string): void {
+    this.#breakLine();
+    this.#write(tone, text);
+    this.#openLine = key;
+  }
+
+  /** Completes the line if nothing was printed since. Returns whether it did. */
+  endLine(key: string, tone: Tone, text: string): boolean {
+    if (this.#openLine !== key) return false;
+    this.#openLine = undefined;
+    this.#write(tone, ` ${text}\n`);
+    this.#isLineStart = true;
+    return true;
+  }
+
+  #addBlock(id: string, style: TextStyle): TextBlock {
+    const block = { style, shown: '', waiting: '', isCut: false, isFinished: false };
+    this.#blocks.set(id, block);
+    return block;
+  }
+
+  #print(block: TextBlock): void {
+    const text = block.waiting;
+    this.#waitingLength = 0;
+    if (text === '') return;
+    const isBegin = block.shown === '';
+    const isSwitch = block !== this.#current;
+    if (isBegin || isSwitch || this.#openLine !== undefined) this.#breakLine();
+    if (isSwitch && this.#current !== undefined) this.#current.isCut = this.#current.shown !== '';
+    this.#current = block;
+    this.#write('dim', isBegin ? block.style.label : block.isCut ? '… ' : '');
+    this.#write(block.style.tone, text);
+    this.#isLineStart = text.endsWith('\n');
+    block.shown += text;
+    block.waiting = '';
+    block.isCut = false;
+  }
+
+  /** Prints waiting blocks, up to the first one that is not complete. */
+  #printWaiting(): void {
+    for (const [id, block] of this.#blocks) {
+      if (this.#current !== undefined) return;
+      this.#print(block);
+      if (block.isFinished) this.#removeBlock(id);
+    }
+  }
+
+  #removeBlock(id: string): void {
+    this.#breakLine();
+    this.#blocks.delete(id);
+    this.#current = undefined;
+  }
+
+  #breakLine(): void {
+    if (this.#isLineStart) return;
+    if (this.#current !== undefined && this.#openLine === undefined) this.#current.isCut = true;
+    this.#write('dim', this.#openLine === undefined ? '' : ' …');
+    this.#out += '\n';
+    this.#openLine = undefined;
+    this.#isLineStart = true;
+  }
+
+  #write(tone: Tone, text: string): void {
+    if (text === '') return;
+    this.#out += this.#options.paint(tone, text);
+    this.#isLineStart = false;
+  }
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '@millrace/providers';
+
+interface Timer {
+  readonly dueMs: number;
+  readonly run: () => void;
+}
+
+/** After this many event loop rounds without activity, the replay counts as idle. */
+const quietRounds = 8;
+
+/**
+ * The position of a replay: how many records were replayed, which code waits for which record, and
+ * a clock that advances only when the replay is idle.
+ */
+export class Playback implements Clock {
+  #count = 0;
+  #timeMs = 0;
+  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  readonly #timers = new Set<Timer>();
+  #quiet = 0;
+  #isWatching = false;
+  /** Called when nothing can continue. */
+  onStuck: () => void = () => {};
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Moves the position to this many records. The last one has this time. */
+  moveTo(count: number, timeMs: number): void {
+    this.#count = count;
+    this.#timeMs = timeMs;
+    this.noteActivity();
+  }
+
+  /** Resolves when this many records were replayed and delivered. */
+  reached(count: number): Promise<void> {
+    this.noteActivity();
+    return new Promise((resolve) => this.#waiting.push({ count, resolve }));
+  }
+
+  now(): number {
+    return this.#timeMs;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    this.noteActivity();
+    if (!Number.isFinite(ms)) return () => {};
+    const timer = { dueMs: this.#timeMs + ms, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** Restarts the idle check, because something happened that may cause more. */
+  noteActivity(): void {
+    this.#quiet = 0;
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    setImmediate(() => this.#checkIdle());
+  }
+
+  #checkIdle(): void {
+    this.#isWatching = false;
+    if (this.#releaseWaiting() || this.#quiet++ < quietRounds) return this.#scheduleCheck();
+    const timer = [...this.#timers].sort((a, b) => a.dueMs - b.dueMs)[0];
+    if (timer === undefined) return this.onStuck();
+    this.#timers.delete(timer);
+    timer.run();
+    this.noteActivity();
+  }
+
+  #scheduleCheck(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    setImmediate(() => this.#checkIdle());
+  }
+
+  #releaseWaiting(): boolean {
+    const ready = this.#waiting.filter(({ count }) => count <= this.#count);
+    if (ready.length === 0) return false;
+    const waiting = this.#waiting.filter(({ count }) => count > this.#count);
+    this.#waiting.splice(0, this.#waiting.length, ...waiting);
+    for (const { resolve } of ready) resolve();
+    this.#quiet = 0;
+    return true;
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  Folder,
+  findItem,
+  type Item,
+  type ItemId,
+  type LogRecord,
+  sessionId,
+  type TraceContext,
+  toItem,
+} from '@millrace/core';
+import { loopMetadata } from '../run/output.ts';
+
+/** The records of one driver: a run, or the part of a run up to the death of its process. */
+export interface RecordedDrive {
+  readonly producer: string;
+  /**
+   * Index of its first record, the index after its own last record, and the index of the next
+   * driver's first record.
+   */
+  readonly first: number;
+  readonly ownEnd: number;
+  readonly end: number;
+  /** The original input of the run. */
+  readonly input: readonly Item[];
+  /** The trace of its first run. */
+  readonly trace: TraceContext | undefined;
+  /** How it handled an interrupted answer of the driver before it. */
+  readonly onInterrupted: 'keep' | 'retry';
+  readonly whileAsking: 'wait' | 'park';
+}
+
+function isDriver(producer: string): boolean {
+  return producer.startsWith('driver ');
+}
+
+export function recordedDrives(records: readonly LogRecord[]): readonly RecordedDrive[] {
+  let last = '';
+  const starts = records.flatMap(({ producer }, at) => {
+    if (!isDriver(producer) || producer === last) return [];
+    last = producer;
+    return [at];
+  });
+  const items = inputItemsIn(records);
+  const messages = messageKeys(records);
+  return starts.map((first, index) => {
+    const end = starts[index + 1] ?? records.length;
+    const producer = records[first]?.producer ?? '';
+    const own = records.slice(first, end).filter((record) => record.producer === producer);
+    const input = inputIds(own, messages).flatMap((id) => items.get(id) ?? []);
+    const ownEnd = 1 + records.findLastIndex((record) => record.producer === producer);
+    return { producer, first, ownEnd, end, input, trace: traceIn(own), ...policiesIn(own) };
+  });
+}
+
+function traceIn(own: readonly LogRecord[]): TraceContext | undefined {
+  for (const { fact } of own) if (fact?.type === 'run_started') return fact.trace;
+  return undefined;
+}
+
+function policiesIn(
+  own: readonly LogRecord[],
+): Pick<RecordedDrive, 'onInterrupted' | 'whileAsking'> {
+  const isRetry = own.some(
+    ({ fact }) => fact?.type === 'attempt_superseded' && fact.reason === 'interrupted',
+  );
+  const isParked = own.some(
+    ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'parked',
+  );
+  return {
+    onInterrupted: isRetry ? 'retry' : 'keep',
+    whileAsking: isParked ? 'park' : 'wait',
+  };
+}
+
+/** The items that arrived whole, in their original form. They may have been redacted since. */
+function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
+  const items = new Map<string, Item>();
+  const folder = new Folder(sessionId('recording'));
+  let after = 0;
+  for (const record of records) {
+    folder.addBatch({ after, through: record.offset, records: [record] });
+    after = record.offset;
+    const itemId = record.turn === 0 ? itemOf(record) : undefined;
+    const state = itemId && findItem(folder.state, itemId);
+    if (state) items.set(state.id, toItem(state));
+  }
+  return items;
+}
+
+/** The item that a record belongs to. */
+function itemOf({ fact, delta }: LogRecord): ItemId | undefined {
+  if (fact?.type === 'item_started' || fact?.type === 'item_finished') return fact.itemId;
+  return delta !== undefined && 'itemId' in delta ? delta.itemId : undefined;
+}
+
+/** The keys of `message` commands. */
+function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
+  const keys = records.flatMap(({ fact }) =>
+    fact?.type === 'command_queued' && fact.command['type'] === 'message' ? fact.key : [],
+  );
+  return new Set(keys);
+}
+
+/** The items before the first turn of a drive that did not come from a command. */
+function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
+  const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');
+  const ids: string[] = [];
+  for (const { fact, turn } of own.slice(Math.max(0, runStart))) {
+    if (fact?.type === 'turn_started' || fact?.type === 'run_finished') return ids;
+    if (fact?.type === 'command_consumed' && messages.has(fact.key)) return ids;
+    if (fact?.type !== 'item_started' || turn !== 0) continue;
+    if (fact.metadata?.['by'] !== loopMetadata.by) ids.push(fact.itemId);
+  }
+  return ids;
+}

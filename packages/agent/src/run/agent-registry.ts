@@ -1,0 +1,75 @@
+import type { Agent } from '../contract/agent.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Settings } from '../contract/settings.ts';
+
+const settingsByAgent = new WeakMap<Agent, Settings>();
+
+export function registerSettings(agent: Agent, settings: Settings): void {
+  settingsByAgent.set(agent, settings);
+}
+
+/** The settings of an agent, for hand-offs, steps and replays. */
+export function settingsOf(agent: Agent): Settings {
+  const settings = settingsByAgent.get(agent);
+  if (settings === undefined) throw notCreatedHere(agent.name);
+  return settings;
+}
+
+function notCreatedHere(name: string): AgentError {
+  const message = `Cannot hand off to ${name}: it was not created with createAgent`;
+  return new AgentError('bad_option', message, { agent: name });
+}
+
+/**
+ * The agents that may drive a session: the agent that was called, and all agents that can be
+ * reached by hand-offs.
+ */
+type AgentRegistry = ReadonlyMap<string, Settings>;
+
+export function createRegistry(root: Settings): AgentRegistry {
+  const found = new Map([[root.name, root]]);
+  const origins = new Map([[root.name, root]]);
+  for (const settings of found.values()) {
+    for (const { handsOff } of settings.tools.values()) {
+      if (handsOff === undefined) continue;
+      const next = settingsOf(handsOff.to());
+      const namesake = origins.get(next.name);
+      if (namesake !== undefined && namesake !== next) throw agentNameTaken(next.name);
+      if (namesake !== undefined) continue;
+      origins.set(next.name, next);
+      found.set(next.name, withRunSettings(root, next));
+    }
+  }
+  return found;
+}
+
+/**
+ * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits
+ * and clock stay the run's.
+ */
+function withRunSettings(root: Settings, next: Settings): Settings {
+  const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
+  return { ...next, log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted };
+}
+
+/** The settings of the agent that has the session now. */
+export function activeSettings(
+  registry: AgentRegistry,
+  root: Settings,
+  name: string | undefined,
+): Settings {
+  const settings = name === undefined ? root : registry.get(name);
+  if (settings === undefined) throw unknownAgent(name ?? '', registry);
+  return settings;
+}
+
+function agentNameTaken(name: string): AgentError {
+  const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
+  return new AgentError('name_taken', message, { agent: name });
+}
+
+function unknownAgent(name: string, registry: AgentRegistry): AgentError {
+  const names = [...registry.keys()].join(', ');
+  const message = `Cannot continue: the session was handed off to agent ${name}, but only these agents are known: ${names}`;
+  return new AgentError('unknown_agent', message, { agent: name });
+}

@@ -1,0 +1,117 @@
+import type { DraftRecord, ToolCallId } from '@millrace/core';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
+import { decidableCalls } from '../state/turn-calls.ts';
+
+/** The loop handles these between turns. */
+const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
+
+/**
+ * Handles the commands that cannot wait for the next turn: aborts, decisions on calls, withdrawals.
+ */
+export class CommandHandler {
+  readonly #context: RunContext;
+  readonly #abort: () => void;
+  /** Keys of handled commands, and keys of decided calls. */
+  readonly #handled = new Set<string>();
+  readonly #decided = new Set<string>();
+
+  constructor(context: RunContext, abort: () => void) {
+    this.#context = context;
+    this.#abort = abort;
+  }
+
+  /** Handles the queued commands, each once. */
+  async handleQueued(): Promise<void> {
+    const news = this.#context.journal.loop.commands.filter(
+      ({ key, command }) => !handledBetweenTurns.has(command.type) && !this.#handled.has(key),
+    );
+    for (const { key } of news) this.#handled.add(key);
+    await Promise.all(
+      news.map((queued) => {
+        const { key, command } = queued;
+        if (command.type === 'abort') return this.#handleAbort(queued);
+        if (command.type === 'approve' || command.type === 'deny')
+          return this.#handleDecision(key, command);
+        if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
+        // A revoke takes effect when it is folded. Here it is only removed from the queue.
+        if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
+        this.#context.settings.onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
+        return this.#write([commandConsumed(key)]);
+      }),
+    );
+    await this.#applyStandingApprovals();
+  }
+
+  /** Allows waiting calls that a standing approval covers. */
+  async #applyStandingApprovals(): Promise<void> {
+    const { journal, settings, phase } = this.#context;
+    const { turn, standingApprovals } = journal.loop;
+    if (turn === undefined || phase.isAborting) return;
+    const now = settings.clock.now();
+    const waiting = decidableCalls(journal.state, turn).filter(({ toolCallId }) => {
+      const { isAsked = false, answer, rule } = turn.calls.get(toolCallId) ?? {};
+      const isOpen = isAsked && answer === undefined && rule !== undefined;
+      return (
+        isOpen &&
+        now < (standingApprovals.get(rule) ?? 0) &&
+        !this.#decided.has(callKey(turn, toolCallId))
+      );
+    });
+    if (waiting.length === 0) return;
+    for (const { toolCallId } of waiting) this.#decided.add(callKey(turn, toolCallId));
+    const allowed = (toolCallId: ToolCallId) => ({ type: 'approve', toolCallId }) as const;
+    await this.#write(
+      waiting.map((call) => approvalAnswered(turn, call, allowed(call.toolCallId))),
+    );
+  }
+
+  /**
+   * Writes the abort to the log before anything stops. The first terminal decision on a run wins.
+   */
+  async #handleAbort(abort: QueuedCommand): Promise<void> {
+    const { phase, journal } = this.#context;
+    if (phase.isRunEnding || phase.isAborting) return this.#write([commandConsumed(abort.key)]);
+    const turn = phase.isTurnEnding ? 0 : (journal.loop.turn?.turn ?? 0);
+    phase.isAborting = true;
+    try {
+      await this.#write(abortDrafts(abort, turn));
+    } finally {
+      this.#abort();
+    }
+  }
+
+  /**
+   * Consumes the withdrawal before the message. This order on the log shows that the message was
+   * never used.
+   */
+  #handleWithdrawal(key: string, of: string): Promise<void> {
+    const isThere = this.#context.journal.loop.commands.some(
+      ({ key: one, command }) => one === of && command.type === 'message',
+    );
+    return this.#write([commandConsumed(key), ...(isThere ? [commandConsumed(of)] : [])]);
+  }
+
+  async #handleDecision(key: string, decision: Decision): Promise<void> {
+    const { state, loop } = this.#context.journal;
+    const { turn } = loop;
+    const { toolCallId } = decision;
+    const call = decidableCalls(state, turn).find((one) => one.toolCallId === toolCallId);
+    const name = turn && callKey(turn, toolCallId);
+    const isOpen = turn?.calls.get(toolCallId)?.answer === undefined;
+    const isFirst = isOpen && name !== undefined && !this.#decided.has(name);
+    const answered = turn && call && isFirst ? [approvalAnswered(turn, call, decision)] : [];
+    if (answered.length > 0 && name !== undefined) this.#decided.add(name);
+    await this.#write([commandConsumed(key), ...answered]);
+  }
+
+  #write(drafts: readonly DraftRecord[]): Promise<void> {
+    return this.#context.journal.write(drafts);
+  }
+}
+
+function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
+  return `${turn}.${attempt} ${toolCallId}`;
+}

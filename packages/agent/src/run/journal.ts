@@ -1,0 +1,175 @@
+import {
+  agentEvents,
+  type Batch,
+  type DraftRecord,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type OnStep,
+  type SessionId,
+} from '@millrace/core';
+import type { Driver, Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import { wait } from '../abortable.ts';
+import { AgentError, textOfError } from '../contract/agent-error.ts';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import type { ObservedRun, Observer } from '../contract/observer.ts';
+import type { Journal } from '../contract/run-context.ts';
+import { foldLoop } from '../state/fold-loop.ts';
+
+interface JournalOptions {
+  readonly driver: Pick<Driver, 'session' | 'append'>;
+  /** The folded state, if it is known. Then the driver delivers only the records after it. */
+  readonly from?: { readonly state: FoldState; readonly loop: LoopState } | undefined;
+  readonly observe: Observer | undefined;
+  /** The name of the agent, for observers. */
+  readonly agent?: string | undefined;
+  /** Called after each record is committed, after the observers. The loop listens here. */
+  readonly onRecord: (record: LogRecord) => void;
+  /** Called for each folded record, including earlier ones. */
+  readonly onStep?: OnStep | undefined;
+}
+
+/** Maximum number of writes in flight before the writer has to wait. */
+const maxInFlight = 1024;
+
+/**
+ * Writes records to the log, folds them, then notifies the observers and the loop. Records of other
+ * writers arrive the same way, with the response to the next write.
+ */
+export class SessionJournal implements Journal {
+  readonly #options: JournalOptions;
+  readonly #folder: Folder;
+  #loop: LoopState;
+  /** The run as observers see it. The loop state may be ahead by one batch. */
+  #observedRun: ObservedRun | undefined;
+  #inFlight = 0;
+  #last: Promise<void> = Promise.resolve();
+  /** Set when nothing more can be written. */
+  #failure: Error | undefined;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#folder = new Folder(options.from?.state ?? options.driver.session);
+    this.#loop = options.from?.loop ?? emptyLoopState;
+  }
+
+  get state(): FoldState {
+    return this.#folder.state;
+  }
+
+  get loop(): LoopState {
+    return this.#loop;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** Reads and folds the existing records, without notifying observers. */
+  async open(): Promise<void> {
+    const batch = await this.#options.driver.append([]);
+    const { onStep } = this.#options;
+    this.#fold(batch, (...step) => onStep?.(...step));
+    const { run, trace } = this.#loop;
+    const { agent } = this.#options;
+    this.#observedRun = run && { id: run.id, trace, agent };
+  }
+
+  write(drafts: readonly DraftRecord[]): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    this.#inFlight++;
+    this.#last = this.#options.driver.append(drafts).then(this.#onStored, this.#onRefused);
+    return this.#last;
+  }
+
+  stream(drafts: readonly DraftRecord[]): Promise<void> | undefined {
+    const written = this.write(drafts);
+    if (this.#failure !== undefined || this.#inFlight > maxInFlight) return written;
+    written.catch(() => {});
+    return undefined;
+  }
+
+  // Created once instead of per write, because `write` is on the hot path.
+  readonly #onStored = (batch: Batch): void => {
+    this.#inFlight--;
+    this.#publish(batch);
+  };
+  readonly #onRefused = (error: unknown): never => {
+    this.#inFlight--;
+    return this.#fail(error);
+  };
+
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= error instanceof Error ? error : new Error(textOfError(error));
+  }
+
+  #fail(error: unknown): never {
+    this.fail(error);
+    throw this.#failure;
+  }
+
+  #publish(batch: Batch): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    const { observe, onRecord, onStep, agent } = this.#options;
+    this.#fold(batch, (before, record, after) => {
+      onStep?.(before, record, after);
+      const { fact } = record;
+      if (fact?.type === 'run_started')
+        this.#observedRun = { id: fact.runId, trace: fact.trace, agent };
+      observe?.(record, [...agentEvents(before, record, after)], this.#observedRun);
+      onRecord(record);
+      if (fact?.type === 'run_finished') this.#observedRun = undefined;
+    });
+  }
+
+  #fold(batch: Batch, onStep: OnStep): void {
+    // Folded first, so that observers and the loop see the state after the whole batch.
+    for (const record of batch.records) this.#loop = foldLoop(this.#loop, record);
+    const folded = this.#folder.addBatch(batch, onStep);
+    if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
+  }
+}
+
+function notFoldable({ after, through }: Batch, code: string): AgentError {
+  const message = `Cannot continue: records ${after + 1} to ${through} do not follow from the session (${code})`;
+  return new AgentError('not_foldable', message, { after, through });
+}
+
+interface ForeignRecordsOptions {
+  readonly log: Log;
+  readonly session: SessionId;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  /** Aborts when the run has ended. */
+  readonly ended: AbortSignal;
+}
+
+/** If nothing was written for this long, records of other writers have to be fetched. */
+const idleMs = 100;
+
+/**
+ * Fetches records of other writers while the driver is idle. While it writes, they arrive with the
+ * responses to its own writes.
+ */
+export async function receiveForeignRecords({
+  log,
+  session,
+  journal,
+  clock,
+  ended,
+}: ForeignRecordsOptions): Promise<void> {
+  while (!ended.aborted) {
+    const before = journal.state.through;
+    await wait(clock, idleMs, ended);
+    if (ended.aborted || journal.state.through !== before) continue;
+    const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
+    const { done } = await batches.next();
+    await batches.return?.();
+    if (!done && journal.state.through === before) await journal.write([]);
+  }
+}

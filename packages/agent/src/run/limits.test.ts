@@ -1,0 +1,150 @@
+import { type Cost, sessionId, type Usage } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { call } from '../testing/model-script.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+const session = sessionId('s');
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({ at: z.number() }) },
+  execute: async ({ at }) => `${at}`,
+});
+
+const dollars = (amount: string): Cost => ({ amount, currency: 'USD' });
+
+/** A turn that calls a tool and has these costs. */
+function turn(at: number, ...costs: readonly Cost[]): ScriptedResponse {
+  return { content: { parts: [call(`c${at}`, 'look', { at })] }, usage: { costs } };
+}
+
+const endless = (...costs: readonly Cost[]) =>
+  Array.from({ length: 9 }, (_, at) => turn(at, ...costs));
+
+function agentOf(script: readonly ScriptedResponse[], maxCost: Cost) {
+  const provider = scriptedProvider(script);
+  const limits = { maxCost };
+  const retry = { baseDelayMs: 0 };
+  const agent = createAgent({ provider, tools: [look], log: memoryLog(), limits, retry });
+  return { agent, provider };
+}
+
+describe('maxCost', () => {
+  test('ends the run before the next turn, and is named in the stop', async () => {
+    const { agent, provider } = agentOf(endless(dollars('0.20')), dollars('0.50'));
+    const { stop, usage } = await agent.run('Go').result;
+    expect(stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
+    expect(provider.calls).toHaveLength(3);
+    expect(usage.costs).toEqual([dollars('0.60')]);
+  });
+
+  test('is exact to the last digit', async () => {
+    // As binary fractions, 0.7 plus 0.1 is slightly less than 0.8.
+    const script = [turn(0, dollars('0.7')), turn(1, dollars('0.1')), ...endless(dollars('1'))];
+    const { agent, provider } = agentOf(script, dollars('0.8'));
+    expect((await agent.run('Go').result).stop.reason).toBe('limit');
+    expect(provider.calls).toHaveLength(2);
+    const almost = agentOf([turn(0, dollars('0.4999999999')), ...endless()], dollars('0.5'));
+    await almost.agent.run('Go').result;
+    expect(almost.provider.calls.length).toBeGreaterThan(1);
+  });
+
+  test('counts only its own currency, and no unknown prices', async () => {
+    const script = endless({ amount: '100', currency: 'EUR' });
+    const { agent, provider } = agentOf([...script.slice(0, 3), done], dollars('0.50'));
+    expect((await agent.run('Go').result).stop.reason).toBe('stop');
+    const silent = agentOf([...endless().slice(0, 3), done], dollars('0.50'));
+    expect((await silent.agent.run('Go').result).stop.reason).toBe('stop');
+    for (const one of [provider, silent.provider]) one.assertUsedUp();
+  });
+
+  test('counts the cost of superseded attempts', async () => {
+    const failed: ScriptedResponse = {
+      ...turn(0, dollars('0.40')),
+      fault: { type: 'error', after: 1, error: 'overloaded' },
+    };
+    const { agent, provider } = agentOf([failed, turn(1, dollars('0.20'))], dollars('0.50'));
+    expect((await agent.run('Go').result).stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
+    provider.assertUsedUp();
+  });
+
+  test('applies to one run: earlier runs do not count', async () => {
+    const { agent, provider } = agentOf(
+      [...endless(dollars('0.30')).slice(0, 2), priced],
+      dollars('0.50'),
+    );
+    expect((await agent.run('Go', { session }).result).stop.reason).toBe('limit');
+    expect((await agent.run('On', { session }).result).stop.reason).toBe('stop');
+    provider.assertUsedUp();
+  });
+
+  test('lets the current answer finish', async () => {
+    const { agent } = agentOf([priced], dollars('0.01'));
+    expect((await agent.run('Go').result).stop.reason).toBe('stop');
+  });
+});
+
+const done: ScriptedResponse = { content: { parts: ['Done.'] } };
+const priced: ScriptedResponse = {
+  ...done,
+  usage: { costs: [dollars('0.30')] } satisfies Partial<Usage>,
+};
+
+describe('invalid options are rejected at once', () => {
+  const provider = scriptedProvider([]);
+  const made = (options: Partial<AgentOptions>) => () => createAgent({ provider, ...options });
+  const refused = (option: string) =>
+    expect.objectContaining({ name: 'AgentError', code: 'bad_option', place: { option } });
+
+  const counts = ['maxTurns', 'maxTokens', 'maxParallelTools', 'maxRepeats'] as const;
+  const never = [0, -1, Number.NaN, Number.NEGATIVE_INFINITY];
+
+  test.each(counts.flatMap((name) => never.map((value) => [name, value] as const)))(
+    'limits.%s %d',
+    (name, value) => {
+      expect(made({ limits: { [name]: value } })).toThrow(refused(name));
+    },
+  );
+
+  test.each(['', 'five', '0,50', '.5', '1e3', '+1', ' 1', 'NaN', 'Infinity', '$5'])(
+    'limits.maxCost %j',
+    (amount) => {
+      expect(made({ limits: { maxCost: dollars(amount) } })).toThrow(refused('maxCost'));
+    },
+  );
+
+  // Regression: only the format was checked.
+  test('limits.maxCost below zero', () => {
+    expect(made({ limits: { maxCost: dollars('-0.50') } })).toThrow(refused('maxCost'));
+  });
+
+  test.each([
+    ['maxAttempts', 0],
+    ['maxAttempts', Number.NaN],
+    ['baseDelayMs', -1],
+    ['baseDelayMs', Number.NaN],
+    ['maxDelayMs', -1],
+    ['toolGraceMs', Number.NaN],
+  ])('retry.%s %d', (name, value) => {
+    expect(made({ retry: { [name]: value } })).toThrow(refused(name));
+  });
+
+  test('the message names the option and its range', () => {
+    expect(made({ limits: { maxParallelTools: 0 } })).toThrow('maxParallelTools 0');
+    expect(made({ limits: { maxParallelTools: 0 } })).toThrow('at least 1');
+    expect(made({ limits: { maxCost: dollars('five') } })).toThrow('maxCost five');
+  });
+
+  test('the minimum and no limit at all are accepted', () => {
+    const least = { maxTurns: 1, maxTokens: 1, maxParallelTools: 1, maxRepeats: 1 };
+    const none = Number.POSITIVE_INFINITY;
+    const most = { maxTurns: none, maxTokens: none, maxParallelTools: none, maxRepeats: none };
+    for (const limits of [least, most]) expect(made({ limits })).not.toThrow();
+    expect(made({ limits: { maxCost: dollars('0') } })).not.toThrow();
+    expect(made({ limits: { maxCost: undefined } })).not.toThrow();
+    const retry = { maxAttempts: 1, baseDelayMs: 0, maxDelayMs: 0, toolGraceMs: 0 };
+    expect(made({ retry })).not.toThrow();
+  });
+});

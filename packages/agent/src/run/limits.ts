@@ -1,0 +1,63 @@
+import { compareDecimals, type Item, isDecimal, transcript } from '@millrace/core';
+import { AgentError } from '../contract/agent-error.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Limits, RetrySettings } from '../contract/settings.ts';
+import { usageSince } from './run-views.ts';
+
+/** Throws if a limit or a retry setting is invalid. */
+export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings): void {
+  for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
+  if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
+  const { attemptsFor = {}, ...times } = retry;
+  for (const [name, value] of Object.entries(times))
+    assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
+  for (const [kind, value] of Object.entries(attemptsFor))
+    assertAtLeast(`attemptsFor ${kind}`, value, 1);
+}
+
+function isPrice(amount: string): boolean {
+  return isDecimal(amount) && compareDecimals(amount, '0') >= 0;
+}
+
+function assertAtLeast(name: string, value: number, least: number): void {
+  if (value >= least) return;
+  const message = `Cannot use ${name} ${value}: it must be a number of at least ${least}`;
+  throw new AgentError('bad_option', message, { option: name });
+}
+
+function badCost(amount: string): AgentError {
+  const message = `Cannot use maxCost ${amount}: it must be an exact decimal such as 0.50, at least 0`;
+  return new AgentError('bad_option', message, { option: 'maxCost' });
+}
+
+/** The limit that the run has reached, if there is one. */
+export function exceededLimit({ settings, journal, initialState }: RunContext): string | undefined {
+  const { maxTurns, maxTokens, maxCost, maxRepeats } = settings.limits;
+  if ((journal.loop.run?.turns ?? 0) >= maxTurns) return `${maxTurns} turns`;
+  const { input, output, costs } = usageSince(journal.state, initialState);
+  if (input + output >= maxTokens) return `${maxTokens} tokens`;
+  const spent = costs.find(({ currency }) => currency === maxCost?.currency);
+  if (maxCost && spent && compareDecimals(spent.amount, maxCost.amount) >= 0)
+    return `${maxCost.amount} ${maxCost.currency}`;
+  if (countRepeats(transcript(journal.state)) >= maxRepeats)
+    return `the same call ${maxRepeats} times`;
+  return undefined;
+}
+
+/** The number of consecutive answers, counted from the last one, with identical calls. */
+function countRepeats(items: readonly Item[]): number {
+  let last: string | undefined;
+  let count = 0;
+  for (const item of items.toReversed()) {
+    if (item.kind === 'user') return count;
+    if (item.kind !== 'assistant') continue;
+    const calls = item.parts.flatMap((part) =>
+      part.kind === 'tool_call' ? [`${part.name} ${part.arguments}`] : [],
+    );
+    const callText = calls.join('\n');
+    if (calls.length === 0 || (last !== undefined && callText !== last)) return count;
+    last = callText;
+    count++;
+  }
+  return count;
+}

@@ -1,0 +1,283 @@
+import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
+import { halted, raceAbort } from '../abortable.ts';
+import { CallRunner } from '../calls/call-runner.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Validated } from '../contract/tool.ts';
+import { activeCommands } from '../state/commands.ts';
+import { type Action, type DecisionInput, decide } from '../state/decide.ts';
+import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
+import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
+import { CommandHandler } from './commands.ts';
+import { Compactor } from './compaction.ts';
+import { exceededLimit } from './limits.ts';
+import { checkAnswer, repairItem } from './output.ts';
+import { failedStop, failureDrafts } from './recovery.ts';
+import { TurnRequest } from './request.ts';
+
+const maxRepairs = 2;
+/**
+ * Maximum consecutive actions without a new record. Every action writes a record or makes the next
+ * one do so.
+ */
+const maxIdleSteps = 10;
+
+/**
+ * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
+ * parked.
+ */
+export class RunLoop {
+  readonly #context: RunContext;
+  readonly #commands: CommandHandler;
+  readonly #request: TurnRequest;
+  readonly #compactor: Compactor;
+  #callRunner: CallRunner | undefined;
+  #callRunnerKey = '';
+  #isDriving = false;
+  /** Thrown instead of the next action, after `leave`. */
+  #leaveReason: Error | undefined;
+  /** How often the model was asked to answer again because its answer was invalid. */
+  #repairs = 0;
+  /** The validated answer. */
+  #value: unknown;
+  /** The value that user code threw and that ended the run. */
+  #cause: unknown;
+
+  constructor(context: RunContext, abort: () => void) {
+    this.#context = context;
+    this.#commands = new CommandHandler(context, abort);
+    this.#request = new TurnRequest(context);
+    this.#compactor = new Compactor(context);
+  }
+
+  get cause(): unknown {
+    return this.#cause;
+  }
+
+  get value(): unknown {
+    return this.#value;
+  }
+
+  async drive(): Promise<Stop> {
+    const driven = await this.driveTo(() => false);
+    if ('do' in driven) throw stuck(this.#context.session);
+    return driven;
+  }
+
+  /** Drives to the end of the run, or up to an action that another process performs. */
+  async driveTo(isExternal: (action: Action) => boolean, repairs = 0): Promise<Stop | Action> {
+    this.#context.phase.isRunEnding = false;
+    this.#isDriving = true;
+    this.#repairs = repairs;
+    await this.#commands.handleQueued();
+    try {
+      for (let idle = 0; idle < maxIdleSteps; ) {
+        const { journal, phase } = this.#context;
+        // Nothing more can be written, so nothing more may start.
+        const ended = journal.failure ?? this.#leaveReason;
+        if (ended !== undefined) throw ended;
+        if (phase.isAborting) await journal.settled();
+        const { through } = journal.state;
+        const action = decide(this.#decisionInput());
+        if (isExternal(action)) return action;
+        const stop = await this.#perform(action).catch((error: unknown) =>
+          this.#endAfterError(error),
+        );
+        if (stop !== undefined) return stop;
+        idle = journal.state.through === through ? idle + 1 : 0;
+      }
+      throw stuck(this.#context.session);
+    } finally {
+      this.#isDriving = false;
+    }
+  }
+
+  /**
+   * Called after each record is committed. Commands that arrive while the loop is not running are
+   * handled when it starts.
+   */
+  onRecord({ delta, fact }: LogRecord): void {
+    if (!this.#isDriving) return;
+    // If this write fails, the run's own next write fails too and reports it.
+    const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
+    if (isCommand) this.#commands.handleQueued().catch(() => {});
+    if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
+    if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
+  }
+
+  /**
+   * Starts nothing more; `drive` rejects with this error. Resolves when the running calls have
+   * their results.
+   */
+  async leave(why: Error): Promise<void> {
+    this.#leaveReason = why;
+    await this.#callRunner?.settled();
+  }
+
+  /** Stops the running tools and waits for them. */
+  async halt(): Promise<void> {
+    await this.#callRunner?.halt();
+  }
+
+  /** Starts a complete call while the response still streams. */
+  #startCallEarly(partId: PartId): void {
+    const { loop, state } = this.#context.journal;
+    const { turn } = loop;
+    if (turn === undefined || turn.stop !== undefined || turn.isCompaction) return;
+    const calls = callsOfTurn(state, turn);
+    const index = calls.findIndex(({ id }) => id === partId);
+    const call = calls[index];
+    if (call === undefined) return;
+    const before = calls.slice(0, index).map(({ part }) => part);
+    this.#callRunnerFor(turn)
+      .startEarly(call.part, before)
+      .catch(() => {});
+  }
+
+  #decisionInput(): DecisionInput {
+    const { loop, state } = this.#context.journal;
+    const unanswered = unansweredCalls(state, loop.turn);
+    const hasCalls = callsOfTurn(state, loop.turn).length > 0;
+    // Checked only between turns, because it reads the whole transcript.
+    const isBetween = loop.turn === undefined;
+    const limit = isBetween ? exceededLimit(this.#context) : undefined;
+    return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
+  }
+
+  /** Performs an action. Returns the run's stop if it was the last one. */
+  async #perform(action: Action): Promise<Stop | undefined> {
+    switch (action.do) {
+      case 'take_messages':
+        await this.#takeMessages(action.when);
+        return undefined;
+      case 'start_turn':
+        await this.#write([{ turn: action.turn, attempt: 0, fact: { type: 'turn_started' } }]);
+        return undefined;
+      case 'compact':
+        if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
+        await this.#compactor.compact(action.turn, this.#request.provider);
+        return undefined;
+      case 'request':
+        await this.#makeRequest(action.turn);
+        return undefined;
+      case 'answer': {
+        const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
+        if (answered !== 'parked' || this.#context.phase.isAborting) return undefined;
+        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+      }
+      case 'reject':
+        await this.#callRunnerFor(action.turn).reject(action.calls, action.code);
+        return undefined;
+      case 'finish_turn':
+        await this.#finishTurn(action.turn, action.stop);
+        return undefined;
+      case 'finish_run':
+        return this.#conclude(action.stop);
+    }
+  }
+
+  /** User code threw. The log still works, so the run is ended properly. */
+  async #endAfterError(error: unknown): Promise<Stop | undefined> {
+    const { journal } = this.#context;
+    const { turn } = journal.loop;
+    if (journal.failure !== undefined || turn?.stop !== undefined) throw error;
+    this.#cause = error;
+    await journal.settled();
+    await this.#callRunner?.halt();
+    this.#callRunner?.abandon();
+    await this.#write(failureDrafts(journal));
+    return turn === undefined ? this.#finishRun(failedStop) : undefined;
+  }
+
+  async #makeRequest(turn: TurnState): Promise<void> {
+    const next = { ...turn, attempt: turn.attempt + 1, toolItemId: undefined };
+    const calls = this.#callRunnerFor(next);
+    await this.#request.attempt(turn, calls);
+    const { turn: now } = this.#context.journal.loop;
+    if (now?.stop !== undefined && now.stop.reason !== 'tool_use') await calls.discard();
+  }
+
+  async #finishTurn(ending: TurnState, stop: Stop): Promise<void> {
+    const { turn, itemId } = ending;
+    await this.#callRunnerFor(ending).finish();
+    this.#callRunner = undefined;
+    this.#callRunnerKey = '';
+    const named = itemId === undefined ? {} : { itemId };
+    this.#context.phase.isTurnEnding = true;
+    await this.#write([{ turn, attempt: 0, fact: { type: 'turn_finished', ...named, stop } }]);
+    this.#context.phase.isTurnEnding = false;
+  }
+
+  /** Asks the model again, a few times, if the answer does not match the `output` schema. */
+  async #conclude(stop: Stop): Promise<Stop | undefined> {
+    const { settings, phase } = this.#context;
+    const checked = stop.reason === 'stop' ? await this.#checkOutput() : undefined;
+    this.#value = checked?.ok ? checked.value : undefined;
+    if (checked === undefined || checked.ok || phase.isAborting) return this.#finishRun(stop);
+    const { ids } = settings;
+    const { problem } = checked;
+    if (this.#repairs++ < maxRepairs) {
+      await this.#write(itemDrafts([repairItem(ids.item(), problem)], ids));
+      return undefined;
+    }
+    const error = { code: 'invalid_output', message: `The answer does not fit:\n${problem}` };
+    await this.#write([{ turn: 0, attempt: 0, fact: { type: 'error_reported', error } }]);
+    return this.#finishRun({ reason: 'error', cause: error.code });
+  }
+
+  async #checkOutput(): Promise<Validated | undefined> {
+    const checked = await raceAbort(checkAnswer(this.#context), this.#context.signal);
+    return checked === halted ? undefined : checked;
+  }
+
+  async #finishRun(decided: Stop): Promise<Stop> {
+    const stop: Stop = this.#context.phase.isAborting ? { reason: 'aborted' } : decided;
+    const { run } = this.#context.journal.loop;
+    this.#context.phase.isRunEnding = true;
+    if (run !== undefined)
+      await this.#write([
+        { turn: 0, attempt: 0, fact: { type: 'run_finished', runId: run.id, stop } },
+      ]);
+    return stop;
+  }
+
+  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
+  async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
+    const { journal, settings } = this.#context;
+    const queued = activeCommands(journal.loop.commands).flatMap(({ key, command }) =>
+      command.type === 'message' && command.when === when ? [{ key, items: command.items }] : [],
+    );
+    const taken = when === 'steer' ? queued : queued.slice(0, 1);
+    const all = taken.flatMap(({ items }) => items);
+    const fresh = [...withFreshIds(all, journal.state, settings.ids)];
+    const drafts = taken.map(({ key, items }) => [
+      commandConsumed(key),
+      ...itemDrafts(fresh.splice(0, items.length), settings.ids),
+    ]);
+    await this.#write(drafts.flat());
+  }
+
+  /** One call runner per attempt. */
+  #callRunnerFor({
+    turn,
+    attempt,
+    toolItemId,
+  }: Pick<TurnState, 'turn' | 'attempt' | 'toolItemId'>): CallRunner {
+    const name = `${turn}.${attempt}`;
+    if (this.#callRunner === undefined || this.#callRunnerKey !== name) {
+      this.#callRunner = new CallRunner(this.#context, { turn, attempt, toolItemId });
+      this.#callRunnerKey = name;
+    }
+    return this.#callRunner;
+  }
+
+  #write(drafts: readonly DraftRecord[]): Promise<void> {
+    return this.#context.journal.write(drafts);
+  }
+}
+
+function stuck(session: SessionId): AgentError {
+  const message = `Cannot continue session ${session}: the loop makes no progress. This is a bug; please report it`;
+  return new AgentError('stuck', message, { session });
+}

@@ -1,0 +1,133 @@
+import {
+  type Attempt,
+  attemptOf,
+  type Delta,
+  type FoldState,
+  type Ids,
+  type ItemId,
+  mediumOf,
+  type PartId,
+  type PartKind,
+  type ToolCallId,
+  toArray,
+} from '@millrace/core';
+import type { CallIds } from '../contract/run-context.ts';
+
+interface TrackedPart {
+  readonly kind: PartKind;
+  /** True once the value was set. Only parts that hold a whole value need this. */
+  hasValue: boolean;
+  length: number;
+  isOpen: boolean;
+}
+
+/**
+ * Validates a provider's deltas before they are written. Adapters use a `DeltaWriter`, which
+ * applies the same rules. An adapter that builds deltas by hand must not make the session
+ * unreadable.
+ */
+export class DeltaValidator {
+  readonly #itemId: ItemId;
+  readonly #at: Attempt;
+  readonly #parts = new Map<PartId, TrackedPart>();
+
+  constructor(itemId: ItemId, at: Attempt) {
+    this.#itemId = itemId;
+    this.#at = at;
+  }
+
+  /** True if no part is open. */
+  get isClosed(): boolean {
+    return [...this.#parts.values()].every(({ isOpen }) => !isOpen);
+  }
+
+  /** Returns whether the delta is valid after the deltas before it. */
+  accepts(delta: Delta): boolean {
+    if (delta.type === 'unknown') return true;
+    const part = this.#parts.get(delta.partId);
+    switch (delta.type) {
+      case 'append_text':
+      case 'append_bytes':
+        if (part === undefined || !part.isOpen || delta.at !== part.length) return false;
+        part.length += delta.chunk.length;
+        return mediumOf[part.kind] === (delta.type === 'append_text' ? 'text' : 'bytes');
+      case 'begin_part':
+        if (part !== undefined || !this.#isOwn(delta) || !(delta.kind in mediumOf)) return false;
+        this.#track(delta.partId, delta.kind, true);
+        return true;
+      case 'commit_part':
+        return this.#acceptsCommit(delta, part);
+      case 'retract_part':
+        if (part === undefined) return false;
+        part.isOpen = false;
+        return true;
+      case 'replace_structured':
+        if (part === undefined || mediumOf[part.kind] !== 'value') return false;
+        part.hasValue = true;
+        return part.isOpen;
+      case 'set_metadata':
+        return part?.isOpen ?? false;
+    }
+  }
+
+  #acceptsCommit(
+    delta: Delta & { readonly type: 'commit_part' },
+    part: TrackedPart | undefined,
+  ): boolean {
+    if (delta.part !== undefined && part === undefined) {
+      this.#track(delta.partId, delta.part.kind, false);
+      return this.#isOwn(delta);
+    }
+    if (part === undefined || !part.isOpen) return false;
+    part.isOpen = false;
+    if (delta.part !== undefined) return true;
+    if (mediumOf[part.kind] === 'value' && !part.hasValue) return false;
+    if (delta.signature !== undefined && part.kind !== 'reasoning') return false;
+    return delta.length === part.length;
+  }
+
+  #track(id: PartId, kind: PartKind, isOpen: boolean): void {
+    this.#parts.set(id, { kind, hasValue: false, length: 0, isOpen });
+  }
+
+  #isOwn({ partId, itemId }: { readonly partId: PartId; readonly itemId: ItemId }): boolean {
+    const { turn, attempt } = attemptOf(partId);
+    return itemId === this.#itemId && turn === this.#at.turn && attempt === this.#at.attempt;
+  }
+}
+
+/**
+ * Replaces tool call ids that a model used before, because calls, results and approvals are
+ * identified by them.
+ */
+export class UniqueCallIds implements CallIds {
+  readonly #ids: Pick<Ids, 'toolCall'>;
+  readonly #used = new Set<ToolCallId>();
+  /** The id of each call part in this run. */
+  readonly #names = new Map<PartId, ToolCallId>();
+
+  constructor(ids: Pick<Ids, 'toolCall'>, state: FoldState) {
+    this.#ids = ids;
+    for (const { parts } of toArray(state.items))
+      for (const { part } of parts) if (part?.kind === 'tool_call') this.#used.add(part.toolCallId);
+  }
+
+  withUniqueId(delta: Delta): Delta {
+    if (delta.type === 'begin_part' && delta.kind === 'tool_call') {
+      const toolCallId = this.#idFor(delta.partId, delta.toolCallId);
+      return toolCallId === delta.toolCallId ? delta : { ...delta, toolCallId };
+    }
+    if (delta.type !== 'commit_part' || delta.part === undefined) return delta;
+    const { part } = delta;
+    if (part.kind !== 'tool_call') return delta;
+    const toolCallId = this.#idFor(delta.partId, part.toolCallId);
+    return toolCallId === part.toolCallId ? delta : { ...delta, part: { ...part, toolCallId } };
+  }
+
+  #idFor(part: PartId, id: ToolCallId): ToolCallId {
+    const name = this.#names.get(part) ?? (this.#used.has(id) ? this.#ids.toolCall() : id);
+    this.#names.set(part, name);
+    this.#used.add(name);
+    return name;
+  }
+}

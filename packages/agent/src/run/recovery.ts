@@ -1,0 +1,127 @@
+import {
+  attemptOf,
+  type DraftRecord,
+  type FoldState,
+  findItem,
+  noUsage,
+  type OpenPart,
+  type PartId,
+  type RetractReason,
+  toArray,
+} from '@millrace/core';
+import type { QueuedCommand } from '../contract/command.ts';
+import type { LoopState, TurnState } from '../contract/loop-state.ts';
+import type { Journal } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
+import { abortDrafts, commandConsumed, responseFinished } from '../state/drafts.ts';
+
+/** The stop of a response whose process died. */
+export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
+
+/**
+ * The records that a driver writes first when it opens a session after a crash. Afterwards nothing
+ * is open without an owner: an interrupted response is kept as partial or superseded, and running
+ * executions are `lost`. Unanswered calls, approvals and commands stay as they are.
+ */
+export function recoveryDrafts(
+  state: FoldState,
+  { turn }: LoopState,
+  onInterrupted: Settings['onInterrupted'],
+): readonly DraftRecord[] {
+  const lost = turn === undefined ? [] : lostExecutions(turn);
+  // Missing results are still to come and keep their slots.
+  if (turn === undefined || !isInterrupted(turn)) return lost;
+  if (onInterrupted === 'retry') {
+    const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
+    return [...lost, { turn: turn.turn, attempt: turn.attempt, fact }];
+  }
+  return [
+    ...lost,
+    ...closeOpenParts(state, 'interrupted'),
+    ...retractResults(state, turn),
+    ...finishOpenItems(state),
+  ];
+}
+
+/** True if the response has started and not ended. */
+export function isInterrupted({ stop, itemId }: TurnState): boolean {
+  return stop === undefined && itemId !== undefined;
+}
+
+/** Commits open text and reasoning as partial, and retracts all other open parts. */
+export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
+  return open.map((part) => closePart(part, why));
+}
+
+function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftRecord {
+  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retractPart(id, why);
+  const length = { length: text.length, partial: true } as const;
+  return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
+}
+
+/** Results of tools that started early do not count if the response did not end. */
+function retractResults(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
+  const item = toolItemId && findItem(state, toolItemId);
+  const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
+  return parts.map(({ id }) => retractPart(id, 'interrupted'));
+}
+
+function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
+  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
+}
+
+/**
+ * Finishes open items, except the tool item: the call runner finishes it after it has answered the
+ * calls.
+ */
+function finishOpenItems({ items }: FoldState): readonly DraftRecord[] {
+  return toArray(items)
+    .filter(({ finished, kind }) => finished === undefined && kind !== 'tool')
+    .map(({ id: itemId, turn, attempt }) => ({
+      ...{ turn, attempt },
+      fact: { type: 'item_finished', itemId, stop: interruptedStop },
+    }));
+}
+
+export function lostExecutions({ turn, attempt, calls }: TurnState): readonly DraftRecord[] {
+  return [...calls].flatMap(([toolCallId, { execution }]): readonly DraftRecord[] => {
+    if (!execution?.isRunning) return [];
+    const { id: executionId, name } = execution;
+    const about = { toolCallId, name, executionId, isError: true } as const;
+    return [
+      { turn, attempt, fact: { type: 'tool_execution_finished', ...about, outcome: 'lost' } },
+    ];
+  });
+}
+
+/** Handles aborts that no driver handled. The first one ends the open run, if there is one. */
+export function staleAbortDrafts(
+  { run, turn }: LoopState,
+  [first, ...rest]: readonly QueuedCommand[],
+): readonly DraftRecord[] {
+  if (first === undefined) return [];
+  const isOver = run === undefined || run.aborted !== undefined;
+  const aborts = isOver ? [commandConsumed(first.key)] : abortDrafts(first, turn?.turn ?? 0);
+  return [...aborts, ...rest.map(({ key }) => commandConsumed(key))];
+}
+
+/** The stop of a turn in which user code threw: the instructions, a filter or a provider. */
+export const failedStop = { reason: 'error', cause: 'failed' } as const;
+
+/** The records that end such a turn. The partial answer is kept. */
+export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
+  const { turn } = loop;
+  const error = {
+    code: 'failed',
+    message: 'Cannot continue: building the request or streaming the response failed',
+  };
+  const reported = { type: 'error_reported', error } as const;
+  if (turn === undefined) return [{ turn: 0, attempt: 0, fact: reported }];
+  const at = { turn: turn.turn, attempt: turn.attempt };
+  const usage = { ...noUsage, estimated: true };
+  const end: DraftRecord =
+    turn.itemId === undefined
+      ? { turn: turn.turn, attempt: 0, fact: { type: 'turn_finished', stop: failedStop } }
+      : responseFinished(at, turn.itemId, failedStop, usage);
+  return [{ ...at, fact: reported }, ...closeOpenParts(state, 'failed'), end];
+}

@@ -1,0 +1,141 @@
+import type { DraftRecord, ErrorInfo, ItemId } from '@millrace/core';
+import type { Provider, ProviderError, ResponseEnd } from '@millrace/providers';
+import { halted, raceAbort, wait } from '../abortable.ts';
+import { buildRequest } from '../context/build-request.ts';
+import { dropReasoning } from '../context/filters.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { ContextFilter } from '../contract/settings.ts';
+import { responseFinished } from '../state/drafts.ts';
+import { runAttempt } from './stream-response.ts';
+
+/** Work that runs during the stream of an attempt: tools that started early. */
+interface ConcurrentWork {
+  /** Stops the work and waits for it. */
+  halt(): Promise<void>;
+  /** Ignores all later results. */
+  abandon(): void;
+}
+
+/**
+ * Requests a turn's response. Each call makes one attempt and handles its failure: retry, fallback
+ * or error.
+ */
+export class TurnRequest {
+  readonly #context: RunContext;
+  /** The provider in use. */
+  #providerIndex = 0;
+  /** Failed attempts with this provider in this turn. */
+  #failures = 0;
+  #turn = 0;
+  #providers: readonly Provider[] = [];
+  /** Set after a provider refused old reasoning: it is not sent again in this turn. */
+  #filters: readonly ContextFilter[] = [];
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Makes one attempt. Afterwards the response is finished, or the attempt is superseded and the
+   * retry delay is over.
+   */
+  async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
+    const { settings, signal, journal, phase } = this.#context;
+    this.#startTurn(turn.turn);
+    const provider = settings.providers[this.#providerIndex] ?? settings.providers[0];
+    if (provider === undefined) return;
+    const at = { turn: turn.turn, attempt: turn.attempt + 1 };
+    const { state, loop } = journal;
+    const work = buildRequest(settings, state, loop.compacted, this.#filters);
+    const request = await raceAbort(work, signal);
+    if (request === halted || phase.isAborting) return;
+    const kind = 'assistant';
+    const { end, itemId } = await runAttempt(this.#context, { provider, request, kind, ...at });
+    const { error, usage } = end;
+    if (error === undefined) return;
+    await concurrent.halt();
+    // After an abort, the partial answer is kept even if the request has failed.
+    const delayMs = phase.isAborting ? undefined : this.#retryDelay(error);
+    if (delayMs === undefined) {
+      await journal.write(this.#finalDrafts(at, itemId, end));
+      return;
+    }
+    concurrent.abandon();
+    await journal.write([
+      { ...at, fact: { type: 'usage_reported', usage } },
+      { ...at, fact: { type: 'attempt_superseded', reason: error.kind } },
+      { ...at, fact: { type: 'retry_scheduled', error: error.info, delayMs } },
+    ]);
+    await wait(settings.clock, delayMs, signal);
+  }
+
+  /** The provider in use. */
+  get provider(): Provider | undefined {
+    const { providers } = this.#context.settings;
+    return providers[providers === this.#providers ? this.#providerIndex : 0];
+  }
+
+  /** A fallback stays in use for later turns, until a hand-off brings other providers. */
+  #startTurn(turn: number): void {
+    const { providers } = this.#context.settings;
+    if (providers !== this.#providers) this.#providerIndex = 0;
+    this.#providers = providers;
+    if (turn === this.#turn) return;
+    this.#turn = turn;
+    this.#failures = 0;
+    this.#filters = [];
+  }
+
+  /** Ends the response and keeps the partial answer. */
+  #finalDrafts(
+    at: { readonly turn: number; readonly attempt: number },
+    itemId: ItemId,
+    { error, stop, usage }: ResponseEnd,
+  ): readonly DraftRecord[] {
+    if (this.#context.phase.isAborting)
+      return [responseFinished(at, itemId, { reason: 'aborted' }, usage)];
+    if (error === undefined) return [responseFinished(at, itemId, stop, usage)];
+    return [
+      { ...at, fact: { type: 'error_reported', error: withRetryHint(error) } },
+      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage),
+    ];
+  }
+
+  /** Delay before the next attempt. Undefined if there is none. */
+  #retryDelay(error: ProviderError): number | undefined {
+    const { retry, providers, random } = this.#context.settings;
+    const failures = ++this.#failures;
+    const dropsReasoning = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
+    const maxAttempts = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
+    const attemptsByRetry = { yes: maxAttempts, once: 2, no: 1 };
+    const allowed = dropsReasoning
+      ? maxAttempts
+      : error.retry in attemptsByRetry
+        ? attemptsByRetry[error.retry as 'no']
+        : 1;
+    const hintMs = error.retryAfterMs ?? 0;
+    if (failures < Math.min(allowed, maxAttempts) && hintMs <= retry.maxDelayMs) {
+      if (error.retry === 'once_without_reasoning')
+        this.#filters = [dropReasoning({ keepAnswers: 0 })];
+      const backoffMs = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
+      return Math.max(hintMs, Math.round(backoffMs * (0.5 + random() / 2)));
+    }
+    if (this.#providerIndex + 1 >= providers.length || !mayFallBack(error)) return undefined;
+    this.#providerIndex++;
+    this.#failures = 0;
+    return 0;
+  }
+}
+
+/** Adds the provider's retry hint, for users who retry by hand. */
+function withRetryHint({ info, retryAfterMs }: ProviderError): ErrorInfo {
+  if (retryAfterMs === undefined) return info;
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  return { ...info, message: `${info.message} (it asks to wait ${seconds} s)` };
+}
+
+/** Other providers would refuse an invalid request too. */
+function mayFallBack({ kind }: ProviderError): boolean {
+  return kind !== 'aborted' && kind !== 'invalid_request';
+}

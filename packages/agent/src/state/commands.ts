@@ -1,0 +1,100 @@
+import {
+  decodeTranscript,
+  encodeTranscript,
+  type Item,
+  isId,
+  type JsonObject,
+  type JsonValue,
+  type ToolCallId,
+  type TraceContext,
+  traceContext,
+  transcriptVersion,
+} from '@millrace/core';
+import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+
+/** The queued commands, without withdrawn messages. */
+export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
+  const gone = new Set(
+    commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
+  );
+  if (gone.size === 0) return commands;
+  return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
+}
+
+/** Encodes a command for the log. Throws if an item is invalid. */
+export function encodeCommand(command: Command): JsonObject {
+  const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;
+  return command.type === 'message' ? { ...json, items: encodeItems(command.items) } : json;
+}
+
+function encodeItems(items: readonly Item[]): JsonValue {
+  const { items: json } = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
+  decodeItems(json);
+  return json;
+}
+
+/**
+ * Decodes a command. Returns undefined for an unknown type, which stays in the queue for other
+ * programs.
+ */
+export function decodeCommand(json: JsonObject): QueuedCommand['command'] | undefined {
+  switch (json['type']) {
+    case 'message':
+      return decodeMessage(json);
+    case 'abort':
+      return { type: 'abort', reason: textOf(json['reason']) };
+    case 'compact':
+      return { type: 'compact' };
+    case 'withdraw': {
+      const key = textOf(json['key']);
+      return key === undefined ? { type: 'unreadable' } : { type: 'withdraw', key };
+    }
+    case 'revoke': {
+      const rule = textOf(json['rule']);
+      return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
+    }
+    case 'approve':
+    case 'deny':
+      return decodeDecision(json) ?? { type: 'unreadable' };
+    default:
+      return undefined;
+  }
+}
+
+/** A message without `when` is a follow-up. */
+function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['command'] {
+  try {
+    const steers = when === 'steer';
+    return {
+      ...{ type: 'message', when: steers ? 'steer' : 'follow_up', items: decodeItems(items) },
+      ...decodeTrace(trace),
+    };
+  } catch {
+    return { type: 'unreadable' };
+  }
+}
+
+/** An invalid trace is ignored, and the message is still used. */
+function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceContext } {
+  const { traceparent, tracestate } = (json ?? {}) as JsonObject;
+  const trace = traceContext(traceparent, tracestate);
+  return trace === undefined ? {} : { trace };
+}
+
+function decodeItems(items: JsonValue | undefined): readonly Item[] {
+  return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+}
+
+function decodeDecision(json: JsonObject): Decision | undefined {
+  const { type, toolCallId, input, until } = json;
+  if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
+  const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };
+  if (type === 'deny') return { type, ...about, reason: textOf(json['reason']) };
+  const isTime = Number.isSafeInteger(until) && Number(until) >= 0;
+  const lasts = until === 'session' ? until : isTime ? Number(until) : undefined;
+  return { type: 'approve', ...about, input, until: lasts };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,88 @@
+import type { Stop, StopReason, ToolCallPart } from '@millrace/core';
+import type { LoopState, TurnState } from '../contract/loop-state.ts';
+import { activeCommands } from './commands.ts';
+import { isOverflow } from './fold-loop.ts';
+
+/** Everything that the next action depends on. */
+export interface DecisionInput {
+  readonly loop: LoopState;
+  /** The calls of the response without a result, in order. */
+  readonly unanswered: readonly ToolCallPart[];
+  /** True if the response has calls, answered or not. */
+  readonly hasCalls: boolean;
+  /** True if the context is too long and can be compacted. */
+  readonly isLong: boolean;
+  /** The limit that the run has reached, if there is one. */
+  readonly limit: string | undefined;
+}
+
+export type Action =
+  /** Turns queued messages into items: all `steer` messages, or the first `follow_up`. */
+  | { readonly do: 'take_messages'; readonly when: 'steer' | 'follow_up' }
+  | { readonly do: 'start_turn'; readonly turn: number }
+  /** Replaces old items by a summary in the context. `keys` are the commands that requested it. */
+  | { readonly do: 'compact'; readonly turn: number; readonly keys: readonly string[] }
+  | { readonly do: 'request'; readonly turn: TurnState }
+  /** Each call gets its result: it runs or is rejected. */
+  | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
+  /** Each call gets a result that says why it did not run. */
+  | {
+      readonly do: 'reject';
+      readonly turn: TurnState;
+      readonly calls: readonly ToolCallPart[];
+      readonly code: 'aborted' | 'cut';
+    }
+  | { readonly do: 'finish_turn'; readonly turn: TurnState; readonly stop: Stop }
+  | { readonly do: 'finish_run'; readonly stop: Stop };
+
+/**
+ * Decides the next action of a run. It is a pure function: it reads the folded session and does
+ * nothing else.
+ */
+export function decide(situation: DecisionInput): Action {
+  const { loop, unanswered: calls, hasCalls, limit, isLong } = situation;
+  const { turn, run } = loop;
+  if (turn === undefined) return betweenTurns(loop, limit, isLong);
+  const { stop } = turn;
+  if (run?.aborted !== undefined) {
+    if (calls.length > 0) return { do: 'reject', turn, calls, code: 'aborted' };
+    return { do: 'finish_turn', turn, stop: { ...stop, reason: 'aborted' } };
+  }
+  if (stop === undefined) return { do: 'request', turn };
+  if (stop.reason === 'tool_use' && !hasCalls)
+    return { do: 'finish_turn', turn, stop: { ...stop, reason: 'unknown', cause: 'no calls' } };
+  if (calls.length === 0) return { do: 'finish_turn', turn, stop };
+  if (stop.reason === 'tool_use') return { do: 'answer', turn, calls };
+  return { do: 'reject', turn, calls, code: 'cut' };
+}
+
+function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolean): Action {
+  const { hasInput, lastStop, lastTurn, run } = loop;
+  const commands = activeCommands(loop.commands);
+  const isQueued = (when: 'steer' | 'follow_up') =>
+    commands.some(({ command }) => command.type === 'message' && command.when === when);
+  const isFirst = run?.finishedTurns === 0;
+  if (run?.aborted !== undefined) return { do: 'finish_run', stop: { reason: 'aborted' } };
+  const keys = commands.flatMap(({ key, command }) => (command.type === 'compact' ? key : []));
+  if (keys.length > 0) return { do: 'compact', turn: lastTurn + 1, keys };
+  const mayCompact = isLong && limit === undefined && !isFirst;
+  if (mayCompact && isOverflow(lastStop)) return { do: 'compact', turn: lastTurn + 1, keys };
+  if (!isFirst && lastStop !== undefined && endingReasons.has(lastStop.reason))
+    return { do: 'finish_run', stop: lastStop };
+  // Resuming after an error, without new input, tries the request again.
+  const isTriedAgain = isFirst && lastStop?.reason === 'error' && !isQueued('follow_up');
+  const goesOn = hasInput || (lastStop && continuingReasons.has(lastStop.reason)) || isTriedAgain;
+  if (isQueued('steer')) return { do: 'take_messages', when: 'steer' };
+  if (!goesOn && isQueued('follow_up')) return { do: 'take_messages', when: 'follow_up' };
+  if (!goesOn)
+    return { do: 'finish_run', stop: isFirst ? { reason: 'stop' } : (lastStop ?? stopped) };
+  if (limit !== undefined) return { do: 'finish_run', stop: { reason: 'limit', cause: limit } };
+  if (isLong) return { do: 'compact', turn: lastTurn + 1, keys };
+  return { do: 'start_turn', turn: lastTurn + 1 };
+}
+
+const stopped: Stop = { reason: 'stop' };
+/** After these, the model is called again: it waits for results, or it only paused. */
+const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
+/** After these, queued messages wait for the next run. */
+const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit']);

@@ -1,0 +1,98 @@
+import {
+  type Attempt,
+  DeltaWriter,
+  type DraftRecord,
+  type FoldState,
+  type Ids,
+  type Item,
+  type ItemId,
+  type RunId,
+  type Stop,
+  type ToolCallPart,
+  type TraceContext,
+  toArray,
+  type Usage,
+} from '@millrace/core';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { TurnState } from '../contract/loop-state.ts';
+
+export function runStarted(runId: RunId, trace: TraceContext | undefined): DraftRecord {
+  const fact = { type: 'run_started', runId, ...(trace && { trace }) } as const;
+  return { turn: 0, attempt: 0, fact };
+}
+
+/** The record that ends a response. */
+export function responseFinished(
+  { turn, attempt }: Attempt,
+  itemId: ItemId,
+  stop: Stop,
+  usage: Usage,
+): DraftRecord {
+  return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage } };
+}
+
+/** The record for a decision on a call. */
+export function approvalAnswered(
+  { turn, attempt }: TurnState,
+  { toolCallId, name }: ToolCallPart,
+  decision: Decision,
+): DraftRecord {
+  const by = decision.by === undefined ? {} : { by: decision.by };
+  const about = { type: 'approval_answered', toolCallId, name, ...by } as const;
+  if (decision.type === 'deny') {
+    const reason = decision.reason === undefined ? {} : { reason: decision.reason };
+    return { turn, attempt, fact: { ...about, decision: 'deny', ...reason } };
+  }
+  const input = decision.input === undefined ? {} : { input: decision.input };
+  const until = decision.until === undefined ? {} : { until: decision.until };
+  return { turn, attempt, fact: { ...about, decision: 'allow', ...input, ...until } };
+}
+
+/** The records for an abort. */
+export function abortDrafts({ key, command }: QueuedCommand, turn: number): readonly DraftRecord[] {
+  const at = { turn, attempt: 0 };
+  const reason = command.type === 'abort' ? command.reason : undefined;
+  const aborted = { type: 'aborted', ...(reason !== undefined && { reason }) } as const;
+  return [
+    { ...at, fact: { type: 'command_consumed', key } },
+    { ...at, fact: aborted },
+  ];
+}
+
+export function commandConsumed(key: string): DraftRecord {
+  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
+}
+
+/** The items, with new ids where the session already uses an id. */
+export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
+  const used = new Set(toArray(state.items).map(({ id }) => id));
+  return items.map((item) => {
+    const id = used.has(item.id) ? ids.item() : item.id;
+    used.add(id);
+    return id === item.id ? item : { ...item, id };
+  });
+}
+
+/** The first item id that is already used, by the session or by another of the items. */
+export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
+  const used = new Set(toArray(state.items).map(({ id }) => id));
+  return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
+}
+
+/** The records for complete items outside any turn. */
+export function itemDrafts(items: readonly Item[], ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
+  return items.flatMap((item) => draftsOf(item, ids));
+}
+
+function draftsOf(item: Item, ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
+  const { id: itemId, kind, author, metadata, stop, parts } = item;
+  const at = { turn: 0, attempt: 0 };
+  const writer = new DeltaWriter({ itemId, ...at, ids });
+  for (const part of parts) writer.whole(part);
+  const known = { ...(author && { author }), ...(metadata && { metadata }) };
+  return [
+    { ...at, fact: { type: 'item_started', itemId, kind, ...known } },
+    ...writer.take().map((delta): DraftRecord => ({ ...at, delta })),
+    { ...at, fact: { type: 'item_finished', itemId, ...(stop && { stop }) } },
+  ];
+}

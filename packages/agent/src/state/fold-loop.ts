@@ -1,0 +1,215 @@
+import type { Fact, ItemId, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type { QueuedCommand } from '../contract/command.ts';
+import {
+  type CallState,
+  type LoopState,
+  newCallState,
+  type TurnState,
+} from '../contract/loop-state.ts';
+import { decodeCommand } from './commands.ts';
+
+/** Applies one record to the loop state. */
+export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {
+  if (fact === undefined) return state;
+  switch (fact.type) {
+    case 'run_started': {
+      const run = { id: fact.runId, turns: 0, finishedTurns: 0, aborted: undefined };
+      return { ...state, run, trace: fact.trace, lastError: undefined };
+    }
+    case 'error_reported':
+      return { ...state, lastError: fact.error };
+    case 'run_finished':
+      return { ...state, run: undefined };
+    case 'aborted':
+      return { ...state, run: state.run && { ...state.run, aborted: { reason: fact.reason } } };
+    case 'command_queued': {
+      const command = decodeCommand(fact.command);
+      if (command === undefined) return state;
+      const commands = [...state.commands, { key: fact.key, command }];
+      // A revoke takes effect here, so that no more calls run by the rule before the command is
+      // handled.
+      return {
+        ...state,
+        commands,
+        standingApprovals: withoutRevoked(state.standingApprovals, command),
+      };
+    }
+    case 'command_consumed':
+      return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
+    case 'item_started':
+      if (turn === 0) return isInput(fact.kind) ? { ...state, hasInput: true } : state;
+      return startItem(state, turn, attempt, fact);
+    case 'compacted':
+      return compact(state, fact.itemIds, fact.summary);
+    case 'response_finished': {
+      const lastTokens = state.turn?.isCompaction ? state.lastTokens : tokensOf(fact);
+      return updateTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
+    }
+    case 'approval_answered': {
+      const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+      const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
+      if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
+        return answered;
+      const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
+      const longest = Math.max(until, state.standingApprovals.get(rule) ?? 0);
+      return {
+        ...answered,
+        standingApprovals: new Map(state.standingApprovals).set(rule, longest),
+      };
+    }
+    case 'turn_started':
+      return startTurn(state, turn);
+    case 'turn_finished':
+      return state.turn?.turn === turn ? finishTurn(state, fact.stop) : state;
+    default:
+      return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+  }
+}
+
+function withoutRevoked(
+  approvals: LoopState['standingApprovals'],
+  command: QueuedCommand['command'],
+): LoopState['standingApprovals'] {
+  if (command.type !== 'revoke' || !approvals.has(command.rule)) return approvals;
+  const remaining = new Map(approvals);
+  remaining.delete(command.rule);
+  return remaining;
+}
+
+/** True for items that the model has to answer. */
+function isInput(kind: ItemKind): boolean {
+  return kind === 'user' || kind === 'developer' || kind === 'notification';
+}
+
+/** An estimate for the next request. Infinite if the last request was too long. */
+function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
+  return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
+}
+
+/** A request that was too long has to be answered after the compaction. */
+function compact(
+  state: LoopState,
+  itemIds: readonly ItemId[],
+  summary: string | undefined,
+): LoopState {
+  const covered = new Set([...state.compacted.covered, ...itemIds]);
+  const shorter = { ...state, compacted: { covered, summary }, lastTokens: 0 };
+  return isOverflow(state.lastStop) ? { ...shorter, hasInput: true, lastStop: undefined } : shorter;
+}
+
+function startTurn(state: LoopState, turn: number): LoopState {
+  const { run } = state;
+  const started: TurnState = {
+    turn,
+    attempt: 0,
+    isSuperseded: false,
+    itemId: undefined,
+    toolItemId: undefined,
+    stop: undefined,
+    calls: new Map(),
+    handedTo: undefined,
+    isCompaction: false,
+    hadInput: state.hasInput,
+  };
+  const counted = run && { ...run, turns: run.turns + 1 };
+  return { ...state, run: counted, turn: started, lastTurn: turn, hasInput: false };
+}
+
+function finishTurn(state: LoopState, lastStop: Stop): LoopState {
+  const { run, turn } = state;
+  if (turn?.isCompaction) return { ...state, turn: undefined };
+  const counted = run && { ...run, finishedTurns: run.finishedTurns + 1 };
+  const agent = turn?.handedTo ?? state.agent;
+  return { ...state, run: counted, turn: undefined, lastStop, agent };
+}
+
+function updateTurn(
+  state: LoopState,
+  turn: number,
+  change: (open: TurnState) => TurnState,
+): LoopState {
+  if (state.turn?.turn !== turn) return state;
+  const changed = change(state.turn);
+  return changed === state.turn ? state : { ...state, turn: changed };
+}
+
+function startItem(
+  state: LoopState,
+  number: number,
+  attempt: number,
+  { itemId, kind }: Extract<Fact, { type: 'item_started' }>,
+): LoopState {
+  const { turn } = state;
+  if (turn?.turn !== number) return state;
+  if (kind === 'tool') return { ...state, turn: { ...turn, toolItemId: itemId } };
+  if (kind !== 'assistant' && kind !== 'context') return state;
+  const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
+  const tried = { ...turn, ...fresh, attempt, itemId };
+  if (kind === 'assistant') return { ...state, turn: tried };
+  // Input before a compaction turn still has to be answered. The item with the summary is not sent.
+  const covered = new Set(state.compacted.covered).add(itemId);
+  const compacted = { ...state.compacted, covered };
+  return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };
+}
+
+function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
+  switch (fact.type) {
+    case 'attempt_superseded':
+      return attempt === turn.attempt
+        ? {
+            ...turn,
+            isSuperseded: true,
+            itemId: undefined,
+            toolItemId: undefined,
+            calls: new Map(),
+          }
+        : turn;
+    case 'response_finished':
+      return fact.itemId === turn.itemId ? { ...turn, stop: fact.stop } : turn;
+    case 'item_finished':
+      return fact.itemId === turn.itemId && fact.stop ? { ...turn, stop: fact.stop } : turn;
+    case 'handed_off':
+      // The first hand-off wins.
+      return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
+    default:
+      return 'toolCallId' in fact ? updateCall(turn, fact.toolCallId, fact) : turn;
+  }
+}
+
+function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
+  const calls = new Map(turn.calls);
+  calls.set(id, foldCall(calls.get(id) ?? newCallState, fact));
+  return { ...turn, calls };
+}
+
+function foldCall(call: CallState, fact: Fact): CallState {
+  switch (fact.type) {
+    case 'approval_asked':
+      return { ...call, isAsked: true, rule: fact.rule };
+    case 'approval_answered': {
+      const { decision, reason, input } = fact;
+      // The first answer wins.
+      return call.answer ? call : { ...call, answer: { decision, reason, input } };
+    }
+    case 'tool_call_rejected':
+      return { ...call, isRejected: true };
+    case 'tool_execution_started': {
+      const { executionId: id, name } = fact;
+      const execution = { id, name, isRunning: true, isLost: false };
+      return { ...call, execution, executions: call.executions + 1 };
+    }
+    case 'tool_execution_finished': {
+      const { execution } = call;
+      if (execution?.id !== fact.executionId) return call;
+      const isLost = fact.outcome === 'lost';
+      return { ...call, execution: { ...execution, isRunning: false, isLost } };
+    }
+    default:
+      return call;
+  }
+}
+
+/** True if the request was longer than the model accepts. */
+export function isOverflow(stop: Stop | undefined): boolean {
+  return stop?.reason === 'error' && stop.cause === 'context_overflow';
+}

@@ -1,0 +1,35 @@
+import {
+  type Attempt,
+  type ExecutionId,
+  spanIdOf,
+  type TraceContext,
+  underSpan,
+} from '@millrace/core';
+import type { LoopState } from '../contract/loop-state.ts';
+import { activeCommands } from './commands.ts';
+
+type Traced = Pick<LoopState, 'run' | 'trace'>;
+
+/** The trace context for a request: the run's trace, under the span of the attempt. */
+export function traceOfAttempt({ run, trace }: Traced, at: Attempt): TraceContext | undefined {
+  return run && trace && underSpan(trace, spanIdOf.attempt(run.id, at));
+}
+
+/** The trace context for a tool: the run's trace, under the span of the execution. */
+export function traceOfExecution(
+  { run, trace }: Traced,
+  execution: ExecutionId,
+): TraceContext | undefined {
+  return run && trace && underSpan(trace, spanIdOf.execution(run.id, execution));
+}
+
+/**
+ * The trace of a run without a `trace` option: a waiting turn keeps its trace, and a queued message
+ * brings its own. Both are on the log, so every process finds the same trace.
+ */
+export function traceForNewRun({ turn, trace, commands }: LoopState): TraceContext | undefined {
+  if (turn !== undefined) return trace;
+  for (const { command } of activeCommands(commands))
+    if (command.type === 'message') return command.trace;
+  return undefined;
+}

@@ -1,0 +1,73 @@
+import type { JsonObject, SessionId, ToolCallId } from '@millrace/core';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import { settingsOf } from '../run/agent-registry.ts';
+import { CommandHandler } from '../run/commands.ts';
+import { decodeCommand } from '../state/commands.ts';
+import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
+import { OpenStep } from './open-step.ts';
+
+/** Options of `hearStep`. */
+export interface HearStepOptions extends HeldSession {
+  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
+  readonly createdAt?: number | undefined;
+}
+
+/** The result of `hearStep`. */
+export interface Heard {
+  /** True if the run has to stop. */
+  readonly isAborted: boolean;
+  /** The calls that still need a decision by the user. */
+  readonly asked: readonly ToolCallId[];
+}
+
+/**
+ * Handles the commands that cannot wait for the next step: aborts and decisions on calls. Request
+ * and call steps find the effects on the log. Must not run at the same time as `advance`.
+ */
+export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Heard> {
+  await assertSameSession(settingsOf(agent).log, held.session, held.createdAt);
+  const step = await OpenStep.open({ agent, session: held.session, open: openHeldSession(held) });
+  try {
+    const { journal, context } = step;
+    if (journal.loop.run !== undefined)
+      await new CommandHandler(context, () => step.abort()).handleQueued();
+    const { run, turn } = journal.loop;
+    const asked = [...(turn?.calls ?? [])].filter(
+      ([, { isAsked, answer, isRejected }]) => isAsked && answer === undefined && !isRejected,
+    );
+    const isAborted = run?.aborted !== undefined;
+    return { isAborted, asked: asked.map(([toolCallId]) => toolCallId) };
+  } finally {
+    await step.close();
+  }
+}
+
+/** Options of `submitStep`. */
+export interface SubmitStepOptions {
+  readonly session: SessionId;
+  /**
+   * The command as JSON: `{ type: 'message', when: 'steer', items }`, `{ type: 'abort', reason }` …
+   */
+  readonly command: JsonObject;
+  /** Idempotency key: a repeated command has no effect. */
+  readonly key: string;
+  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
+  readonly createdAt?: number | undefined;
+}
+
+/** Submits a command to the session's log, for its driver. */
+export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
+  const { session, command, key, createdAt } = options;
+  const read = decodeCommand(command);
+  if (read === undefined || read.type === 'unreadable') throw noCommand(session, command);
+  const { log } = settingsOf(agent);
+  await assertSameSession(log, session, createdAt);
+  await log.submit(session, command, key);
+}
+
+function noCommand(session: SessionId, { type }: JsonObject): AgentError {
+  const named = typeof type === 'string' ? `a command of the type ${type}` : 'a command';
+  const message = `Cannot submit ${named} to session ${session}: it cannot be decoded`;
+  return new AgentError('bad_option', message, { session });
+}

@@ -1,0 +1,108 @@
+import {
+  emptyState,
+  type FoldState,
+  findItem,
+  type ItemId,
+  type OnStep,
+  type RunId,
+  type SessionId,
+  type Stop,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+
+/** The folded state of a session, as far as this process has read it. */
+export interface CachedFold {
+  readonly state: FoldState;
+  readonly loop: LoopState;
+  /** The session state before its last run. */
+  readonly before: FoldState;
+  /** The last runs that ended, newest last. */
+  readonly ended: readonly FinishedRun[];
+}
+
+/** A repeated step finds its run if at most this many runs have ended since. */
+const maxEnded = 16;
+
+/** Maximum number of cached sessions. The least recently used one is removed first. */
+const maxKept = 64;
+
+const caches = new WeakMap<Log, Map<string, CachedFold>>();
+
+/** The cached state of a session, so that a step need not read it from the start. */
+export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
+  const info = await log.info(session);
+  const known = info && caches.get(log)?.get(cacheKey(session, info.createdAt));
+  if (known !== undefined && known.state.through <= (info?.through ?? 0)) return known;
+  const state = emptyState(session);
+  return { state, loop: emptyLoopState, before: state, ended: [] };
+}
+
+export async function cacheFold(log: Log, session: SessionId, fold: CachedFold): Promise<void> {
+  const info = await log.info(session);
+  if (info === undefined) return;
+  const folds = caches.get(log) ?? new Map<string, CachedFold>();
+  caches.set(log, folds);
+  const name = cacheKey(session, info.createdAt);
+  const known = folds.get(name);
+  folds.delete(name);
+  // Concurrent steps end in any order. The newest state wins.
+  const isLater = known === undefined || known.state.through <= fold.state.through;
+  folds.set(name, isLater ? fold : known);
+  for (const oldest of folds.keys()) {
+    if (folds.size <= maxKept) break;
+    folds.delete(oldest);
+  }
+}
+
+/** Includes the creation time, because a session id may be used again after a deletion. */
+function cacheKey(session: SessionId, createdAt: number): string {
+  return `${createdAt} ${session}`;
+}
+
+/** Tracks where runs started and how they ended, which the fold does not store. */
+export class RunTracker {
+  #before: FoldState;
+  #ended: readonly FinishedRun[];
+
+  constructor({ before, ended }: Pick<CachedFold, 'before' | 'ended'>) {
+    this.#before = before;
+    this.#ended = ended;
+  }
+
+  get before(): FoldState {
+    return this.#before;
+  }
+
+  get ended(): readonly FinishedRun[] {
+    return this.#ended;
+  }
+
+  /** The finished run with this id, if it is known. */
+  findFinished(runId: RunId): FinishedRun | undefined {
+    return this.#ended.findLast(({ id }) => id === runId);
+  }
+
+  readonly onStep: OnStep = (before, { fact }, after) => {
+    if (fact?.type === 'run_started') this.#before = before;
+    if (fact?.type === 'item_redacted') this.#forget(fact.itemId, after);
+    if (fact?.type !== 'run_finished') return;
+    const ended = { id: fact.runId, stop: fact.stop, before: this.#before, after };
+    this.#ended = [...this.#ended, ended].slice(-maxEnded);
+  };
+
+  /** Redacted content must not be reported again. */
+  #forget(itemId: ItemId, now: FoldState): void {
+    this.#ended = this.#ended.map((run) =>
+      findItem(run.after, itemId) === undefined ? run : { ...run, before: now, after: now },
+    );
+  }
+}
+
+/** A finished run: its stop, and the session states before and after it. */
+export interface FinishedRun {
+  readonly id: RunId;
+  readonly stop: Stop;
+  readonly before: FoldState;
+  readonly after: FoldState;
+}

@@ -1,0 +1,31 @@
+import { DeltaWriter, noUsage, type ToolCallPart, toolCallId } from '@millrace/core';
+import { createProvider, type Provider } from '@millrace/providers';
+
+/** A tool call part. */
+export function call(id: string, name: string, input: unknown): ToolCallPart {
+  const given = typeof input === 'string' ? input : JSON.stringify(input);
+  return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given };
+}
+
+interface Flood {
+  readonly provider: Provider;
+  /** How many pieces were read so far. */
+  asked(): number;
+}
+
+/** A provider that streams `drop ` this many times, one piece per read, as fast as it is read. */
+export function flood(count: number): Flood {
+  let asked = 0;
+  const provider = createProvider('flood', 'm', async function* (_request, { item, ids }) {
+    const { id: itemId, turn, attempt } = item;
+    const writer = new DeltaWriter({ itemId, turn, attempt, ids });
+    const text = writer.text();
+    for (; asked < count; asked++) {
+      text.append('drop ');
+      yield { deltas: writer.take() };
+    }
+    text.commit();
+    yield { deltas: writer.take(), end: { stop: { reason: 'stop' }, usage: noUsage } };
+  });
+  return { provider, asked: () => asked };
+}

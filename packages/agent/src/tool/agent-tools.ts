@@ -1,0 +1,133 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError, textOfError } from '../contract/agent-error.ts';
+import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
+
+/** Options of `subAgent`. */
+export interface SubAgentOptions<Name extends string> {
+  /** The name of the tool. */
+  readonly name: Name;
+  /** Tells the model when to call the agent. */
+  readonly description: string;
+  /** The agent to run. */
+  readonly agent: Agent;
+  /** The agent is stopped after this time. Default: no timeout. */
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Task {
+  readonly task: string;
+}
+
+/**
+ * Creates a tool that runs another agent in a session of its own. Its streamed text is the
+ * progress, and its last answer is the result. It stops with the caller.
+ */
+export function subAgent<const Name extends string>(
+  options: SubAgentOptions<Name>,
+): DefinedTool<Name, Task> {
+  assertKnownFields(options, { name: true, description: true, agent: true, timeoutMs: true });
+  const { name, description, agent, timeoutMs } = options;
+  return defineTool({
+    name,
+    description,
+    input: taskSchema,
+    startsSession: true,
+    timeoutMs,
+    summarize: ({ task }) => `${name}: ${task}`,
+    async *execute({ task }, { child, signal, trace, observers }) {
+      const run = agent.run(task, { session: child, signal, trace, observers });
+      for await (const event of run.events)
+        if (event.type === 'assistant_text_delta') yield event.text;
+      const { text, stop, error } = await run.result;
+      if (stop.reason === 'stop') return text;
+      const message = signal.aborted ? textOfError(signal.reason) : error?.message;
+      const why = message ?? stop.cause ?? stop.reason;
+      return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
+    },
+  });
+}
+
+const taskJsonSchema = {
+  type: 'object',
+  properties: {
+    task: { type: 'string', description: 'What to do, with all that is needed to do it' },
+  },
+  required: ['task'],
+} as const;
+
+/** Written by hand, because this package depends on no schema library. */
+const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
+  '~standard': {
+    version: 1,
+    vendor: 'millrace',
+    validate(value) {
+      const { task } = (value ?? {}) as Partial<Task>;
+      if (typeof task === 'string' && task.trim() !== '') return { value: { task } };
+      return { issues: [{ message: 'it is a text', path: ['task'] }] };
+    },
+    jsonSchema: { input: () => ({ ...taskJsonSchema }), output: () => ({ ...taskJsonSchema }) },
+  },
+};
+
+/** Options of `handOff`. */
+export interface HandOffOptions {
+  /**
+   * The other agent. A function, if it is created later: for example, if two agents hand off to
+   * each other.
+   */
+  readonly to: Agent | (() => Agent);
+  /** Tells the model when to hand off. */
+  readonly description: string;
+  /** The name of the tool. Default: `transfer_to_` and the agent's name. */
+  readonly name?: string | undefined;
+}
+
+interface Reason {
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Creates a tool that hands the session to another agent. From the next turn on, its instructions,
+ * tools and model apply. The log, the observers and the limits stay those of the run.
+ */
+export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
+  assertKnownFields(options, { to: true, description: true, name: true });
+  const { to, description } = options;
+  const target = typeof to === 'function' ? to : () => to;
+  const name = options.name ?? (typeof to === 'function' ? undefined : `transfer_to_${to.name}`);
+  if (name === undefined) throw nameless();
+  return defineTool({
+    name,
+    description,
+    input: reasonSchema,
+    replay: 'safe',
+    handsOff: { to: target, reason: (input) => (input as Reason).reason },
+    summarize: () => `hand over to ${target().name}`,
+    execute: async () => `${target().name} goes on from here.`,
+  });
+}
+
+const reasonJsonSchema = {
+  type: 'object',
+  properties: { reason: { type: 'string', description: 'Why, in a few words' } },
+} as const;
+
+/** Written by hand, because this package depends on no schema library. */
+const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
+  '~standard': {
+    version: 1,
+    vendor: 'millrace',
+    validate(value) {
+      const { reason } = (value ?? {}) as Partial<Reason>;
+      if (reason === undefined || typeof reason === 'string') return { value: { reason } };
+      return { issues: [{ message: 'it is a text', path: ['reason'] }] };
+    },
+    jsonSchema: { input: () => ({ ...reasonJsonSchema }), output: () => ({ ...reasonJsonSchema }) },
+  },
+};
+
+function nameless(): AgentError {
+  const message = 'Cannot define a hand-off to an agent that is created later: pass a name';
+  return new AgentError('bad_option', message);
+}

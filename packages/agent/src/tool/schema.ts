@@ -1,0 +1,30 @@
+import type { JsonObject } from '@millrace/core';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Validated } from '../contract/tool.ts';
+
+/** Validates a value with a schema. The problem has one line per issue, written for the model. */
+export async function validateWithSchema(
+  schema: StandardSchemaV1,
+  input: unknown,
+): Promise<Validated> {
+  return toValidated(await schema['~standard'].validate(input));
+}
+
+function toValidated(result: StandardSchemaV1.Result<unknown>): Validated {
+  if (result.issues !== undefined)
+    return { ok: false, problem: result.issues.map(issueLine).join('\n') };
+  return { ok: true, value: result.value };
+}
+
+function issueLine({ message, path = [] }: StandardSchemaV1.Issue): string {
+  const keys = path.map((key) => String(typeof key === 'object' ? key.key : key));
+  return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
+}
+
+/** The JSON Schema of a schema. Undefined if the library cannot produce it. */
+export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
+  if (jsonSchema === undefined) return undefined;
+  const { $schema: _dialect, ...rest } = jsonSchema.input({ target: 'draft-2020-12' });
+  return rest as JsonObject;
+}
