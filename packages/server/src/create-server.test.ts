@@ -1,10 +1,10 @@
 import { countingIds, DeltaWriter, itemId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import type { ServedAgent } from './agents/served-agent.ts';
+import type { Update } from './contract/message.ts';
+import type { ServedAgent } from './contract/served-agent.ts';
 import { createServer, type Server, type ServerOptions } from './create-server.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { Update } from './wire/update.ts';
 
 const greeter: ServedAgent = {
   type: 'sync',

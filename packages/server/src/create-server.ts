@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { SpanExporter } from '@millrace/agent';
 import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
-import type { ServedAgent } from './agents/served-agent.ts';
+import type { Rows } from './contract/rows.ts';
+import type { ServedAgent } from './contract/served-agent.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
 import { TokenStore } from './http/token-store.ts';
 import { feedStreams } from './routes/feed-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { Rows } from './rows/rows.ts';
 import type { StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 

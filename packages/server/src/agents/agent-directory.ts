@@ -1,11 +1,11 @@
 import type { Clock } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { AgentInfo } from '../contract/task.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import type { AgentRows, KeptAgent } from './agent-rows.ts';
 import { type RemoteAgent, remoteAgent } from './remote-agent.ts';
 import type { RemoteLimits } from './remote-call.ts';
-import type { ServedAgent } from './served-agent.ts';
 
 export interface FoundAgent {
   readonly info: AgentInfo;

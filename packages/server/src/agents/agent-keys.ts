@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Row } from '../rows/rows.ts';
+import type { Row } from '../contract/rows.ts';
 
 /**
  * The keys of remote agents: what they say to us, and we to them. A key follows from the server's

@@ -1,13 +1,13 @@
 import { type Ids, isMillraceError, type JsonObject } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
-import type { RegisterAgent, RegisterBuild } from '../routes/request-bodies.ts';
-import type { Listed, Page, Ref } from '../routes/service.ts';
-import type { Row, Rows } from '../rows/rows.ts';
+import type { RegisterAgent, RegisterBuild } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage, PageQuery, Ref } from '../contract/service.ts';
+import type { AgentInfo } from '../contract/task.ts';
 import { changeRow } from '../tasks/change-row.ts';
 import { isoTime } from '../tasks/iso-time.ts';
 import { listRows } from '../tasks/list-rows.ts';
 import { noSuch, rowRefusal } from '../tasks/row-errors.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
 
 /** An agent, and where it lives: in this process, or at a URL. */
 export interface KeptAgent {
@@ -49,7 +49,7 @@ export class AgentRows {
     return kept;
   }
 
-  list(page: Page): Promise<Listed<AgentInfo>> {
+  list(page: PageQuery): Promise<ListPage<AgentInfo>> {
     const show = (row: Row) => keptAgent(row).info;
     return listRows(this.#rows, { table: 'agents', where: { is_shown: 'yes' }, show }, page);
   }

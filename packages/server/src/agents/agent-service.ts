@@ -1,6 +1,6 @@
-import { ServerError } from '../http/server-error.ts';
-import type { AgentService } from '../routes/service.ts';
-import type { Rows } from '../rows/rows.ts';
+import type { Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { AgentService } from '../contract/service.ts';
 import type { TaskRows } from '../tasks/task-rows.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { AgentKeys } from './agent-keys.ts';

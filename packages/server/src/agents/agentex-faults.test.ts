@@ -1,6 +1,8 @@
 // What was measured of Agentex's server, and is not so here.
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
+import type { UpdateInput } from '../contract/message.ts';
+import type { AsyncAgent, SyncAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
@@ -12,8 +14,6 @@ import {
   typesOf,
   userText,
 } from '../testing/task-stage.ts';
-import type { UpdateInput } from '../wire/update.ts';
-import type { AsyncAgent, SyncAgent } from './served-agent.ts';
 
 const yielding = (...updates: readonly UpdateInput[]): SyncAgent => ({
   ...{ type: 'sync', name: 'speaker' },

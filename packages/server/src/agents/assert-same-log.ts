@@ -1,7 +1,7 @@
 import { type Ids, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { LoopAgent } from './served-agent.ts';
+import type { LoopAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /**
  * An agent loop writes its own records, so it has to have the server's log. One that does finds a

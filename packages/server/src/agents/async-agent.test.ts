@@ -1,6 +1,8 @@
 import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
+import type { AsyncAgent } from '../contract/served-agent.ts';
+import type { TaskEvent } from '../contract/task.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
@@ -11,8 +13,6 @@ import {
   textsOf,
   userText,
 } from '../testing/task-stage.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
-import type { AsyncAgent } from './served-agent.ts';
 
 const listener = (agent: Omit<AsyncAgent, 'type' | 'name'>): AsyncAgent => ({
   ...{ type: 'async', name: 'listener', ...agent },

@@ -1,19 +1,18 @@
 import { type Stop, sessionId, type TraceContext } from '@millrace/core';
+import type { AsyncAgent, HandlerContext } from '../contract/served-agent.ts';
+import type { AgentInfo } from '../contract/task.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
 import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
 import { eventOf } from '../tasks/event-log.ts';
 import type { QueuedCommand } from '../tasks/journal-fold.ts';
 import type { LocalJournal } from '../tasks/local-journal.ts';
 import { interrupted } from '../tasks/mending-drafts.ts';
-import type { JournalTurn } from '../tasks/task-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
 import { traceIn, traceJson } from '../tasks/trace-json.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
 import { createContext } from './create-context.ts';
 import { exportRun } from './export-run.ts';
-import type { HandlerContext } from './handler-context.ts';
 import { codeOf, reasonOf } from './reason-of.ts';
 import type { RunnerOptions } from './runner-options.ts';
-import type { AsyncAgent } from './served-agent.ts';
 import { stopKindOf } from './stopped.ts';
 import { left, unlessAborted, unlessLate } from './unless-aborted.ts';
 

@@ -1,20 +1,24 @@
 import type { SpanExporter } from '@millrace/agent';
 import type { Ids, JsonObject } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { SpanService } from '../routes/service.ts';
-import type { Rows } from '../rows/rows.ts';
+import { contentSchema } from '../contract/content.ts';
+import type { Rows } from '../contract/rows.ts';
+import type {
+  EventsOfTask,
+  HandlerContext,
+  Messages,
+  StateOfTask,
+} from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { SpanService } from '../contract/service.ts';
+import type { AgentInfo, Task } from '../contract/task.ts';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { listEvents } from '../tasks/event-log.ts';
 import { messageDrafts } from '../tasks/message-drafts.ts';
 import { putState, stateId } from '../tasks/state-rows.ts';
-import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
 import { messagesOf } from '../updates/messages-of.ts';
 import { toItems } from '../updates/to-items.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import { contentSchema } from '../wire/content.ts';
-import type { Task } from '../wire/task.ts';
 import { traceOfRun } from './export-run.ts';
-import type { EventsOfTask, HandlerContext, Messages, StateOfTask } from './handler-context.ts';
 import { streamingOf } from './streaming-of.ts';
 import { tracingOf } from './tracing.ts';
 import { TurnDesk } from './turn-desk.ts';

@@ -7,9 +7,8 @@ import {
   traceIdOf,
   underSpan,
 } from '@millrace/core';
-import type { JournalTurn } from '../tasks/task-journal.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { Task } from '../wire/task.ts';
+import type { AgentInfo, Task } from '../contract/task.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
 import type { RunnerOptions } from './runner-options.ts';
 
 interface HandledRun {

@@ -2,11 +2,10 @@ import { type Part, toolCallId } from '@millrace/core';
 import { ProviderError } from '@millrace/providers';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import type { HandlerContext } from '../contract/served-agent.ts';
 import { agentText, eventually, ids, taskStage, textsOf, userText } from '../testing/task-stage.ts';
 import { toItems } from '../updates/to-items.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
-import type { HandlerContext } from './handler-context.ts';
 
 /** Runs a handler for one event, and gives what it gives and what is left of it. */
 async function handled<T>(handler: (context: HandlerContext) => Promise<T>) {

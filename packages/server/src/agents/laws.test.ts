@@ -1,11 +1,10 @@
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { TaskMessage, Update, UpdateInput } from '../contract/message.ts';
+import type { SyncAgent } from '../contract/served-agent.ts';
 import { contents, updateLists } from '../testing/random-updates.ts';
 import { all, type TaskStage, taskStage, userText } from '../testing/task-stage.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update, UpdateInput } from '../wire/update.ts';
-import type { SyncAgent } from './served-agent.ts';
 
 /** An agent that says what it is told to, and may break off. */
 function puppet() {

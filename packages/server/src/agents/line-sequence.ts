@@ -1,4 +1,4 @@
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /**
  * Notices what a connection lost or doubled, where an agent numbers its lines: 1, 2, 3 … Whoever does

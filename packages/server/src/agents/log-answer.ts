@@ -7,12 +7,11 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { Answer } from '../routes/service.ts';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Answer } from '../contract/service.ts';
 import { messagesOf } from '../updates/messages-of.ts';
 import { updatesOf } from '../updates/updates-of.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
 
 export interface AnswerSource {
   readonly log: Log;

@@ -4,6 +4,7 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { LoopAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   all,
@@ -13,7 +14,6 @@ import {
   textsOf,
   userText,
 } from '../testing/task-stage.ts';
-import type { LoopAgent } from './served-agent.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({}) },

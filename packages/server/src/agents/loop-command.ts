@@ -5,7 +5,7 @@ import {
   type JsonValue,
   parseJson,
 } from '@millrace/core';
-import type { Command } from '../routes/command.ts';
+import type { Command } from '../contract/request-bodies.ts';
 import { takeContent } from '../tasks/take-content.ts';
 import { partsOfContent } from '../updates/part-of-content.ts';
 

@@ -3,9 +3,9 @@ import { type Driver, type Log, LogError, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
+import type { LoopAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import { eventually, type TaskStage, taskStage, textsOf } from '../testing/task-stage.ts';
-import type { LoopAgent } from './served-agent.ts';
 
 type Call = (...args: readonly unknown[]) => unknown;
 

@@ -13,14 +13,15 @@ import {
   sessionId,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import type { Command } from '../routes/command.ts';
-import type { Answer, SentWith, Submitted } from '../routes/service.ts';
+import type { Content } from '../contract/content.ts';
+import type { Command } from '../contract/request-bodies.ts';
+import type { LoopAgent } from '../contract/served-agent.ts';
+import type { Answer, RequestMetadata, SubmitResult } from '../contract/service.ts';
 import type { QueuedCommand } from '../tasks/journal-fold.ts';
 import type { LocalJournal, OpenWork } from '../tasks/local-journal.ts';
 import type { KeptTask } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import { traceJson } from '../tasks/trace-json.ts';
-import type { Content } from '../wire/content.ts';
 import { AnswerWaiters } from './answer-waiters.ts';
 import { findQueued } from './find-queued.ts';
 import { logAnswer, unheard } from './log-answer.ts';
@@ -28,7 +29,6 @@ import { loopCommand } from './loop-command.ts';
 import { lostAnswer, unanswered } from './lost-answer.ts';
 import { reasonOf } from './reason-of.ts';
 import type { RunnerOptions } from './runner-options.ts';
-import type { LoopAgent } from './served-agent.ts';
 import { goesOn, resumed, settleTask } from './settle-task.ts';
 import { unlessLate } from './unless-aborted.ts';
 
@@ -72,7 +72,7 @@ export class LoopRunner {
     kept: KeptTask,
     agent: LoopAgent,
     content: Content,
-    { key: given, trace }: SentWith = {},
+    { key: given, trace }: RequestMetadata = {},
   ): Promise<Answer> {
     const { log, ids } = this.#options;
     const taskId = kept.task.id;
@@ -118,7 +118,7 @@ export class LoopRunner {
     command: Command,
     key: string,
     more: JsonObject = {},
-  ): Promise<Submitted> {
+  ): Promise<SubmitResult> {
     const { log, tasks, works, ids } = this.#options;
     works.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');

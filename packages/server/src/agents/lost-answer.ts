@@ -1,5 +1,5 @@
 import type { RunResult } from '@millrace/agent';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** Of a message that the run did not get to. */
 export function unanswered(taskId: string, { stop, error }: Pick<RunResult, 'stop' | 'error'>) {

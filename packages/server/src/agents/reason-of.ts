@@ -1,6 +1,6 @@
 import { isMillraceError } from '@millrace/core';
 import { ProviderError } from '@millrace/providers';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 const maxLength = 2000;
 

@@ -4,7 +4,7 @@ import { sessionId, spanIdOf } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
-import type { RegisterAgent } from '../routes/request-bodies.ts';
+import type { RegisterAgent } from '../contract/request-bodies.ts';
 import { heard, line, type RemoteCall, remoteStage } from '../testing/remote-process.ts';
 import {
   agentText,

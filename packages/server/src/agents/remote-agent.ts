@@ -1,12 +1,11 @@
 import type { JsonObject, TraceContext } from '@millrace/core';
 import type { Clock } from '@millrace/log';
+import type { Content } from '../contract/content.ts';
+import type { UpdateInput } from '../contract/message.ts';
+import type { AsyncAgent, HandlerContext, SyncAgent } from '../contract/served-agent.ts';
+import type { AgentInfo, Task } from '../contract/task.ts';
 import { readUpdate } from '../updates/read-update.ts';
 import { UpdateError } from '../updates/update-error.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { Content } from '../wire/content.ts';
-import type { Task } from '../wire/task.ts';
-import type { UpdateInput } from '../wire/update.ts';
-import type { HandlerContext } from './handler-context.ts';
 import { LineSequence } from './line-sequence.ts';
 import {
   callRemote,
@@ -18,7 +17,6 @@ import {
   resultOf,
 } from './remote-call.ts';
 import { jsonLines } from './remote-lines.ts';
-import type { AsyncAgent, SyncAgent } from './served-agent.ts';
 import { left, unlessAborted } from './unless-aborted.ts';
 
 /** An agent of another process. It has to be told of an interrupt, because no signal reaches it. */

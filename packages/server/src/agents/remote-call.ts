@@ -6,7 +6,7 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export interface RemoteEndpoint {
   /** Where the agent listens; its calls go to `/api` below it. */

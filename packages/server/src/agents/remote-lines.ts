@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export interface LineLimits {
   /** In bytes. */

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /**
  * Where no agent lives, and where clouds tell a machine its secrets. This machine and the network beside

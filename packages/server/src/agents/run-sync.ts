@@ -1,13 +1,12 @@
 import type { Ids, Stop } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import type { JournalTurn } from '../tasks/task-journal.ts';
+import type { Content, ContentInput } from '../contract/content.ts';
+import type { UpdateInput } from '../contract/message.ts';
+import type { HandlerContext, SyncAgent } from '../contract/served-agent.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
 import { noWarnings, type UpdateWarnings } from '../updates/update-warnings.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import type { Content, ContentInput } from '../wire/content.ts';
-import type { UpdateInput } from '../wire/update.ts';
-import type { HandlerContext } from './handler-context.ts';
 import { codeOf, reasonOf } from './reason-of.ts';
-import type { SyncAgent } from './served-agent.ts';
 import { TurnFlow } from './turn-flow.ts';
 import { AbortWatch, left, unlessLate } from './unless-aborted.ts';
 

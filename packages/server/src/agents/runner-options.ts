@@ -1,8 +1,8 @@
 import type { SpanExporter } from '@millrace/agent';
 import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import type { SpanService, TrackerService } from '../routes/service.ts';
-import type { Rows } from '../rows/rows.ts';
+import type { Rows } from '../contract/rows.ts';
+import type { SpanService, TrackerService } from '../contract/service.ts';
 import type { Journals } from '../tasks/journals.ts';
 import type { TaskRows } from '../tasks/task-rows.ts';
 import type { TaskWorks } from './task-works.ts';

@@ -1,7 +1,7 @@
 import type { RunResult } from '@millrace/agent';
+import type { TaskStatus } from '../contract/task.ts';
 import type { TaskRows } from '../tasks/task-rows.ts';
 import { assertUsable } from '../tasks/task-status.ts';
-import type { TaskStatus } from '../wire/task.ts';
 
 /** What a task becomes by the end of its run, unless somebody said meanwhile what it is. */
 export async function settleTask(

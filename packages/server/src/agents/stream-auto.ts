@@ -1,8 +1,8 @@
 import type { DraftRecord, ItemId, PartId } from '@millrace/core';
 import type { ResponseEnd, StreamStep } from '@millrace/providers';
+import type { Sent } from '../contract/served-agent.ts';
 import { closingDrafts } from '../tasks/closing-drafts.ts';
 import { brokenStream, CheckedDeltas } from './checked-deltas.ts';
-import type { Sent } from './handler-context.ts';
 import { MovedDeltas } from './moved-deltas.ts';
 import type { TurnDesk } from './turn-desk.ts';
 import { TurnFlow } from './turn-flow.ts';

@@ -1,10 +1,9 @@
 import type { DraftRecord, PartId } from '@millrace/core';
+import type { ContentInput } from '../contract/content.ts';
+import type { TaskMessage, Update, UpdateInput } from '../contract/message.ts';
+import type { OpenMessage, Sink } from '../contract/served-agent.ts';
 import { readUpdate } from '../updates/read-update.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import type { ContentInput } from '../wire/content.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update, UpdateInput } from '../wire/update.ts';
-import type { OpenMessage, Sink } from './handler-context.ts';
 import type { TurnDesk } from './turn-desk.ts';
 import { TurnFlow } from './turn-flow.ts';
 

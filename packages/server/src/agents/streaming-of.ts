@@ -1,5 +1,5 @@
 import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
-import type { Streaming } from './handler-context.ts';
+import type { Streaming } from '../contract/served-agent.ts';
 import { sendOn } from './stream-auto.ts';
 import { openMessage } from './stream-open.ts';
 import type { TurnDesk } from './turn-desk.ts';

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Update, UpdateInput } from '../contract/message.ts';
+import type { SyncAgent } from '../contract/served-agent.ts';
 import {
   agentText,
   all,
@@ -9,8 +11,6 @@ import {
   textsOf,
   typesOf,
 } from '../testing/task-stage.ts';
-import type { Update, UpdateInput } from '../wire/update.ts';
-import type { SyncAgent } from './served-agent.ts';
 
 const answering = (onMessage: SyncAgent['onMessage']): SyncAgent => ({
   ...{ type: 'sync', name: 'speaker', onMessage },

@@ -5,23 +5,23 @@ import {
   sessionId,
   type TraceContext,
 } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
-import type { Answer } from '../routes/service.ts';
+import type { Content } from '../contract/content.ts';
+import type { SyncAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Answer } from '../contract/service.ts';
+import type { AgentInfo } from '../contract/task.ts';
 import { abandonTurn, closeTurn } from '../tasks/end-turn.ts';
 import { keyedRun } from '../tasks/keyed-run.ts';
 import type { LocalJournal } from '../tasks/local-journal.ts';
 import { messageDrafts, withMetadata } from '../tasks/message-drafts.ts';
 import { assertUsable } from '../tasks/task-status.ts';
 import type { UpdateWarnings } from '../updates/update-warnings.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { Content } from '../wire/content.ts';
 import { createContext } from './create-context.ts';
 import { exportRun } from './export-run.ts';
 import { logAnswer } from './log-answer.ts';
 import { reasonOf } from './reason-of.ts';
 import { runSync, type TurnEnd } from './run-sync.ts';
 import type { RunnerOptions } from './runner-options.ts';
-import type { SyncAgent } from './served-agent.ts';
 import { stopKindOf } from './stopped.ts';
 
 export interface SyncJob {

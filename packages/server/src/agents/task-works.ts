@@ -1,5 +1,5 @@
 import type { Clock } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 import { Lane } from '../tasks/lane.ts';
 import { type StopKind, Stopped } from './stopped.ts';
 import { unlessLate } from './unless-aborted.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { FinishedSpan, SpanExporter } from '@millrace/agent';
 import { formatTraceparent, isSampled, parseTraceparent, type TraceContext } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import type { SpanService } from '../routes/service.ts';
+import type { Span, Tracing } from '../contract/served-agent.ts';
+import type { SpanService } from '../contract/service.ts';
 import { isoTime } from '../tasks/iso-time.ts';
-import type { Span, Tracing } from './handler-context.ts';
 
 export interface TracingOptions {
   readonly taskId: string;

@@ -7,10 +7,10 @@ import {
   type TraceContext,
   type Usage,
 } from '@millrace/core';
-import type { JournalTurn, TaskJournal } from '../tasks/task-journal.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import type { Sent } from '../contract/served-agent.ts';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { messageOf } from '../updates/messages-of.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Sent } from './handler-context.ts';
 
 export interface TurnDeskOptions {
   readonly journal: TaskJournal;

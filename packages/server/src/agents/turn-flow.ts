@@ -1,5 +1,5 @@
 import type { DraftRecord } from '@millrace/core';
-import type { JournalTurn } from '../tasks/task-journal.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
 
 /** How much may be under way to the log before whoever streams waits. */
 const maxInFlight = 256;

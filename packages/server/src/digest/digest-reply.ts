@@ -1,5 +1,5 @@
 import { addUsage, noUsage } from '@millrace/core';
-import type { TaskDigest } from '../wire/task-digest.ts';
+import type { TaskDigest } from '../contract/inspection.ts';
 import type { DigestState } from './digest-state.ts';
 
 /** What a session came to, in the words of the wire. */

@@ -1,9 +1,9 @@
 import { requestAt } from '@millrace/agent';
 import { type Attempt, MillraceError, sessionId } from '@millrace/core';
-import type { ServedAgent } from '../agents/served-agent.ts';
-import { ServerError } from '../http/server-error.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { PastRequestInfo } from '../wire/past-request.ts';
+import type { PastRequestInfo } from '../contract/inspection.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { AgentInfo } from '../contract/task.ts';
 
 /** Longer bodies, with pictures in them, are nothing to look at. */
 const maxBodyLength = 2 ** 24;

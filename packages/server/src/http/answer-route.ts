@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
 import type { AnsweredRequest } from './answered-request.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -9,7 +10,6 @@ import { readQuery } from './read-query.ts';
 import { Reply, StreamReply } from './reply.ts';
 import { requestTrace } from './request-trace.ts';
 import type { Route, RouteContext, RouteServices } from './route.ts';
-import { ServerError } from './server-error.ts';
 import { validate } from './validate.ts';
 
 interface AnswerOptions extends RouteServices {

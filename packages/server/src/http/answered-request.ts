@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerError } from '../contract/server-error.ts';
+import { fullScope, type Scope } from '../contract/service.ts';
 import { errorReply, unforeseen } from './error-reply.ts';
 import { knownError } from './known-error.ts';
 import type { Reply, StreamReply } from './reply.ts';
 import type { RequestLog } from './request-log.ts';
-import { type Scope, scopeOfAll } from './scope.ts';
-import type { ServerError } from './server-error.ts';
 
 let requests = 0;
 
@@ -16,7 +16,7 @@ export class AnsweredRequest {
   readonly request: FastifyRequest;
   readonly response: ServerResponse;
   /** What the caller may touch; set by the gate. */
-  scope: Scope = scopeOfAll;
+  scope: Scope = fullScope;
   /** Tells callers apart: by their token, or where they have none by where they are; set by the gate. */
   caller = '';
   what: string | undefined;

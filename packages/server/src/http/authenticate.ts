@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Scope, scopeOfAll } from './scope.ts';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
+import { fullScope, type Scope } from '../contract/service.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
 export interface Caller {
@@ -19,7 +19,7 @@ export async function authenticate(
 ): Promise<Caller> {
   const token = tokenOf(headers);
   if (token === undefined) {
-    if (!isTokenNeeded) return { name: undefined, scope: scopeOfAll };
+    if (!isTokenNeeded) return { name: undefined, scope: fullScope };
     const message = 'Cannot answer without a token. Send one as `authorization: Bearer …`';
     throw new ServerError('unauthorized', message);
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { ServerError } from '../contract/server-error.ts';
 import { errorReply } from './error-reply.ts';
-import { ServerError } from './server-error.ts';
 
 /** Says what was wrong with something that is no request, and hangs up. */
 export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {

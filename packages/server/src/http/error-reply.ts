@@ -1,5 +1,5 @@
+import { ServerError } from '../contract/server-error.ts';
 import { Reply } from './reply.ts';
-import { ServerError } from './server-error.ts';
 
 /** Agentex's number for what a schema refuses. */
 const invalidCode = 10_422;

@@ -1,4 +1,4 @@
-import { ServerError, type ServerErrorCode } from './server-error.ts';
+import { ServerError, type ServerErrorCode } from '../contract/server-error.ts';
 
 /** What the framework refuses by itself, in our words. */
 const refusals: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { ServerError } from '../contract/server-error.ts';
+import { fullScope, type Scope } from '../contract/service.ts';
 import type { AnsweredRequest } from './answered-request.ts';
 import { authenticate } from './authenticate.ts';
 import { checkHost } from './host-check.ts';
@@ -6,8 +8,6 @@ import { checkOrigin, preflightHeaders } from './origin-check.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { Reply } from './reply.ts';
 import type { Route } from './route.ts';
-import { type Scope, scopeOfAll } from './scope.ts';
-import { ServerError } from './server-error.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** Who may ask at all. */
@@ -83,7 +83,7 @@ async function scopeOf(
 ): Promise<Scope> {
   if (route?.access === 'public') {
     rateLimit.take(answered.caller);
-    return scopeOfAll;
+    return fullScope;
   }
   try {
     const { name, scope } = await authenticate(answered.request.headers, tokens, isTokenNeeded());

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /**
  * Refuses requests that were sent to another name, which is how a page of somebody else reaches a

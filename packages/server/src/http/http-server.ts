@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { ServerError } from '../contract/server-error.ts';
 import { tokenName } from './authenticate.ts';
 import { isLoopback } from './host-check.ts';
 import { createHttpApp } from './http-app.ts';
@@ -8,7 +9,6 @@ import { OpenStreams } from './open-streams.ts';
 import { RateLimit } from './rate-limit.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
-import { ServerError } from './server-error.ts';
 import { SilentConnections } from './silent-connections.ts';
 
 export interface HttpServerOptions extends RouteServices {

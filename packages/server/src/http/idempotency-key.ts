@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export const keyForm: RegExp = /^[\x21-\x7e]{1,256}$/;
 

@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { ServerError, type ServerErrorCode } from './server-error.ts';
+import { ServerError, type ServerErrorCode } from '../contract/server-error.ts';
 
 /** Refusals of what is below, by the class that throws them, as what they mean to a caller. */
 const meanings: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {

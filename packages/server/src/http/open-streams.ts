@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /**
  * Answers that write themselves for as long as it takes, by who asked: nobody has all connections for

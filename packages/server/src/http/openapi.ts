@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { agentInfoSchema } from '../wire/agent-info.ts';
-import { contentSchema } from '../wire/content.ts';
-import { spanSchema } from '../wire/span-info.ts';
-import { taskResponseSchema, taskSchema, taskSummarySchema } from '../wire/task.ts';
-import { taskEventSchema } from '../wire/task-event.ts';
-import { taskMessageSchema } from '../wire/task-message.ts';
-import { taskStateSchema } from '../wire/task-state.ts';
-import { trackerSchema } from '../wire/tracker.ts';
+import { contentSchema } from '../contract/content.ts';
+import { taskMessageSchema } from '../contract/message.ts';
+import {
+  agentInfoSchema,
+  spanSchema,
+  taskEventSchema,
+  taskResponseSchema,
+  taskSchema,
+  taskStateSchema,
+  taskSummarySchema,
+  trackerSchema,
+} from '../contract/task.ts';
 import { kindOf, type QueryKind } from './read-query.ts';
 import type { Route } from './route.ts';
 import { headerParameter } from './route-header.ts';

@@ -1,4 +1,4 @@
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export interface OriginRequest {
   readonly origin: string | undefined;

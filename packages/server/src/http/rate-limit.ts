@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/log';
+import { ServerError } from '../contract/server-error.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { ServerError } from './server-error.ts';
 
 interface Bucket {
   tokens: number;

@@ -1,6 +1,6 @@
 import { parseJson } from '@millrace/core';
 import { z } from 'zod';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

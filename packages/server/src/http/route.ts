@@ -3,12 +3,12 @@ import type { SpanExporter } from '@millrace/agent';
 import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
-import type { TaskService } from '../routes/service.ts';
-import type { TaskStreams } from '../routes/task-streams.ts';
+import type { ServerError } from '../contract/server-error.ts';
+import type { TaskService } from '../contract/service.ts';
+import type { TaskStreams } from '../contract/stream.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { Reply, StreamReply } from './reply.ts';
 import type { RouteHeader } from './route-header.ts';
-import type { ServerError } from './server-error.ts';
 import type { TokenStore } from './token-store.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

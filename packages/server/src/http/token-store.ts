@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '@millrace/core';
-import type { Row, Rows } from '../rows/rows.ts';
-import type { Scope } from './scope.ts';
-import { ServerError } from './server-error.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Scope } from '../contract/service.ts';
 
 export interface TokenInfo {
   /** The token's hash, which is no secret. */

@@ -1,5 +1,5 @@
+import { ServerError } from '../contract/server-error.ts';
 import type { Method, Route } from './route.ts';
-import { ServerError } from './server-error.ts';
 
 /** There is nothing at that path, or not for that method. */
 export function notFound(

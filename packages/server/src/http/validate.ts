@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 const maxIssues = 5;
 

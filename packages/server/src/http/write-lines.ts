@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { AbortWatch, left } from '../agents/unless-aborted.ts';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export interface LineOptions<T> {
   readonly closing: AbortSignal;

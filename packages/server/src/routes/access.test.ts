@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer, type Server } from '../create-server.ts';
 import { allRoutes } from './all-routes.ts';
 

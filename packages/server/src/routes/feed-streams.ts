@@ -1,14 +1,14 @@
 import { sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
+import type { TaskService } from '../contract/service.ts';
+import type { TaskStreams } from '../contract/stream.ts';
+import type { Task } from '../contract/task.ts';
 import { Feeds } from '../stream/feeds.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
 import { streamTask, type TaskWatch } from '../stream/stream-task.ts';
 import { views } from '../stream/views.ts';
 import { ensureSession } from '../tasks/ensure-session.ts';
 import type { TaskChanges } from '../tasks/task-changes.ts';
-import type { Task } from '../wire/task.ts';
-import type { TaskService } from './service.ts';
-import type { TaskStreams } from './task-streams.ts';
 
 export interface FeedStreamsOptions {
   readonly log: Log;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { type DrawnRequest, requestsOf } from '../testing/document-requests.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';

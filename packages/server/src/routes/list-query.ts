@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ListPage, PageQuery } from '../contract/service.ts';
 import { Reply } from '../http/reply.ts';
-import type { Listed, Page } from './service.ts';
 
 /** What every list can be asked. */
 export const listQuery = {
@@ -17,8 +17,8 @@ const listQuerySchema = z.object(listQuery);
 /** Lists are sorted by their last change unless told. */
 export function pageOf(
   query: z.output<typeof listQuerySchema>,
-  orderBy: Page['orderBy'] = 'updated_at',
-): Page {
+  orderBy: PageQuery['orderBy'] = 'updated_at',
+): PageQuery {
   const { limit, page_number, order_by, order_direction, cursor } = query;
   return {
     limit,
@@ -30,6 +30,6 @@ export function pageOf(
 }
 
 /** A bare list, as clients of Agentex expect it; where it goes on is in a header. */
-export function listReply<T>({ data, next }: Listed<T>): Reply {
+export function listReply<T>({ data, next }: ListPage<T>): Reply {
   return new Reply(data, { headers: next === null ? {} : { 'x-next-cursor': next } });
 }

@@ -1,6 +1,5 @@
 import { checkJson, isId } from '@millrace/core';
-import type { Row, RowQuery } from './rows.ts';
-import { RowsError } from './rows-error.ts';
+import { type Row, type RowQuery, RowsError } from '../contract/rows.ts';
 
 const maxKeys = 8;
 const keyForm = /^[a-z][a-z_]{0,31}$/;

@@ -1,5 +1,5 @@
 import { isId } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export interface RowPosition {
   readonly at: number;

@@ -1,8 +1,16 @@
 import { type Clock, systemClock } from '@millrace/log';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../contract/rows.ts';
 import { checkRow, completeQuery } from './check-row.ts';
 import { MemoryTable } from './memory-table.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from './rows.ts';
-import { closedRows, nameConflict, versionConflict } from './rows-error.ts';
 
 /** Rows that are gone with the process. */
 export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}): Rows {
@@ -78,7 +86,7 @@ class MemoryRows implements Rows {
   }
 
   #table(name: Table): MemoryTable {
-    if (this.#isClosed) throw closedRows();
+    if (this.#isClosed) throw rowsClosed();
     const table = this.#tables.get(name) ?? new MemoryTable();
     this.#tables.set(name, table);
     return table;

@@ -1,5 +1,5 @@
+import type { Row } from '../contract/rows.ts';
 import type { CompleteQuery } from './check-row.ts';
-import type { Row } from './rows.ts';
 import { SortedRows } from './sorted-rows.ts';
 
 /** The rows of one table, found without looking at all of them. */

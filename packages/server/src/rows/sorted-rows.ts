@@ -1,4 +1,4 @@
-import type { Row } from './rows.ts';
+import type { Row } from '../contract/rows.ts';
 
 export interface Position {
   readonly at: number;

@@ -1,7 +1,7 @@
 import type { Batch } from '@millrace/core';
 import type { Clock } from '@millrace/log';
+import type { FrameView } from '../contract/stream.ts';
 import type { Cursor } from './cursor.ts';
-import type { FrameView } from './frame-view.ts';
 import { Ring } from './ring.ts';
 import { encodeComment } from './sse.ts';
 import type { StreamLimits } from './stream-limits.ts';

@@ -1,4 +1,4 @@
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** What a viewer has: all up to an offset, or of the record there only its events up to the k-th. */
 export interface Cursor {

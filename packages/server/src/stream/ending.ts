@@ -1,8 +1,8 @@
 import type { SessionId } from '@millrace/core';
-import type { Task, TaskStatus } from '../wire/task.ts';
+import type { ViewName } from '../contract/stream.ts';
+import type { Task, TaskStatus } from '../contract/task.ts';
 import type { Feed } from './feed.ts';
 import type { Feeds } from './feeds.ts';
-import type { ViewName } from './frame-view.ts';
 import { ending } from './told-beside.ts';
 import type { Viewer } from './viewer.ts';
 

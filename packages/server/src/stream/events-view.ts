@@ -1,6 +1,6 @@
 import { agentEvents, encodeEvent } from '@millrace/core';
+import type { FrameView } from '../contract/stream.ts';
 import { numberFrames } from './frame-ids.ts';
-import type { FrameView } from './frame-view.ts';
 
 /** Agent events. */
 export const eventsView: FrameView = {

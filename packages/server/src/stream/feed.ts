@@ -1,9 +1,9 @@
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError } from '@millrace/log';
+import type { FrameView, ViewName } from '../contract/stream.ts';
 import { Channel } from './channel.ts';
 import type { Cursor } from './cursor.ts';
 import { isExact, mergeNeighbours, readExact } from './exact-batch.ts';
-import type { FrameView, ViewName } from './frame-view.ts';
 import { type History, loadHistory } from './history.ts';
 import { Pieces } from './pieces.ts';
 import { replayLog, replaySettled } from './replay.ts';

@@ -1,9 +1,9 @@
 import type { SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError, systemClock } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { FrameView, ViewName } from '../contract/stream.ts';
 import type { Channel } from './channel.ts';
 import { Feed, type FeedEnd } from './feed.ts';
-import type { FrameView, ViewName } from './frame-view.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream-limits.ts';
 import type { Viewer } from './viewer.ts';
 import type { Views } from './views.ts';

@@ -1,4 +1,4 @@
-import type { Frame } from './frame-view.ts';
+import type { Frame } from '../contract/stream.ts';
 
 /**
  * Names the frames of one record, so that whoever has one can go on with the next: `offset.k`, and

@@ -3,6 +3,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { TaskMessage, Update } from '../contract/message.ts';
 import { byId, shownBy } from '../testing/agentex-client.ts';
 import { CuttingProxy } from '../testing/cutting-proxy.ts';
 import { drive } from '../testing/drive.ts';
@@ -12,8 +13,6 @@ import { SseReader } from '../testing/sse-reader.ts';
 import { serveStreams } from '../testing/stream-server.ts';
 import { shownByUi } from '../testing/ui-client.ts';
 import { messagesOf } from '../updates/messages-of.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
 import { views } from './views.ts';
 
 const session = sessionId('recorded');

@@ -13,6 +13,8 @@ import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
+import type { Update } from '../contract/message.ts';
+import type { Frame } from '../contract/stream.ts';
 import { byId, shownBy } from '../testing/agentex-client.ts';
 import { CuttingProxy } from '../testing/cutting-proxy.ts';
 import { drive } from '../testing/drive.ts';
@@ -21,8 +23,6 @@ import { recordedRun, userMessage } from '../testing/recorded-run.ts';
 import type { SseMessage } from '../testing/sse-message.ts';
 import { serveStreams } from '../testing/stream-server.ts';
 import { shownByUi } from '../testing/ui-client.ts';
-import type { Update } from '../wire/update.ts';
-import type { Frame } from './frame-view.ts';
 
 const session = sessionId('recorded');
 

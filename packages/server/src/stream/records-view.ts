@@ -5,7 +5,7 @@ import {
   type LogRecord,
   mergeBatch,
 } from '@millrace/core';
-import type { Frame, FrameView } from './frame-view.ts';
+import type { Frame, FrameView } from '../contract/stream.ts';
 
 /** The log itself, in batches, for those who fold. */
 export const recordsView: FrameView = {

@@ -8,9 +8,9 @@ import {
   type SessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import type { FrameView } from '../contract/stream.ts';
 import { type Cursor, cursorId } from './cursor.ts';
 import { isAppend, mergeNeighbours } from './exact-batch.ts';
-import type { FrameView } from './frame-view.ts';
 import { type History, unfit } from './history.ts';
 import { type Step, type Told, tell } from './told.ts';
 

@@ -1,4 +1,4 @@
-import type { Frame } from './frame-view.ts';
+import type { Frame } from '../contract/stream.ts';
 
 /** Proxies are told to keep nothing back, and nobody to keep or to compress anything. */
 export const sseHeaders: Readonly<Record<string, string>> = {

@@ -2,12 +2,12 @@ import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
+import type { Task } from '../contract/task.ts';
 import { drive } from '../testing/drive.ts';
 import { recordedRun } from '../testing/recorded-run.ts';
 import { settled } from '../testing/settled.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 import { serveStreams } from '../testing/stream-server.ts';
-import type { Task } from '../wire/task.ts';
 
 const session = sessionId('asked');
 

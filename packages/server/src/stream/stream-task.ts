@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { Task } from '../wire/task.ts';
+import type { ViewName } from '../contract/stream.ts';
+import type { Task } from '../contract/task.ts';
 import { assertReached, type Cursor, parseCursor } from './cursor.ts';
 import { Ending, type EndingOptions } from './ending.ts';
 import type { Feed } from './feed.ts';
 import type { Feeds, Joined } from './feeds.ts';
-import type { ViewName } from './frame-view.ts';
 import { encodeRetry } from './sse.ts';
 import { headersOf, opening, taskUpdated } from './told-beside.ts';
 import { type StreamEnd, Viewer } from './viewer.ts';

@@ -1,7 +1,7 @@
 import type { SessionId } from '@millrace/core';
+import type { Frame, ViewName } from '../contract/stream.ts';
+import type { Task } from '../contract/task.ts';
 import { uiHeaders } from '../ui/ui-view.ts';
-import type { Task } from '../wire/task.ts';
-import type { Frame, ViewName } from './frame-view.ts';
 import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
 
 // What a stream says that is not in the log. None of it has an id, and nothing depends on hearing it once.

@@ -1,5 +1,5 @@
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
-import type { Frame, FrameView } from './frame-view.ts';
+import type { Frame, FrameView } from '../contract/stream.ts';
 import { encodeFrame } from './sse.ts';
 
 /** Frames of one view, ready for any number of connections: all that is after an offset, up to another. */

@@ -1,4 +1,4 @@
-import type { Row, Rows, Table } from '../rows/rows.ts';
+import type { Row, Rows, Table } from '../contract/rows.ts';
 import { isConflict, noSuch, rowRefusal } from './row-errors.ts';
 
 type Content = Pick<Row, 'keys' | 'data'>;

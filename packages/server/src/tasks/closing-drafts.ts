@@ -10,8 +10,8 @@ import {
   type Stop,
   toArray,
 } from '@millrace/core';
+import { contentSchema } from '../contract/content.ts';
 import { partsOfContent } from '../updates/part-of-content.ts';
-import { contentSchema } from '../wire/content.ts';
 
 export interface Closing {
   /** What the items are finished with; none where they just come to their end. */

@@ -6,7 +6,8 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../../log/src/testing/start-process.ts';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import type { TaskEvent } from '../contract/task.ts';
 import { sqliteRows } from '../rows/sqlite/sqlite-rows.ts';
 import {
   agentText,
@@ -16,7 +17,6 @@ import {
   temporaryFolder,
   textsOf,
 } from '../testing/task-stage.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
 
 interface Told {
   readonly type: string;

@@ -6,10 +6,10 @@ import {
   type Ids,
   type OpenPart,
 } from '@millrace/core';
+import type { Content } from '../contract/content.ts';
 import { findPlace, type MessagePlace } from '../updates/message-place.ts';
 import { rowOf } from '../updates/message-row.ts';
 import { partsOfContent } from '../updates/part-of-content.ts';
-import type { Content } from '../wire/content.ts';
 import { messageDrafts } from './message-drafts.ts';
 import { takeContent } from './take-content.ts';
 

@@ -1,6 +1,6 @@
 import type { Stop } from '@millrace/core';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { closingDrafts } from './closing-drafts.ts';
-import type { JournalTurn, TaskJournal } from './task-journal.ts';
 
 /** Closes what a turn left open: whole where it came to its end, else as far as it came. */
 export async function closeTurn(

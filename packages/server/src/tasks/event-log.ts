@@ -1,7 +1,7 @@
 import { type LogRecord, sessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskEvent } from '../contract/task.ts';
 import { isoTime } from './iso-time.ts';
 import type { QueuedCommand } from './journal-fold.ts';
 import { noSuch } from './row-errors.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '@millrace/log';
-import type { EventService } from '../routes/service.ts';
+import type { EventService } from '../contract/service.ts';
 import { eventPlace, listEvents, readEvent } from './event-log.ts';
 import { noSuch } from './row-errors.ts';
 import type { TaskRows } from './task-rows.ts';

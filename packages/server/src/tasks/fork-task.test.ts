@@ -3,7 +3,7 @@ import { sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { taskStage } from '../testing/task-stage.ts';
 
 async function looped(script: readonly Scripted[]) {

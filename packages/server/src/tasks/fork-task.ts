@@ -10,11 +10,11 @@ import {
 import { type Log, snapshot } from '@millrace/log';
 import type { LoopRunner } from '../agents/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { LoopAgent } from '../agents/served-agent.ts';
-import { ServerError } from '../http/server-error.ts';
-import type { ForkTask } from '../routes/request-bodies.ts';
+import type { ForkTask } from '../contract/request-bodies.ts';
+import type { LoopAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Task } from '../contract/task.ts';
 import { partsOfContent } from '../updates/part-of-content.ts';
-import type { Task } from '../wire/task.ts';
 import { takeContent } from './take-content.ts';
 import type { KeptTask } from './task-rows.ts';
 import { makeTracker } from './tracker-rows.ts';

@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** What the log refused, in words about the task. */
 export function journalError(taskId: string, error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** So much may wait for what goes on. */
 const maxWaiting = 100;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Row } from '../contract/rows.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import type { Row } from '../rows/rows.ts';
 import { tickingClock } from '../testing/task-stage.ts';
 import { listRows } from './list-rows.ts';
 

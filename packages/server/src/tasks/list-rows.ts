@@ -1,6 +1,6 @@
-import type { Listed, Page } from '../routes/service.ts';
+import type { Row, RowQuery, Rows, Table } from '../contract/rows.ts';
+import type { ListPage, PageQuery } from '../contract/service.ts';
 import { cursorOf, positionOf } from '../rows/cursor.ts';
-import type { Row, RowQuery, Rows, Table } from '../rows/rows.ts';
 import { PageWeight } from './page-weight.ts';
 
 export interface RowList<T> {
@@ -19,8 +19,8 @@ const mostAtOnce = 100;
 export async function listRows<T>(
   rows: Rows,
   { table, where, fits = () => true, show }: RowList<T>,
-  page: Page,
-): Promise<Listed<T>> {
+  page: PageQuery,
+): Promise<ListPage<T>> {
   const { limit, pageNumber, cursor, direction } = page;
   const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
   const weight = new PageWeight();

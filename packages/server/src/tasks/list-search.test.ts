@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { isListedBy } from './list-search.ts';
 

@@ -1,4 +1,4 @@
-import type { Task } from '../wire/task.ts';
+import type { Task } from '../contract/task.ts';
 
 type Called = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 

@@ -2,13 +2,13 @@ import { type DraftRecord, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
 import { agentText, eventually, ids, userText } from '../testing/task-stage.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 import { Journals } from './journals.ts';
 import { LocalJournal } from './local-journal.ts';
 import { messageDrafts } from './message-drafts.ts';
 import { openJournal } from './open-journal.ts';
-import type { JournalTurn } from './task-journal.ts';
 
 const task = 'task1';
 const session = sessionId(task);

@@ -10,7 +10,8 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import { type Driver, LogError } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { closedJournal, journalError, turnOver } from './journal-errors.ts';
 import {
   askedOf,
@@ -22,7 +23,6 @@ import {
 import { mendingDrafts } from './mending-drafts.ts';
 import type { JournalOptions } from './open-journal.ts';
 import { takeLease } from './take-lease.ts';
-import type { JournalTurn, TaskJournal } from './task-journal.ts';
 
 /** Short, because others of the same files wait for it. */
 const defaultIdleMs = 500;

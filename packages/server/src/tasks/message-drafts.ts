@@ -1,6 +1,6 @@
 import type { DraftRecord, Ids, JsonObject } from '@millrace/core';
+import type { Content } from '../contract/content.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import type { Content } from '../wire/content.ts';
 import { openingUpdates } from './opening-updates.ts';
 import { takeContent } from './take-content.ts';
 

@@ -1,8 +1,8 @@
 import type { JsonValue } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
-import type { MessageFilter } from '../routes/message-filter.ts';
-import type { Listed } from '../routes/service.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import type { MessageFilter } from '../contract/request-bodies.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage } from '../contract/service.ts';
 import { PageWeight } from './page-weight.ts';
 
 /** Those that one of the filters asks for, where any does, without those that one excludes. */
@@ -42,7 +42,7 @@ export interface MessageSlice {
 export function sliceMessages(
   messages: readonly TaskMessage[],
   { limit, direction, cursor, skip = 0 }: MessageSlice,
-): Listed<TaskMessage> {
+): ListPage<TaskMessage> {
   const inOrder = direction === 'older' ? messages.toReversed() : messages;
   const start = cursor === undefined ? skip : startAfter(inOrder, cursor, direction);
   const data = inOrder.slice(start, start + limit);

@@ -1,15 +1,15 @@
 import type { DraftRecord, FoldState, Ids } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
-import type { MessageService } from '../routes/service.ts';
+import type { Content } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { MessageService } from '../contract/service.ts';
+import type { TaskJournal } from '../contract/task-journal.ts';
 import { messageOf, messagesOf } from '../updates/messages-of.ts';
-import type { Content } from '../wire/content.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
 import { editDrafts } from './edit-message.ts';
 import { isoTime } from './iso-time.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 import { filterMessages, sliceMessages } from './message-list.ts';
 import { noSuch } from './row-errors.ts';
-import type { TaskJournal } from './task-journal.ts';
 
 /** Throws where there is no such task. */
 export type UseJournal = <T>(

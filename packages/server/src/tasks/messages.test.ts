@@ -1,7 +1,7 @@
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
+import type { TaskMessage } from '../contract/message.ts';
 import { agentText, taskStage, textsOf, tickingClock, userText } from '../testing/task-stage.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
 
 const quiet = { type: 'async', name: 'listener', onEvent: async () => {} } as const;
 

@@ -1,7 +1,7 @@
 import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
+import type { TaskJournal } from '../contract/task-journal.ts';
 import { LocalJournal } from './local-journal.ts';
-import type { TaskJournal } from './task-journal.ts';
 
 export interface JournalOptions {
   readonly log: Log;

@@ -1,5 +1,5 @@
-import type { Content } from '../wire/content.ts';
-import type { UpdateInput } from '../wire/update.ts';
+import type { Content } from '../contract/content.ts';
+import type { UpdateInput } from '../contract/message.ts';
 
 /** A message that goes on, as updates that say what it has so far. */
 export function openingUpdates(content: Content): readonly UpdateInput[] {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** In characters of JSON. What is kept is bounded one by one; a page of a thousand has to be, too. */
 const maxPage = 16 * 2 ** 20;

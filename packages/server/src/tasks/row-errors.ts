@@ -1,5 +1,5 @@
-import { ServerError } from '../http/server-error.ts';
-import { RowsError } from '../rows/rows-error.ts';
+import { RowsError } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 export function noSuch(what: string, id: string): ServerError {
   const message = `Cannot find ${what} ${id.slice(0, 200)}: there is none`;

@@ -1,8 +1,8 @@
 import { memoryLog, systemClock } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { Rows } from '../contract/rows.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import type { Rows } from '../rows/rows.ts';
 import { agentText, type TaskStage, taskStage } from '../testing/task-stage.ts';
 import { RowWatch } from './row-watch.ts';
 import { TaskChanges } from './task-changes.ts';

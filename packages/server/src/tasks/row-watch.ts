@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/log';
 import { reasonOf } from '../agents/reason-of.ts';
-import type { Rows } from '../rows/rows.ts';
+import type { Rows } from '../contract/rows.ts';
 import type { TaskChanges } from './task-changes.ts';
 import { keptTask } from './task-rows.ts';
 

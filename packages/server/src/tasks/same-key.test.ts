@@ -3,7 +3,7 @@ import { type LogRecord, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
-import type { LoopAgent, SyncAgent } from '../agents/served-agent.ts';
+import type { LoopAgent, SyncAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   all,

@@ -1,9 +1,9 @@
 import { isId, type JsonObject } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
-import type { CreateSpan } from '../routes/request-bodies.ts';
-import type { SpanService } from '../routes/service.ts';
-import type { Row, Rows } from '../rows/rows.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
+import type { CreateSpan } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { SpanService } from '../contract/service.ts';
+import type { SpanInfo } from '../contract/task.ts';
 import { changeRow } from './change-row.ts';
 import { listRows } from './list-rows.ts';
 import { noSuch, rowRefusal } from './row-errors.ts';

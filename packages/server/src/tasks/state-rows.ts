@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
-import type { StateService } from '../routes/service.ts';
-import type { Row, Rows } from '../rows/rows.ts';
-import type { TaskState } from '../wire/task-state.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import type { StateService } from '../contract/service.ts';
+import type { TaskState } from '../contract/task.ts';
 import { isoTime } from './iso-time.ts';
 import { listRows } from './list-rows.ts';
 import { noSuch, rowRefusal } from './row-errors.ts';

@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 
 /** Makes records of what somebody sent. What no log would take is that one's mistake, and told as such. */
 export function takeContent<T>(make: () => T): T {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type Ids, type JsonObject, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { CreateTask, UpdateTask } from '../routes/request-bodies.ts';
-import type { Listed, Ref, TaskQuery } from '../routes/service.ts';
-import type { Row, Rows } from '../rows/rows.ts';
-import type { Task, TaskStatus } from '../wire/task.ts';
+import type { CreateTask, UpdateTask } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage, Ref, TaskQuery } from '../contract/service.ts';
+import type { Task, TaskStatus } from '../contract/task.ts';
 import { changeRow } from './change-row.ts';
 import { ensureSession } from './ensure-session.ts';
 import { isoTime } from './iso-time.ts';
@@ -103,7 +103,7 @@ export class TaskRows {
     return kept;
   }
 
-  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<Listed<KeptTask>> {
+  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<KeptTask>> {
     const shown = status === undefined ? { is_shown: 'yes' } : { status };
     return listRows(
       this.#rows,

@@ -1,6 +1,6 @@
-import { ServerError } from '../http/server-error.ts';
-import type { TaskChange } from '../routes/service.ts';
-import type { TaskStatus } from '../wire/task.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskChange } from '../contract/service.ts';
+import type { TaskStatus } from '../contract/task.ts';
 
 /** Nothing comes after these. */
 const final: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];

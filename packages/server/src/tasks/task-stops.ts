@@ -4,8 +4,8 @@ import type { LoopRunner } from '../agents/loop-runner.ts';
 import { reasonOf } from '../agents/reason-of.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { unlessLate } from '../agents/unless-aborted.ts';
-import type { Deleted, TaskChange } from '../routes/service.ts';
-import type { Task } from '../wire/task.ts';
+import type { DeleteResult, TaskChange } from '../contract/service.ts';
+import type { Task } from '../contract/task.ts';
 import type { KeptTask } from './task-rows.ts';
 import { changedStatus } from './task-status.ts';
 
@@ -40,7 +40,7 @@ export class TaskStops {
     return task;
   }
 
-  async delete(id: string): Promise<Deleted> {
+  async delete(id: string): Promise<DeleteResult> {
     const { tasks } = this.#options;
     const kept = await tasks.get({ id });
     await tasks.setStatus(id, () => 'DELETED', 'Task deleted');

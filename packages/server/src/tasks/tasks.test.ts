@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Task } from '../contract/task.ts';
 import { agentText, taskStage, tickingClock } from '../testing/task-stage.ts';
-import type { Task } from '../wire/task.ts';
 
 const quiet = { type: 'async', name: 'listener', onEvent: async () => {} } as const;
 const speaker = { type: 'sync', name: 'speaker', onMessage: async () => agentText('Yes') } as const;

@@ -1,6 +1,6 @@
-import type { TrackerService } from '../routes/service.ts';
-import type { Row, Rows } from '../rows/rows.ts';
-import type { Tracker } from '../wire/tracker.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import type { TrackerService } from '../contract/service.ts';
+import type { Tracker } from '../contract/task.ts';
 import { changeRow } from './change-row.ts';
 import { isoTime } from './iso-time.ts';
 import { listRows } from './list-rows.ts';

@@ -1,8 +1,7 @@
 import { emptyState, Folder, type LogRecord, type SessionId } from '@millrace/core';
 import { aggregateMessageEvents } from 'agentex/lib';
+import type { TaskMessage, Update } from '../contract/message.ts';
 import { updatesOf } from '../updates/updates-of.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
 
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 

@@ -6,7 +6,7 @@ import type { Log } from '@millrace/log';
 import { createProvider, type ModelRequest } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 
 export const clusterAgentName = 'worker-bee';
 const pauseMs = 12;

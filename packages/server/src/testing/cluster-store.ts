@@ -1,8 +1,8 @@
 import type { Log } from '@millrace/log';
 import { postgresLog } from '@millrace/log/postgres';
 import { redisBus } from '@millrace/log/redis';
+import type { Rows } from '../contract/rows.ts';
 import { postgresRows } from '../rows/postgres/postgres-rows.ts';
-import type { Rows } from '../rows/rows.ts';
 
 export interface ClusterStore {
   readonly log: Log;

@@ -2,9 +2,9 @@ import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { onTestFinished } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { UpdateInput } from '../contract/message.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer, type ServerOptions } from '../create-server.ts';
-import type { UpdateInput } from '../wire/update.ts';
 
 const text = (index: number, text_delta: string): UpdateInput => ({
   ...{ type: 'delta', index },

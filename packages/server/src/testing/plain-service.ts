@@ -1,12 +1,8 @@
-import { ServerError } from '../http/server-error.ts';
-import type { Answer, Listed, Ref, TaskService } from '../routes/service.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { Content } from '../wire/content.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
-import type { TaskResponse } from '../wire/task.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { TaskState } from '../wire/task-state.ts';
-import type { Update } from '../wire/update.ts';
+import type { Content } from '../contract/content.ts';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Answer, ListPage, Ref, TaskService } from '../contract/service.ts';
+import type { AgentInfo, SpanInfo, TaskResponse, TaskState } from '../contract/task.ts';
 
 const time = '2026-01-01T00:00:00.000Z';
 
@@ -14,7 +10,7 @@ const none = async (): Promise<never> => {
   throw new ServerError('not_found', 'Cannot find it');
 };
 
-const all = <T>(data: readonly T[]): Listed<T> => ({ data, next: null });
+const all = <T>(data: readonly T[]): ListPage<T> => ({ data, next: null });
 
 function plainAgent(name: string): AgentInfo {
   return {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Content } from '../wire/content.ts';
+import type { Content } from '../contract/content.ts';
 
 const word = fc.oneof(
   fc.constantFrom(

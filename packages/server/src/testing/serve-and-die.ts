@@ -7,12 +7,11 @@ import { systemClock } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { tell } from '../../../log/src/testing/parent-pipe.ts';
-import type { HandlerContext } from '../agents/handler-context.ts';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ContentInput } from '../contract/content.ts';
+import type { UpdateInput } from '../contract/message.ts';
+import type { HandlerContext, ServedAgent } from '../contract/served-agent.ts';
 import { sqliteRows } from '../rows/sqlite/sqlite-rows.ts';
 import { createTaskService } from '../tasks/create-task-service.ts';
-import type { ContentInput } from '../wire/content.ts';
-import type { UpdateInput } from '../wire/update.ts';
 
 const [folder = '', kind = ''] = process.argv.slice(2);
 const content: ContentInput = { type: 'text', author: 'user', content: 'Go' };

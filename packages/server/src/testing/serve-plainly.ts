@@ -1,10 +1,10 @@
 import { memoryLog, systemClock } from '@millrace/log';
+import type { Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskStreams } from '../contract/stream.ts';
 import { HttpServer, type HttpServerOptions, type ListenOptions } from '../http/http-server.ts';
-import { ServerError } from '../http/server-error.ts';
 import { TokenStore } from '../http/token-store.ts';
-import type { TaskStreams } from '../routes/task-streams.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import type { Rows } from '../rows/rows.ts';
 import { type PlainOptions, plainService } from './plain-service.ts';
 
 export type PlainServerOptions = Partial<HttpServerOptions> &

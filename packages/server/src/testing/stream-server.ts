@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import { type SessionId, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ViewName } from '../contract/stream.ts';
 import { Feeds } from '../stream/feeds.ts';
-import type { ViewName } from '../stream/frame-view.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
 import { type StreamTaskOptions, streamTask } from '../stream/stream-task.ts';
 import type { StreamEnd } from '../stream/viewer.ts';

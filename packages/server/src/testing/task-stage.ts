@@ -5,19 +5,18 @@ import { randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { onTestFinished } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
-import type { Answer } from '../routes/service.ts';
+import type { Content } from '../contract/content.ts';
+import type { TaskMessage, Update, UpdateInput } from '../contract/message.ts';
+import type { Rows } from '../contract/rows.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import type { Answer } from '../contract/service.ts';
+import type { Task } from '../contract/task.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import type { Rows } from '../rows/rows.ts';
 import {
   createTaskService,
   type RunningTaskService,
   type TaskServiceOptions,
 } from '../tasks/create-task-service.ts';
-import type { Content } from '../wire/content.ts';
-import type { Task } from '../wire/task.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update, UpdateInput } from '../wire/update.ts';
 
 /** A service with agents, and what is behind it. */
 export interface TaskStage {

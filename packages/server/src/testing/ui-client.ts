@@ -1,6 +1,6 @@
 import { Folder, type LogRecord, type SessionId } from '@millrace/core';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
-import type { Frame } from '../stream/frame-view.ts';
+import type { Frame } from '../contract/stream.ts';
 import { uiView } from '../ui/ui-view.ts';
 
 /** What goes over the wire for each record. */

@@ -1,4 +1,4 @@
-import type { Frame, FrameView } from '../stream/frame-view.ts';
+import type { Frame, FrameView } from '../contract/stream.ts';
 import { readableLine } from './readable-line.ts';
 import { uiChunksOf, uiRestatement } from './ui-chunks.ts';
 

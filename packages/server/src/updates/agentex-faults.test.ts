@@ -1,8 +1,8 @@
 import { toArray, transcript } from '@millrace/core';
 import { expect, test } from 'vitest';
+import type { Content } from '../contract/content.ts';
 import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
 import { task, written } from '../testing/written.ts';
-import type { Content } from '../wire/content.ts';
 import { messagesOf } from './messages-of.ts';
 
 // Each of these is what another server was seen to do, and what is right instead.

@@ -1,5 +1,5 @@
 import type { JsonObject, Metadata } from '@millrace/core';
-import type { Content, ContentOf } from '../wire/content.ts';
+import type { Content, ContentOf } from '../contract/content.ts';
 
 type TextHead = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
 

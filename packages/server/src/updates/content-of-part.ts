@@ -11,7 +11,7 @@ import {
   type ToolResultPart,
   toBase64,
 } from '@millrace/core';
-import type { Content, ContentOf } from '../wire/content.ts';
+import type { Content, ContentOf } from '../contract/content.ts';
 import { styleOf, textHeadOf } from './content-head.ts';
 
 export type ContentAuthor = Content['author'];

@@ -1,8 +1,8 @@
 import { type Part, toolCallId } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { contentSchema } from '../contract/content.ts';
 import { contents } from '../testing/random-updates.ts';
-import { contentSchema } from '../wire/content.ts';
 import { contentOfPart, reasoningOf } from './content-of-part.ts';
 import { partsOfContent } from './part-of-content.ts';
 

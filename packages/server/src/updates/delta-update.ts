@@ -1,5 +1,5 @@
 import type { FoldState, OpenPart } from '@millrace/core';
-import type { Update, UpdateDelta } from '../wire/update.ts';
+import type { Update, UpdateDelta } from '../contract/message.ts';
 import { indexOfPlace } from './index-of-place.ts';
 import type { MessagePlace } from './message-place.ts';
 import { isJson, startOf } from './message-row.ts';

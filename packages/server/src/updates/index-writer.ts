@@ -16,8 +16,8 @@ import {
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
-import type { Content } from '../wire/content.ts';
-import type { Update, UpdateDelta } from '../wire/update.ts';
+import type { Content } from '../contract/content.ts';
+import type { Update, UpdateDelta } from '../contract/message.ts';
 import { headOf } from './content-head.ts';
 import { isEmptyContent } from './is-empty-content.ts';
 import { partsOfContent } from './part-of-content.ts';

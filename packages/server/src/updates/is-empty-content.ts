@@ -1,4 +1,4 @@
-import type { Content } from '../wire/content.ts';
+import type { Content } from '../contract/content.ts';
 
 /** Does it say nothing yet? */
 export function isEmptyContent(content: Content): boolean {

@@ -10,9 +10,8 @@ import {
   type PartSlot,
   type ReasoningPart,
 } from '@millrace/core';
-import type { Content } from '../wire/content.ts';
-import { contentSchema } from '../wire/content.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
+import { type Content, contentSchema } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
 import { styleOf, textHeadOf } from './content-head.ts';
 import { contentOfPart, jsonType, reasoningOf } from './content-of-part.ts';
 import { editedId, isIndexed, isOpenPlace, type MessagePlace } from './message-place.ts';

@@ -1,5 +1,5 @@
 import { type FoldState, toArray } from '@millrace/core';
-import type { TaskMessage } from '../wire/task-message.ts';
+import type { TaskMessage } from '../contract/message.ts';
 import { editedId, findPlace, isTold, type MessagePlace, placesOf } from './message-place.ts';
 import { rowOf } from './message-row.ts';
 

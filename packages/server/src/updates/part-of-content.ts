@@ -5,7 +5,7 @@ import {
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
-import type { Content, ContentOf } from '../wire/content.ts';
+import type { Content, ContentOf } from '../contract/content.ts';
 import { headOf } from './content-head.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { DeltaWriter, TextWriter, ToolCallId } from '@millrace/core';
-import type { Content } from '../wire/content.ts';
-import type { UpdateDelta } from '../wire/update.ts';
+import type { Content } from '../contract/content.ts';
+import type { UpdateDelta } from '../contract/message.ts';
 import { jsonType } from './content-of-part.ts';
 
 /** Which part of an index an update speaks of: parts are kept apart by type, by call and by reasoning entry. */

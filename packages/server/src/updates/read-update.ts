@@ -1,6 +1,6 @@
 import { checkJson, defaultLimits } from '@millrace/core';
 import type { z } from 'zod';
-import { type Update, updateSchema } from '../wire/update.ts';
+import { type Update, updateSchema } from '../contract/message.ts';
 import { textPiece } from './text-piece.ts';
 import { UpdateError } from './update-error.ts';
 

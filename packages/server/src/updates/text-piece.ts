@@ -1,4 +1,4 @@
-import type { Update } from '../wire/update.ts';
+import type { Update } from '../contract/message.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,7 @@
 import type { Item } from '@millrace/core';
 import { expect, test } from 'vitest';
-import type { Content, ContentInput } from '../wire/content.ts';
-import { contentSchema } from '../wire/content.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
+import { type Content, type ContentInput, contentSchema } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
 import { toItems } from './to-items.ts';
 
 const messages = (

@@ -6,7 +6,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '@millrace/core';
-import type { TaskMessage } from '../wire/task-message.ts';
+import type { TaskMessage } from '../contract/message.ts';
 import { partsOfContent } from './part-of-content.ts';
 
 /**

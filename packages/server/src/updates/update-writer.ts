@@ -1,5 +1,5 @@
 import type { DraftRecord, Ids, Limits, Stop } from '@millrace/core';
-import type { Update } from '../wire/update.ts';
+import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
 import { readUpdate } from './read-update.ts';
 import { UpdateError } from './update-error.ts';

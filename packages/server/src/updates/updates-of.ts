@@ -11,7 +11,7 @@ import {
   type OpenPart,
   type PartId,
 } from '@millrace/core';
-import type { Update } from '../wire/update.ts';
+import type { Update } from '../contract/message.ts';
 import { styleOf, textHeadOf } from './content-head.ts';
 import { deltaOf, reopened } from './delta-update.ts';
 import { endsAsItStreamed } from './ends-as-it-streamed.ts';

@@ -2,12 +2,11 @@ import { Folder, type FoldState, type LogRecord, merge, settleTurn } from '@mill
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog, testSession } from '../../../core/src/testing/random-log.ts';
+import { type TaskMessage, updateSchema } from '../contract/message.ts';
 import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
 import { recordedLogs } from '../testing/recorded-logs.ts';
 import { task, written } from '../testing/written.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import { updateSchema } from '../wire/update.ts';
 import { messagesOf } from './messages-of.ts';
 import { restatement, updatesOf } from './updates-of.ts';
 import { connectedFrame, updatesView } from './updates-view.ts';

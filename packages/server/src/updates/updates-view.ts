@@ -1,7 +1,6 @@
 import type { FoldState } from '@millrace/core';
-import type { Frame, FrameView } from '../stream/frame-view.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import type { Frame, FrameView } from '../contract/stream.ts';
 import { restatement, updatesOf } from './updates-of.ts';
 
 /** The log as task-message updates, one a frame. */

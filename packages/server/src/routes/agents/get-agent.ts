@@ -1,5 +1,5 @@
+import { agentInfoSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { agentInfoSchema } from '../../wire/agent-info.ts';
 import { agentIdParams, agentNameParams } from '../path-params.ts';
 
 export const getAgent = [

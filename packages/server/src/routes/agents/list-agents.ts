@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { agentInfoSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { agentInfoSchema } from '../../wire/agent-info.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 
 export const listAgents = route({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { registerAgentSchema } from '../../contract/request-bodies.ts';
+import { agentInfoSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { agentInfoSchema } from '../../wire/agent-info.ts';
-import { registerAgentSchema } from '../request-bodies.ts';
 
 export const registerAgent = route({
   method: 'POST',

@@ -1,6 +1,6 @@
+import { registerBuildSchema } from '../../contract/request-bodies.ts';
+import { agentInfoSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { agentInfoSchema } from '../../wire/agent-info.ts';
-import { registerBuildSchema } from '../request-bodies.ts';
 
 export const registerBuild = route({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
-import { ServerError } from '../../http/server-error.ts';
+import { ServerError } from '../../contract/server-error.ts';
 
 const part = z.looseObject({
   type: z.string(),

@@ -6,13 +6,13 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ServedAgent } from '../../agents/served-agent.ts';
+import type { UpdateInput } from '../../contract/message.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import { BrowserChat } from '../../testing/browser-chat.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
 import { agentText, textDelta } from '../../testing/task-stage.ts';
-import type { UpdateInput } from '../../wire/update.ts';
 
 const words = ['It ', 'is ', 'a ', 'long — 😀 ', 'story', ', ', 'and ', 'it ', 'ends', '.'];
 

@@ -1,8 +1,8 @@
 import { sessionId } from '@millrace/core';
+import { ServerError } from '../../contract/server-error.ts';
+import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { ensureSession } from '../../tasks/ensure-session.ts';
-import type { AgentInfo } from '../../wire/agent-info.ts';
 
 /** A chat with an agent: a task that has its name. */
 export interface Chat {

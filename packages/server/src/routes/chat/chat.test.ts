@@ -5,7 +5,7 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { type UIMessage, validateUIMessages } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ServedAgent } from '../../agents/served-agent.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { BrowserChat, type BrowserOptions } from '../../testing/browser-chat.ts';
 import { agentText, eventually, textDelta } from '../../testing/task-stage.ts';

@@ -1,11 +1,11 @@
 import type { FoldState } from '@millrace/core';
+import type { Command } from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { answeredChunks, questionChunks } from '../../ui/approval-chunks.ts';
 import { messageId } from '../../ui/run-chunks.ts';
 import { stepsFrom } from '../../ui/steps-of-run.ts';
 import type { UiChunk } from '../../ui/ui-chunk.ts';
-import type { Command } from '../command.ts';
 import type { ChatNews, Ruling } from './chat-body.ts';
 import type { Chat } from './chat-task.ts';
 import { type ChatState, emptyChat, readChat } from './fold-chat.ts';

@@ -1,6 +1,6 @@
+import { contentSchema } from '../../contract/content.ts';
+import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
-import { contentSchema } from '../../wire/content.ts';
 import type { ChatNews } from './chat-body.ts';
 import type { Chat } from './chat-task.ts';
 import { type ChatState, emptyChat, readChat } from './fold-chat.ts';

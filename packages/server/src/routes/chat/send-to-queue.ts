@@ -1,5 +1,5 @@
+import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import type { Chat } from './chat-task.ts';
 import { type ChatStep, emptyChat } from './fold-chat.ts';
 import type { Sending } from './sending.ts';

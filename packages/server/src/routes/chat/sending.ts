@@ -1,4 +1,4 @@
-import type { Content } from '../../wire/content.ts';
+import type { Content } from '../../contract/content.ts';
 import type { ChatState } from './fold-chat.ts';
 
 /** A message on its way to an agent. */

@@ -1,8 +1,8 @@
 import type { AskedApproval } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
 import { StreamReply } from '../../http/reply.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { encodeComment, encodeFrame } from '../../stream/sse.ts';
 import { readableLine } from '../../ui/readable-line.ts';

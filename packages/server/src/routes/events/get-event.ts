@@ -1,5 +1,5 @@
+import { taskEventSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskEventSchema } from '../../wire/task-event.ts';
 import { eventIdParams } from '../path-params.ts';
 
 export const getEvent = route({

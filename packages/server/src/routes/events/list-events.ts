@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { taskEventSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskEventSchema } from '../../wire/task-event.ts';
 
 export const listEvents = route({
   method: 'GET',

@@ -1,6 +1,6 @@
+import { taskMessageSchema } from '../../contract/message.ts';
+import { createMessageSchema } from '../../contract/request-bodies.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
-import { createMessageSchema } from '../request-bodies.ts';
 
 export const createMessage = route({
   method: 'POST',

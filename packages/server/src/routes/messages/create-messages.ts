@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { taskMessageSchema } from '../../contract/message.ts';
+import { createMessagesSchema } from '../../contract/request-bodies.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
-import { createMessagesSchema } from '../request-bodies.ts';
 
 export const createMessages = route({
   method: 'POST',

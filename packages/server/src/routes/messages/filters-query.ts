@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type MessageFilter, messageFilterSchema } from '../message-filter.ts';
+import { type MessageFilter, messageFilterSchema } from '../../contract/request-bodies.ts';
 
 const filters = z.union([messageFilterSchema, z.array(messageFilterSchema).max(32)]);
 

@@ -1,5 +1,5 @@
+import { taskMessageSchema } from '../../contract/message.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
 import { messageIdParams } from '../path-params.ts';
 
 export const getMessage = route({

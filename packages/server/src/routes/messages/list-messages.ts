@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { taskMessageSchema } from '../../contract/message.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 import { filtersOf, filtersQuery } from './filters-query.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { taskMessageSchema } from '../../contract/message.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
 import { filtersOf, filtersQuery } from './filters-query.ts';
 
 export const pageMessages = route({

@@ -1,7 +1,7 @@
+import { taskMessageSchema } from '../../contract/message.ts';
+import { updateMessageSchema } from '../../contract/request-bodies.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
 import { messageIdParams } from '../path-params.ts';
-import { updateMessageSchema } from '../request-bodies.ts';
 
 export const updateMessage = route({
   method: 'PUT',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { taskMessageSchema } from '../../contract/message.ts';
+import { updateMessagesSchema } from '../../contract/request-bodies.ts';
 import { route } from '../../http/route.ts';
-import { taskMessageSchema } from '../../wire/task-message.ts';
-import { updateMessagesSchema } from '../request-bodies.ts';
 
 export const updateMessages = route({
   method: 'PUT',

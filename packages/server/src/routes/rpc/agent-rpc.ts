@@ -1,8 +1,8 @@
+import { ServerError, type ServerErrorCode } from '../../contract/server-error.ts';
+import type { Ref } from '../../contract/service.ts';
 import { Reply, type StreamReply } from '../../http/reply.ts';
 import { type RouteContext, route } from '../../http/route.ts';
-import { ServerError, type ServerErrorCode } from '../../http/server-error.ts';
 import { agentIdParams, agentNameParams } from '../path-params.ts';
-import type { Ref } from '../service.ts';
 import { rpcBodySchema, rpcReplySchema } from './rpc-body.ts';
 import { type RpcOutcome, rpcMethods } from './rpc-methods.ts';
 import {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { jsonValueSchema } from '../../wire/json.ts';
+import { jsonValueSchema } from '../../contract/content.ts';
 import {
   createTaskSchema,
   namedTaskSchema,
   sendEventSchema,
   sendMessageSchema,
-} from '../request-bodies.ts';
+} from '../../contract/request-bodies.ts';
 
 const head = {
   jsonrpc: z.literal('2.0').optional(),

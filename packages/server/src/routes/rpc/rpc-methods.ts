@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { RouteContext } from '../../http/route.ts';
-import { sentWith } from '../../http/sent-with.ts';
-import { ServerError } from '../../http/server-error.ts';
-import { validate } from '../../http/validate.ts';
 import {
   createTaskSchema,
   namedTaskSchema,
   sendEventSchema,
   sendMessageSchema,
-} from '../request-bodies.ts';
-import type { Answer, Ref, TaskChange } from '../service.ts';
+} from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Answer, Ref, TaskChange } from '../../contract/service.ts';
+import type { RouteContext } from '../../http/route.ts';
+import { sentWith } from '../../http/sent-with.ts';
+import { validate } from '../../http/validate.ts';
 
 /** What a method came to: a value, or an answer that is told as it grows. */
 export type RpcOutcome =

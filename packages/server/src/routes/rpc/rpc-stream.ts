@@ -1,9 +1,8 @@
+import type { ServerError } from '../../contract/server-error.ts';
+import type { Answer } from '../../contract/service.ts';
 import { StreamReply } from '../../http/reply.ts';
-import type { ServerError } from '../../http/server-error.ts';
 import { writeLines } from '../../http/write-lines.ts';
-import type { Answer } from '../service.ts';
-import type { RpcId } from './rpc-request.ts';
-import { rpcError } from './rpc-request.ts';
+import { type RpcId, rpcError } from './rpc-request.ts';
 
 /** An answer as it grows: one envelope a line, and an error, where there is one, as the last. */
 export function rpcStream(

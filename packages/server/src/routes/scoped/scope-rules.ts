@@ -1,7 +1,6 @@
-import type { Scope } from '../../http/scope.ts';
-import { ServerError } from '../../http/server-error.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Scope, TaskService } from '../../contract/service.ts';
 import { noSuch } from '../../tasks/row-errors.ts';
-import type { TaskService } from '../service.ts';
 
 /** Which tasks and agents a scope has. What is not the caller's is told as if it were not there. */
 export class ScopeRules {

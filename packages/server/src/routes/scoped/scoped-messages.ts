@@ -1,5 +1,5 @@
+import type { MessageService } from '../../contract/service.ts';
 import { noSuch } from '../../tasks/row-errors.ts';
-import type { MessageService } from '../service.ts';
 import type { ScopeRules } from './scope-rules.ts';
 
 export function scopedMessages(messages: MessageService, rules: ScopeRules): MessageService {

@@ -1,11 +1,11 @@
-import type { Scope } from '../../http/scope.ts';
 import type {
   AgentService,
   EventService,
+  Scope,
   StateService,
   TaskService,
   TrackerService,
-} from '../service.ts';
+} from '../../contract/service.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedMessages } from './scoped-messages.ts';
 import { scopedSpans } from './scoped-spans.ts';

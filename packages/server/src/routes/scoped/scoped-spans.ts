@@ -1,4 +1,4 @@
-import type { SpanService } from '../service.ts';
+import type { SpanService } from '../../contract/service.ts';
 import type { ScopeRules } from './scope-rules.ts';
 
 /** A span need not be of a task; such a one is for agents that know its id, which cannot be guessed. */

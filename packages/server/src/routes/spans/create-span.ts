@@ -1,6 +1,6 @@
+import { createSpanSchema } from '../../contract/request-bodies.ts';
+import { spanSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { spanSchema } from '../../wire/span-info.ts';
-import { createSpanSchema } from '../request-bodies.ts';
 
 export const createSpan = route({
   method: 'POST',

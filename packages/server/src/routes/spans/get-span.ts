@@ -1,5 +1,5 @@
+import { spanSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { spanSchema } from '../../wire/span-info.ts';
 import { spanIdParams } from '../path-params.ts';
 
 export const getSpan = route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { spanSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { spanSchema } from '../../wire/span-info.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 
 export const listSpans = route({

@@ -1,7 +1,7 @@
+import { updateSpanSchema } from '../../contract/request-bodies.ts';
+import { spanSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { spanSchema } from '../../wire/span-info.ts';
 import { spanIdParams } from '../path-params.ts';
-import { updateSpanSchema } from '../request-bodies.ts';
 
 export const updateSpan = route({
   method: 'PATCH',

@@ -1,6 +1,6 @@
+import { createStateSchema } from '../../contract/request-bodies.ts';
+import { taskStateSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskStateSchema } from '../../wire/task-state.ts';
-import { createStateSchema } from '../request-bodies.ts';
 
 export const createState = route({
   method: 'POST',

@@ -1,5 +1,5 @@
+import { taskStateSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskStateSchema } from '../../wire/task-state.ts';
 import { stateIdParams } from '../path-params.ts';
 
 export const deleteState = route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { taskStateSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskStateSchema } from '../../wire/task-state.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 
 export const listStates = route({

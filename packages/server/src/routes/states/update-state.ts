@@ -1,7 +1,7 @@
+import { updateStateSchema } from '../../contract/request-bodies.ts';
+import { taskStateSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskStateSchema } from '../../wire/task-state.ts';
 import { stateIdParams } from '../path-params.ts';
-import { updateStateSchema } from '../request-bodies.ts';
 
 export const updateState = route({
   method: 'PUT',

@@ -1,8 +1,8 @@
+import { reasonSchema } from '../../contract/request-bodies.ts';
+import type { TaskChange } from '../../contract/service.ts';
+import { taskSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskSchema } from '../../wire/task.ts';
 import { taskIdParams } from '../path-params.ts';
-import { reasonSchema } from '../request-bodies.ts';
-import type { TaskChange } from '../service.ts';
 
 const changes: readonly (readonly [TaskChange, string])[] = [
   ['complete', 'Ends a task as COMPLETED'],

@@ -1,7 +1,7 @@
+import { forkTaskSchema } from '../../contract/request-bodies.ts';
+import { taskSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskSchema } from '../../wire/task.ts';
 import { taskIdParams } from '../path-params.ts';
-import { forkTaskSchema } from '../request-bodies.ts';
 
 export const forkTask = route({
   method: 'POST',

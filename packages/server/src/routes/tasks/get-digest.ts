@@ -1,8 +1,8 @@
 import { sessionId } from '@millrace/core';
+import { taskDigestSchema } from '../../contract/inspection.ts';
 import { digestReply } from '../../digest/digest-reply.ts';
 import { digestsOf } from '../../digest/digests.ts';
 import { route } from '../../http/route.ts';
-import { taskDigestSchema } from '../../wire/task-digest.ts';
 import { taskIdParams } from '../path-params.ts';
 
 export const getDigest = route({

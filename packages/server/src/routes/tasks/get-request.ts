@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { pastRequestSchema } from '../../contract/inspection.ts';
 import { route } from '../../http/route.ts';
-import { pastRequestSchema } from '../../wire/past-request.ts';
 import { taskIdParams } from '../path-params.ts';
 
 const count = z.coerce.number().int().min(1).max(1_000_000);

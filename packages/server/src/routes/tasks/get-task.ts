@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { taskResponseSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskResponseSchema } from '../../wire/task.ts';
 import { taskIdParams, taskNameParams } from '../path-params.ts';
 import { relationshipsQuery, withRelationships } from './relationships.ts';
 

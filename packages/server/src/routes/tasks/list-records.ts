@@ -1,8 +1,8 @@
 import { encodeBatch, sessionId } from '@millrace/core';
 import { z } from 'zod';
+import { jsonObjectSchema } from '../../contract/content.ts';
 import { StreamReply } from '../../http/reply.ts';
 import { route } from '../../http/route.ts';
-import { jsonObjectSchema } from '../../wire/json.ts';
 import { taskIdParams } from '../path-params.ts';
 
 /** Roughly, of one page; at least one record comes. */

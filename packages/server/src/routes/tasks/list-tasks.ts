@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { jsonObjectSchema } from '../../contract/content.ts';
+import { taskStatusSchema, taskSummarySchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { jsonObjectSchema } from '../../wire/json.ts';
-import { taskStatusSchema, taskSummarySchema } from '../../wire/task.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 import { withWork } from './list-work.ts';
 import { listRelationships, withRelationships } from './relationships.ts';

@@ -9,9 +9,9 @@ import { createProvider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import type { TaskSummary } from '../../contract/task.ts';
 import { createServer } from '../../create-server.ts';
 import { sqliteRows } from '../../rows/sqlite/index.ts';
-import type { TaskSummary } from '../../wire/task.ts';
 import { withWork } from './list-work.ts';
 
 const write = defineTool({

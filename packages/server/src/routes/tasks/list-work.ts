@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
+import type { TaskSummary } from '../../contract/task.ts';
 import { digestsOf } from '../../digest/digests.ts';
-import type { TaskSummary } from '../../wire/task.ts';
 
 /** So many logs are looked into for one list, and for so long: what is not known then is not said. */
 const maxLooks = 100;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AgentInfo } from '../../wire/agent-info.ts';
+import type { AgentInfo } from '../../contract/task.ts';
 
 /**
  * What a list of tasks can be asked for besides: `work` tells which of them somebody works on, and which of

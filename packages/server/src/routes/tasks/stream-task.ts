@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ServerError } from '../../contract/server-error.ts';
 import { StreamReply } from '../../http/reply.ts';
 import { type RouteContext, route } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { taskIdParams, taskNameParams } from '../path-params.ts';
 
 const query = z.object({

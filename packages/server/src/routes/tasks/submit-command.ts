@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { commandSchema } from '../../contract/request-bodies.ts';
 import { route } from '../../http/route.ts';
 import { sentWith } from '../../http/sent-with.ts';
-import { commandSchema } from '../command.ts';
 import { taskIdParams } from '../path-params.ts';
 
 export const submitCommand = route({

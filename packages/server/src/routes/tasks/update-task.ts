@@ -1,7 +1,7 @@
+import { updateTaskSchema } from '../../contract/request-bodies.ts';
+import { taskSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { taskSchema } from '../../wire/task.ts';
 import { taskIdParams, taskNameParams } from '../path-params.ts';
-import { updateTaskSchema } from '../request-bodies.ts';
 
 export const updateTask = [
   route({

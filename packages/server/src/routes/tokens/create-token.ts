@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Scope } from '../../contract/service.ts';
 import { route } from '../../http/route.ts';
-import type { Scope } from '../../http/scope.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { tokenOf, tokenSchema } from './token-shape.ts';
 
 const body = z.object({

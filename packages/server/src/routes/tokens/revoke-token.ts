@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ServerError } from '../../contract/server-error.ts';
 import { route } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
 import { deletedSchema } from '../deleted-reply.ts';
 
 export const revokeToken = route({

@@ -1,5 +1,5 @@
+import { trackerSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { trackerSchema } from '../../wire/tracker.ts';
 import { trackerIdParams } from '../path-params.ts';
 
 export const getTracker = route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { trackerSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { trackerSchema } from '../../wire/tracker.ts';
 import { listQuery, listReply, pageOf } from '../list-query.ts';
 
 export const listTrackers = route({

@@ -1,7 +1,7 @@
+import { updateTrackerSchema } from '../../contract/request-bodies.ts';
+import { trackerSchema } from '../../contract/task.ts';
 import { route } from '../../http/route.ts';
-import { trackerSchema } from '../../wire/tracker.ts';
 import { trackerIdParams } from '../path-params.ts';
-import { updateTrackerSchema } from '../request-bodies.ts';
 
 export const updateTracker = route({
   method: 'PUT',

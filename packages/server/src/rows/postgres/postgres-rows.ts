@@ -1,9 +1,18 @@
 import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
 import { type Ask, PostgresDatabase, postgresTarget } from '@millrace/log/postgres';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  RowsError,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../../contract/rows.ts';
 import { checkRow, completeQuery } from '../check-row.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
-import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
 import { listSql } from './list-sql.ts';
 import { migrations } from './schema.ts';
 import { withMeaning } from './with-meaning.ts';
@@ -182,7 +191,7 @@ class PostgresRows implements Rows {
   }
 
   async #do<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#database.isClosed) throw closedRows();
+    if (this.#database.isClosed) throw rowsClosed();
     return withMeaning(work);
   }
 }

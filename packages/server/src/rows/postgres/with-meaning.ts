@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { RowsError, type RowsErrorCode } from '../rows-error.ts';
+import { RowsError, type RowsErrorCode } from '../../contract/rows.ts';
 
 const codes: readonly RowsErrorCode[] = ['conflict', 'bad_row', 'closed', 'corrupt', 'too_new'];
 

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { RowsError } from '../rows-error.ts';
+import { RowsError } from '../../contract/rows.ts';
 import { answerOf, migrate } from './schema.ts';
 
 const pauseMs = 5;

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { RowsError } from '../rows-error.ts';
+import { RowsError } from '../../contract/rows.ts';
 
 /** "mrow", so that tools can tell the file from a log. */
 const applicationId = 0x6d726f77;

@@ -1,9 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isId, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  RowsError,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../../contract/rows.ts';
 import { checkRow, completeQuery } from '../check-row.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
-import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
 import { listSql, parametersOf } from './list-sql.ts';
 import { openRows } from './open-rows.ts';
 import { withMeaning } from './storage-error.ts';
@@ -138,7 +147,7 @@ class SqliteRows implements Rows {
   }
 
   #do<T>(work: () => T): T {
-    if (!this.#database.isOpen) throw closedRows();
+    if (!this.#database.isOpen) throw rowsClosed();
     return withMeaning(this.#path, work);
   }
 

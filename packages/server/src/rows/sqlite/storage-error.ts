@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { RowsError, type RowsErrorCode } from '../rows-error.ts';
+import { RowsError, type RowsErrorCode } from '../../contract/rows.ts';
 
 type Meaning = readonly [RowsErrorCode, string];
 

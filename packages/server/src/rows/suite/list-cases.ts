@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Row, RowQuery, Rows } from '../rows.ts';
+import type { Row, RowQuery, Rows } from '../../contract/rows.ts';
 import { type RowSpec, refuses } from './row-spec.ts';
 
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id).join(' ');

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { isMillraceError } from '@millrace/core';
-import type { Rows } from '../rows.ts';
-import type { RowsErrorCode } from '../rows-error.ts';
+import type { Rows, RowsErrorCode } from '../../contract/rows.ts';
 import type { RowCase, RowSubject } from './row-subject.ts';
 
 interface Bench {

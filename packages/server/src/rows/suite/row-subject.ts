@@ -1,4 +1,4 @@
-import type { Rows } from '../rows.ts';
+import type { Rows } from '../../contract/rows.ts';
 
 /** What the suite is held against: a kind of store. */
 export interface RowSubject {

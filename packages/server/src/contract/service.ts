@@ -1,16 +1,19 @@
 import type { Attempt, JsonObject, RunId, TraceContext } from '@millrace/core';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { PastRequestInfo } from '../wire/past-request.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
-import type { Task, TaskResponse, TaskStatus, TaskSummary } from '../wire/task.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { TaskState } from '../wire/task-state.ts';
-import type { Tracker } from '../wire/tracker.ts';
-import type { Update } from '../wire/update.ts';
-import type { Command } from './command.ts';
-import type { MessageFilter } from './message-filter.ts';
+import type { PastRequestInfo } from './inspection.ts';
+import type { TaskMessage, Update } from './message.ts';
 import type * as bodies from './request-bodies.ts';
+import type { Command, MessageFilter } from './request-bodies.ts';
+import type {
+  AgentInfo,
+  SpanInfo,
+  Task,
+  TaskEvent,
+  TaskResponse,
+  TaskState,
+  TaskStatus,
+  TaskSummary,
+  Tracker,
+} from './task.ts';
 
 /**
  * What the routes ask for, in the words of the wire. Every refusal is a `ServerError`: `not_found` for
@@ -31,7 +34,7 @@ export interface TaskService {
 export type Ref = { readonly id: string } | { readonly name: string };
 
 /** A part of a list. `cursor` (from `next`) comes before `pageNumber`, which counts from 1. */
-export interface Page {
+export interface PageQuery {
   readonly limit: number;
   readonly pageNumber: number;
   readonly cursor?: string | undefined;
@@ -39,29 +42,29 @@ export interface Page {
   readonly direction: 'asc' | 'desc';
 }
 
-export interface Listed<T> {
+export interface ListPage<T> {
   readonly data: readonly T[];
   /** Where the list goes on; null at its end. */
   readonly next: string | null;
 }
 
-export interface Deleted {
+export interface DeleteResult {
   readonly id: string;
   readonly message: string;
 }
 
 export interface AgentService {
   /** Those of a task, or all; without those that were deleted. */
-  list(query: Page & { readonly taskId?: string | undefined }): Promise<Listed<AgentInfo>>;
+  list(query: PageQuery & { readonly taskId?: string | undefined }): Promise<ListPage<AgentInfo>>;
   get(ref: Ref): Promise<AgentInfo>;
-  delete(id: string): Promise<Deleted>;
+  delete(id: string): Promise<DeleteResult>;
   registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
   /** Makes it, or takes the place of the one that has its name. The key is told this once. */
   register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
 /** What came with a request that begins work. */
-export interface SentWith {
+export interface RequestMetadata {
   /** The same again counts once. */
   readonly key?: string | undefined;
   /** What the work is part of. */
@@ -73,31 +76,31 @@ export interface TasksService {
    * A name that is known gives that task, its params replaced where some are given. The same key again
    * gives the task that it made, as it is now.
    */
-  create(agentId: string, body: bodies.CreateTask, sent?: SentWith): Promise<Task>;
+  create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
   /**
    * Stores the message and begins to answer it. Makes a task where neither id nor name is known or given.
    * The same key again gives the answer that there is, whatever became of the task since.
    */
-  sendMessage(agentId: string, body: bodies.SendMessage, sent?: SentWith): Promise<Answer>;
+  sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
   /** The same key again gives the event that it made. `task_id` or `task_name` is given. */
-  sendEvent(agentId: string, body: bodies.SendEvent, sent?: SentWith): Promise<TaskEvent>;
+  sendEvent(agentId: string, body: bodies.SendEvent, sent?: RequestMetadata): Promise<TaskEvent>;
   /** Leaves it for the agent loop that drives the task. */
-  submit(taskId: string, command: Command, sent?: SentWith): Promise<Submitted>;
+  submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
   /** A copy of what was before an item, which an agent loop goes on with. */
-  fork(taskId: string, body: bodies.ForkTask, sent?: Pick<SentWith, 'trace'>): Promise<Task>;
+  fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   /** What an agent loop asked its model, made again from the log. */
   request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
-  list(query: TaskQuery): Promise<Listed<TaskSummary>>;
+  list(query: TaskQuery): Promise<ListPage<TaskSummary>>;
   update(id: string, body: bodies.UpdateTask): Promise<Task>;
-  delete(id: string): Promise<Deleted>;
+  delete(id: string): Promise<DeleteResult>;
   /** What goes on is stopped. `bad_state` where it is closed already; interrupting it twice is fine. */
   change(id: string, change: TaskChange, reason?: string): Promise<Task>;
 }
 
 export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'terminate' | 'timeout';
 
-export interface TaskQuery extends Page {
+export interface TaskQuery extends PageQuery {
   readonly agentId?: string | undefined;
   readonly status?: TaskStatus | undefined;
   /** All of these have to be in the task's metadata. */
@@ -117,15 +120,15 @@ export interface Answer {
   messages(): Promise<readonly TaskMessage[]>;
 }
 
-export interface Submitted {
+export interface SubmitResult {
   readonly offset: number;
   readonly is_repeat: boolean;
 }
 
 export interface MessageService {
-  list(query: MessageQuery): Promise<Listed<TaskMessage>>;
+  list(query: MessageQuery): Promise<ListPage<TaskMessage>>;
   /** Newest first for `older`, oldest first for `newer`; `next` is the cursor. */
-  page(query: MessagePageQuery): Promise<Listed<TaskMessage>>;
+  page(query: MessagePageQuery): Promise<ListPage<TaskMessage>>;
   get(id: string): Promise<TaskMessage>;
   create(body: bodies.CreateMessage): Promise<TaskMessage>;
   createMany(body: bodies.CreateMessages): Promise<readonly TaskMessage[]>;
@@ -133,7 +136,7 @@ export interface MessageService {
   updateMany(body: bodies.UpdateMessages): Promise<readonly TaskMessage[]>;
 }
 
-interface MessageQuery extends Page {
+interface MessageQuery extends PageQuery {
   readonly taskId: string;
   readonly filters: readonly MessageFilter[];
 }
@@ -162,13 +165,13 @@ interface EventQuery {
 export interface StateService {
   create(body: bodies.CreateState): Promise<TaskState>;
   get(id: string): Promise<TaskState>;
-  list(query: OfTask): Promise<Listed<TaskState>>;
+  list(query: TaskFilter): Promise<ListPage<TaskState>>;
   update(id: string, body: bodies.UpdateState): Promise<TaskState>;
   /** What it was. */
   delete(id: string): Promise<TaskState>;
 }
 
-interface OfTask extends Page {
+interface TaskFilter extends PageQuery {
   readonly taskId?: string | undefined;
   readonly agentId?: string | undefined;
 }
@@ -176,11 +179,11 @@ interface OfTask extends Page {
 export interface SpanService {
   create(body: bodies.CreateSpan): Promise<SpanInfo>;
   get(id: string): Promise<SpanInfo>;
-  list(query: SpanQuery): Promise<Listed<SpanInfo>>;
+  list(query: SpanQuery): Promise<ListPage<SpanInfo>>;
   update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
 }
 
-interface SpanQuery extends Page {
+interface SpanQuery extends PageQuery {
   readonly traceId?: string | undefined;
   readonly taskId?: string | undefined;
 }
@@ -188,6 +191,14 @@ interface SpanQuery extends Page {
 export interface TrackerService {
   /** By its own id, or by that of the task. */
   get(id: string): Promise<Tracker>;
-  list(query: OfTask): Promise<Listed<Tracker>>;
+  list(query: TaskFilter): Promise<ListPage<Tracker>>;
   update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
 }
+
+/** What whoever asks may touch: all, or what belongs to one agent or to one task. */
+export type Scope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'agent'; readonly agentId: string }
+  | { readonly kind: 'task'; readonly taskId: string };
+
+export const fullScope: Scope = { kind: 'all' };

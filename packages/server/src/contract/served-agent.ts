@@ -1,12 +1,42 @@
+import type { Agent } from '@millrace/agent';
 import type { Item, JsonObject, TraceContext } from '@millrace/core';
 import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { Content, ContentInput } from '../wire/content.ts';
-import type { SpanInfo } from '../wire/span-info.ts';
-import type { Task } from '../wire/task.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update, UpdateInput } from '../wire/update.ts';
+import type { Content, ContentInput } from './content.ts';
+import type { TaskMessage, Update, UpdateInput } from './message.ts';
+import type { AgentInfo, SpanInfo, Task, TaskEvent } from './task.ts';
+
+/** What a server can serve. */
+export type ServedAgent = SyncAgent | AsyncAgent | LoopAgent;
+
+interface Named {
+  /** Lower case letters, digits and hyphens. */
+  readonly name: string;
+  readonly description?: string | undefined;
+}
+
+/** Answers each message with a stream of updates, which the server accumulates and keeps. */
+export interface SyncAgent extends Named {
+  readonly type: 'sync';
+  readonly onMessage: (
+    content: Content,
+    context: HandlerContext,
+  ) => AsyncIterable<UpdateInput> | Promise<ContentInput | readonly ContentInput[]>;
+}
+
+/** Gets events and streams by itself. The events of one task come in order, one at a time. */
+export interface AsyncAgent extends Named {
+  readonly type: 'async';
+  readonly onTaskCreate?: ((context: HandlerContext) => Promise<void>) | undefined;
+  readonly onEvent: (event: TaskEvent, context: HandlerContext) => Promise<void>;
+  /** The work that goes on is told by `context.signal` first. */
+  readonly onCancel?: ((context: HandlerContext) => Promise<void>) | undefined;
+}
+
+/** An agent loop as it is: a message is a run, and what comes meanwhile steers or waits. */
+export interface LoopAgent extends Named {
+  readonly type: 'loop';
+  readonly agent: Agent;
+}
 
 /** What the handler of a sync or an async agent has to work with. */
 export interface HandlerContext {

@@ -1,9 +1,8 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
-import { contentSchema } from '../wire/content.ts';
-import { jsonObjectSchema, jsonValueSchema } from '../wire/json.ts';
-import { spanSchema } from '../wire/span-info.ts';
-import { streamingStatusSchema } from '../wire/task-message.ts';
+import { contentSchema, jsonObjectSchema, jsonValueSchema } from './content.ts';
+import { streamingStatusSchema } from './message.ts';
+import { spanSchema } from './task.ts';
 
 const object = jsonObjectSchema;
 const id = z.string().min(1).max(1024).refine(isId, 'it has characters that cannot be printed');
@@ -146,3 +145,40 @@ function isTime(text: string): boolean {
 function withZone(text: string): string {
   return /[T ]\d\d:\d\d[\d:.]*$/i.test(text) ? `${text}Z` : text;
 }
+
+const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
+const reason = z.string().max(4096).nullish();
+
+/** What somebody wants of an agent loop that is at work, or is to be. */
+export const commandSchema = z.discriminatedUnion('type', [
+  /** Starts a turn when the run would end. */
+  z.object({ type: z.literal('message'), content: contentSchema }),
+  /** Joins the next request. */
+  z.object({ type: z.literal('steer'), content: contentSchema }),
+  z.object({
+    type: z.literal('approve'),
+    ...call,
+    /** What the call runs with instead. */
+    input: jsonValueSchema.optional(),
+    /** Also for what is asked by the same rule: until this time (ms since 1970), or to the end. */
+    until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
+  }),
+  z.object({ type: z.literal('deny'), ...call, reason }),
+  z.object({ type: z.literal('abort'), reason }),
+  z.object({ type: z.literal('compact') }),
+  /** A message that still waits, by the key that it was sent with or has on the log, is not heard. */
+  z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
+  /** What was allowed by this rule for longer than one call is asked about again. */
+  z.object({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
+]);
+
+export type Command = z.output<typeof commandSchema>;
+
+/** What a message has to be like to be listed: what is given of `content` has to be equal. */
+export const messageFilterSchema = z.object({
+  content: jsonObjectSchema.nullish(),
+  streaming_status: streamingStatusSchema.nullish(),
+  exclude: z.boolean().default(false),
+});
+
+export type MessageFilter = z.output<typeof messageFilterSchema>;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
 
 /** One event of an SSE stream. */
@@ -32,3 +33,19 @@ export interface FrameView {
 }
 
 export type ViewName = FrameView['name'];
+
+interface StreamRequest {
+  readonly taskId: string;
+  readonly view: ViewName;
+  /** `offset` or `offset.k`, after which to go on; absent: what is there is restated. */
+  readonly from?: string | undefined;
+  readonly response: ServerResponse;
+}
+
+/** What answers `GET /tasks/{task_id}/stream`. */
+export interface TaskStreams {
+  /** Refuses before it writes anything, or resolves when the stream is over. */
+  serve(request: StreamRequest): Promise<void>;
+  /** Ends all streams with a hint to come back. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { contentSchema, jsonObjectSchema } from './content.ts';
+
+export const agentInfoSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  acp_type: z.enum(['sync', 'async', 'agentic']),
+  status: z.enum(['Ready', 'Failed', 'Unknown', 'Deleted', 'Unhealthy', 'BuildOnly']),
+  status_reason: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  registered_at: z.string().nullable(),
+  registration_metadata: jsonObjectSchema.nullable(),
+  agent_input_type: z.enum(['text', 'json']).nullable(),
+  production_deployment_id: z.string().nullable(),
+});
+
+/** What the wire calls an agent: what is known of one that is served. */
+export type AgentInfo = z.output<typeof agentInfoSchema>;
+
+export const taskStatusSchema = z.enum([
+  'RUNNING',
+  'INTERRUPTED',
+  'COMPLETED',
+  'FAILED',
+  'CANCELED',
+  'TERMINATED',
+  'TIMED_OUT',
+  'DELETED',
+]);
+
+const time = z.string().nullable();
+
+export const taskSchema = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  status: taskStatusSchema.nullable(),
+  status_reason: z.string().nullable(),
+  created_at: time,
+  updated_at: time,
+  cleaned_at: time,
+  params: jsonObjectSchema.nullable(),
+  task_metadata: jsonObjectSchema.nullable(),
+});
+
+export const taskResponseSchema = taskSchema.extend({
+  agents: z.array(agentInfoSchema).nullable(),
+});
+
+/** As lists have it. */
+export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
+  /** A run, a turn or a message of it is not finished; told only to whoever asks for it. */
+  is_at_work: z.boolean().optional(),
+  awaits_approval: z.boolean().optional().meta({
+    description:
+      'A tool call of it waits for somebody to allow it. Told with `relationships=work`, as far as it is known',
+  }),
+});
+
+export type TaskStatus = z.output<typeof taskStatusSchema>;
+export type Task = z.output<typeof taskSchema>;
+export type TaskResponse = z.output<typeof taskResponseSchema>;
+export type TaskSummary = z.output<typeof taskSummarySchema>;
+
+/** What somebody sent to an async agent. `sequence_id` is its offset on the task's log. */
+export const taskEventSchema = z.object({
+  id: z.string(),
+  task_id: z.string(),
+  agent_id: z.string(),
+  sequence_id: z.int(),
+  created_at: z.string().nullable(),
+  content: contentSchema.nullable(),
+});
+
+export type TaskEvent = z.output<typeof taskEventSchema>;
+
+/** What an agent keeps for a task. `version` rises with each change, for whoever wants to be sure. */
+export const taskStateSchema = z.object({
+  id: z.string(),
+  task_id: z.string(),
+  agent_id: z.string(),
+  state: jsonObjectSchema,
+  version: z.int(),
+  created_at: z.string(),
+  updated_at: z.string().nullable(),
+});
+
+export type TaskState = z.output<typeof taskStateSchema>;
+
+/** Up to where an agent has dealt with a task's events. */
+export const trackerSchema = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  task_id: z.string(),
+  status: z.string().nullable(),
+  status_reason: z.string().nullable(),
+  last_processed_event_id: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string().nullable(),
+});
+
+export type Tracker = z.output<typeof trackerSchema>;
+
+const value = z.union([jsonObjectSchema, z.array(jsonObjectSchema)]).nullable();
+
+export const spanSchema = z.object({
+  id: z.string(),
+  trace_id: z.string(),
+  name: z.string(),
+  start_time: z.string(),
+  end_time: z.string().nullable(),
+  task_id: z.string().nullable(),
+  parent_id: z.string().nullable(),
+  input: value,
+  output: value,
+  data: value,
+});
+
+export type SpanInfo = z.output<typeof spanSchema>;
