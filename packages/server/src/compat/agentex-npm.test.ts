@@ -2,7 +2,7 @@ import { Agentex } from 'agentex';
 import { agentRPCNonStreaming, agentRPCWithStreaming, subscribeTaskState } from 'agentex/lib';
 import { describe, expect, test } from 'vitest';
 import type { ServerOptions } from '../create-server.ts';
-import { compatServer } from '../testing/compat-server.ts';
+import { compatServer } from '../testing/servers/compat-server.ts';
 
 // What people use against Agentex's own server, as the registry has it, against ours.
 

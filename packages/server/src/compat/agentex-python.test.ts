@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../log/src/testing/free-port.ts';
 import type { TaskMessage } from '../contract/message.ts';
-import { compatServer } from '../testing/compat-server.ts';
+import { compatServer } from '../testing/servers/compat-server.ts';
 
 // PyPI's agentex-sdk against our server. It takes a gigabyte and is not asked of everybody:
 // `npm run test:setup -- --python` installs it.

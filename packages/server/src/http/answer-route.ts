@@ -1,16 +1,22 @@
+import type { SpanExporter } from '@millrace/agent';
+import {
+  formatTraceparent,
+  isSampled,
+  parseTraceparent,
+  type TraceContext,
+  type TraceParent,
+  traceContext,
+} from '@millrace/core';
+import type { Clock } from '@millrace/log';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
-import type { AnsweredRequest } from './answered-request.ts';
+import type { AnsweredRequest } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { OpenStreams } from './open-streams.ts';
-import { readJson } from './read-json.ts';
-import { readQuery } from './read-query.ts';
-import { Reply, StreamReply } from './reply.ts';
-import { requestTrace } from './request-trace.ts';
-import type { Route, RouteContext, RouteServices } from './route.ts';
-import { validate } from './validate.ts';
+import type { OpenStreams } from './open-connections.ts';
+import { readJson, readQuery, validate } from './request-input.ts';
+import { Reply, type Route, type RouteContext, type RouteServices, StreamReply } from './route.ts';
 
 interface AnswerOptions extends RouteServices {
   readonly limits: HttpLimits;
@@ -84,4 +90,49 @@ function contextOf(route: Route, answered: AnsweredRequest, options: AnswerOptio
     },
     toRefusal,
   };
+}
+
+interface TraceOptions {
+  readonly clock: Clock;
+  readonly exporter?: SpanExporter | undefined;
+}
+
+const serverKind = 1;
+const failed = 2;
+
+/**
+ * What a request is part of. Where spans are exported, one that may begin work has a span of its own,
+ * which begins a trace where the caller named none; so nothing that follows is without a root.
+ */
+function requestTrace(
+  { method, path }: Pick<Route, 'method' | 'path'>,
+  { request, response }: Pick<AnsweredRequest, 'request' | 'response'>,
+  { clock, exporter }: TraceOptions,
+): TraceContext | undefined {
+  const { traceparent, tracestate } = request.headers;
+  const given = traceContext(traceparent, tracestate);
+  if (exporter === undefined || method === 'GET') return given;
+  const parent = given && parseTraceparent(given.traceparent);
+  const own = ownSpan(exporter, parent);
+  const startMs = clock.now();
+  response.once('close', () => {
+    if (!isSampled(own)) return;
+    const status = response.statusCode;
+    exporter.export({
+      ...{ traceId: own.traceId, spanId: own.spanId, parentSpanId: parent?.spanId },
+      ...{ name: `${method} ${path}`, kind: serverKind, startMs, endMs: clock.now() },
+      attributes: {
+        'http.request.method': method,
+        'http.route': path,
+        'http.response.status_code': status,
+      },
+      ...(status >= 500 && { status: { code: failed } }),
+    });
+  });
+  return { ...given, traceparent: formatTraceparent(own) };
+}
+
+function ownSpan({ ids }: SpanExporter, parent: TraceParent | undefined): TraceParent {
+  const traceId = parent?.traceId ?? ids.generateTraceId();
+  return { traceId, spanId: ids.generateSpanId(), flags: parent?.flags ?? 1 };
 }

@@ -1,5 +1,7 @@
-import { ServerError } from '../contract/server-error.ts';
-import { Reply } from './reply.ts';
+import type { Socket } from 'node:net';
+import { isMillraceError } from '@millrace/core';
+import { ServerError, type ServerErrorCode } from '../contract/server-error.ts';
+import { type Method, Reply, type Route } from './route.ts';
 
 /** Agentex's number for what a schema refuses. */
 const invalidCode = 10_422;
@@ -29,4 +31,120 @@ function secondsOf(ms: number): string {
 export function unforeseen(requestId: string): ServerError {
   const message = `Cannot answer request ${requestId}: the server failed. Its log has more under this id`;
   return new ServerError('internal', message, { requestId });
+}
+
+/** Refusals of what is below, by the class that throws them, as what they mean to a caller. */
+const meanings: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
+  RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
+  LogError: {
+    held: 'conflict',
+    fenced: 'conflict',
+    no_session: 'not_found',
+    session_closed: 'bad_state',
+    bad_offset: 'gone',
+    bad_records: 'invalid',
+    closed: 'unavailable',
+  },
+  AgentError: { no_such_call: 'bad_state', run_over: 'bad_state' },
+  ProtocolError: { too_large: 'too_large' },
+};
+
+/** As a refusal that can be told; undefined where it is none, and nobody outside should know more. */
+export function knownError(error: unknown): ServerError | undefined {
+  if (error instanceof ServerError) return error;
+  if (!isMillraceError(error)) return undefined;
+  const code = meanings[error.name]?.[error.code];
+  return code && new ServerError(code, error.message, error.place, { cause: error });
+}
+
+/** What the framework refuses by itself, in our words. */
+const refusals: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'Cannot take a body of this size. Send less at once'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'Cannot read a body of this type. Send `content-type: application/json`',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'bad_request',
+    'Cannot read the body: it is not as long as its content-length says',
+  ],
+  // Whoever sent it is not there any more; nothing failed here.
+  ECONNRESET: ['bad_request', 'Cannot read the body: the connection broke before its end'],
+  FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: it is not percent-encoded as it should'],
+};
+
+export function fastifyRefusal(error: unknown): ServerError | undefined {
+  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  const known = refusals[code];
+  if (known !== undefined) return new ServerError(...known);
+  // Whatever else it holds against the request, as far as it is the request's fault.
+  if (code.startsWith('FST_') && statusCode < 500)
+    return new ServerError('bad_request', 'Cannot read the request. Check its head and its body');
+  return undefined;
+}
+
+/** There is nothing at that path, or not for that method. */
+export function notFound(
+  { method, url }: { readonly method: string; readonly url: string },
+  routes: readonly Route[],
+): ServerError {
+  const path = url.split('?', 1)[0] ?? '';
+  const allowed = methodsAt(path, routes);
+  if (allowed.length === 0) {
+    const message = 'Cannot find this path. /openapi.json has those that there are';
+    return new ServerError('not_found', message);
+  }
+  const message = `Cannot ${method} here. This path takes ${allowed.join(', ')}`;
+  const details = { allow: allowed.join(', ') };
+  return new ServerError('method_not_allowed', message, {}, { details });
+}
+
+function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
+  const found = routes.filter((route) => fits(path, route.path));
+  return [...new Set(found.map(({ method }) => method))];
+}
+
+function fits(path: string, pattern: string): boolean {
+  const asked = path.split('/');
+  const steps = pattern.split('/');
+  return (
+    asked.length === steps.length &&
+    steps.every((step, index) => step === asked[index] || (step.startsWith('{') && asked[index]))
+  );
+}
+
+/** Says what was wrong with something that is no request, and hangs up. */
+export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const { status = 400, body } = errorReply(refusalOf(error.code));
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${reasons[status] ?? 'Bad Request'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // Whoever goes on sending is not listened to.
+  socket.destroySoon();
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+function refusalOf(code: string | undefined): ServerError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ServerError('headers_too_large', 'Cannot take headers of this size. Send fewer');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ServerError(
+        'request_timeout',
+        'Cannot wait longer for the request. Send it faster',
+      );
+    default:
+      return new ServerError('bad_request', 'Cannot read this as HTTP');
+  }
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
-import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+import { type PlainServer, servePlainly } from '../testing/servers/test-server.ts';
 
 let server: PlainServer;
 beforeAll(async () => {

@@ -1,18 +1,16 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { allRoutes } from '../routes/all-routes.ts';
+import { type Gate, passGate } from './access/gate.ts';
 import { answerRoute } from './answer-route.ts';
-import { AnsweredRequest } from './answered-request.ts';
-import { onClientError } from './client-error.ts';
-import { fastifyRefusal } from './fastify-refusal.ts';
-import { type Gate, passGate } from './gate.ts';
+import { fastifyRefusal, notFound, onClientError } from './error-reply.ts';
+import { AnsweredRequest } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { OpenStreams } from './open-streams.ts';
+import type { OpenStreams } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
-import { notFound } from './unknown-route.ts';
 
-export interface HttpAppOptions extends RouteServices {
+interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
-import { servePlainly } from '../testing/serve-plainly.ts';
-import { eventually } from '../testing/task-stage.ts';
+import { servePlainly } from '../testing/servers/test-server.ts';
+import { eventually } from '../testing/servers/test-service.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 

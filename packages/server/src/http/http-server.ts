@@ -1,15 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ServerError } from '../contract/server-error.ts';
-import { tokenName } from './authenticate.ts';
-import { isLoopback } from './host-check.ts';
+import { tokenName } from './access/gate.ts';
+import { isLoopback } from './access/host-and-origin.ts';
+import { RateLimit } from './access/rate-limit.ts';
 import { createHttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams } from './open-streams.ts';
-import { RateLimit } from './rate-limit.ts';
+import { OpenStreams, SilentConnections } from './open-connections.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
-import { SilentConnections } from './silent-connections.ts';
 
 export interface HttpServerOptions extends RouteServices {
   readonly hosts?: readonly string[] | undefined;

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allRoutes } from '../routes/all-routes.ts';
-import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+import { type PlainServer, servePlainly } from '../testing/servers/test-server.ts';
 
 let server: PlainServer;
 beforeAll(async () => {

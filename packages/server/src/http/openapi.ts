@@ -11,9 +11,8 @@ import {
   taskSummarySchema,
   trackerSchema,
 } from '../contract/task.ts';
-import { kindOf, type QueryKind } from './read-query.ts';
-import type { Route } from './route.ts';
-import { headerParameter } from './route-header.ts';
+import { kindOf, type QueryKind } from './request-input.ts';
+import { headerParameter, type Route } from './route.ts';
 
 /** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
 const apiVersion = '0.1.0';

@@ -5,8 +5,7 @@ import { join, sep } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
-import { StreamReply } from './reply.ts';
-import { type Route, route } from './route.ts';
+import { type Route, route, StreamReply } from './route.ts';
 
 /** What is served of a built page is read once, so that a path can name nothing else. */
 interface PageFile {

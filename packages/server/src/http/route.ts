@@ -1,15 +1,13 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { SpanExporter } from '@millrace/agent';
 import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
-import type { ServerError } from '../contract/server-error.ts';
-import type { TaskService } from '../contract/service.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { Reply, StreamReply } from './reply.ts';
-import type { RouteHeader } from './route-header.ts';
-import type { TokenStore } from './token-store.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -48,7 +46,7 @@ interface RouteInput<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly body: z.output<B>;
 }
 
-export interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
+interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly method: Method;
   /** `/tasks/{task_id}` */
   readonly path: string;
@@ -89,4 +87,71 @@ export function route<
 >(spec: RouteSpec<P, Q, B>): Route {
   // What comes in was held against the same schemas before `handle` gets it.
   return spec as unknown as Route;
+}
+
+/** An answer that is more than its value. */
+export class Reply {
+  readonly body: unknown;
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    body: unknown,
+    options: {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
+    this.body = body;
+    this.status = options.status;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** An answer that writes itself, for as long as it takes. */
+export class StreamReply {
+  readonly write: (response: ServerResponse) => Promise<void>;
+
+  constructor(write: (response: ServerResponse) => Promise<void>) {
+    this.write = write;
+  }
+}
+
+const keyForm: RegExp = /^[\x21-\x7e]{1,256}$/;
+
+/** What makes a request that is sent again count once; undefined where the client named none. */
+function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && keyForm.test(key)) return key;
+  const message =
+    'Cannot take this idempotency-key: it is not of 1 to 256 printable characters without spaces';
+  throw new ServerError('invalid', message);
+}
+
+/** What a request may say in a header, as the document tells it. */
+const headerDocs = {
+  'idempotency-key': {
+    description: 'A request that is sent again with the same key counts once',
+    schema: { type: 'string', pattern: keyForm.source },
+  },
+  'last-event-id': {
+    description: 'The id of the event after which to go on. It counts before `from`',
+    schema: { type: 'string', maxLength: 64 },
+  },
+} as const;
+
+/** A header that means something to a route, besides those that mean the same to all. */
+type RouteHeader = keyof typeof headerDocs;
+
+export function headerParameter(name: RouteHeader): Readonly<Record<string, unknown>> {
+  return { name, in: 'header', required: false, ...headerDocs[name] };
+}
+
+/** What came with a request, besides what it asks for. */
+export function sentWith({
+  headers,
+  trace,
+}: Pick<RouteContext, 'headers' | 'trace'>): RequestMetadata {
+  return { key: idempotencyKey(headers), trace };
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import { AbortWatch, left } from '../agents/unless-aborted.ts';
+import { AbortWatch, left } from '../agents/abort-race.ts';
 import { ServerError } from '../contract/server-error.ts';
 
-export interface LineOptions<T> {
+interface LineOptions<T> {
   readonly closing: AbortSignal;
   readonly line: (value: T) => string;
   /** The last line, where the values end in an error. */

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
-import { type DrawnRequest, requestsOf } from '../testing/document-requests.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
+import { type DrawnRequest, requestsOf } from '../testing/random-requests.ts';
 
 const echoSync: ServedAgent = {
   type: 'sync',

@@ -9,8 +9,7 @@ import {
   type Table,
   versionConflict,
 } from '../contract/rows.ts';
-import { checkRow, completeQuery } from './check-row.ts';
-import { MemoryTable } from './memory-table.ts';
+import { type CompleteQuery, checkRow, completeQuery } from './row-query.ts';
 
 /** Rows that are gone with the process. */
 export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}): Rows {
@@ -96,4 +95,115 @@ class MemoryRows implements Rows {
 /** What one caller does to his must not reach another's. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
+}
+
+/** The rows of one table, found without looking at all of them. */
+export class MemoryTable {
+  readonly #rows = new Map<string, Row>();
+  /** Ids by the name, which one row has. */
+  readonly #names = new Map<string, string>();
+  readonly #sorted = {
+    createdAt: new SortedRows('createdAt'),
+    updatedAt: new SortedRows('updatedAt'),
+  };
+
+  get(id: string): Row | undefined {
+    return this.#rows.get(id);
+  }
+
+  idNamed(name: string): string | undefined {
+    return this.#names.get(name);
+  }
+
+  set(row: Row): void {
+    this.delete(row.id);
+    this.#rows.set(row.id, row);
+    const { name } = row.keys;
+    if (name !== undefined) this.#names.set(name, row.id);
+    for (const sorted of Object.values(this.#sorted)) sorted.add(row);
+  }
+
+  delete(id: string): boolean {
+    const row = this.#rows.get(id);
+    if (row === undefined) return false;
+    const { name } = row.keys;
+    if (name !== undefined) this.#names.delete(name);
+    for (const sorted of Object.values(this.#sorted)) sorted.remove(row);
+    return this.#rows.delete(id);
+  }
+
+  list(query: CompleteQuery): readonly Row[] {
+    const { where, limit, offset } = query;
+    return this.#candidates(query)
+      .filter(({ keys }) => where.every(([key, value]) => keys[key] === value))
+      .drop(offset)
+      .take(limit)
+      .toArray();
+  }
+
+  /** In their order. By a name there is one at most. */
+  #candidates({ where, orderBy, direction, after }: CompleteQuery): IteratorObject<Row> {
+    const name = where.find(([key]) => key === 'name')?.[1];
+    if (name !== undefined && after === undefined) {
+      const row = this.#rows.get(this.#names.get(name) ?? '');
+      return (row === undefined ? [] : [row]).values();
+    }
+    const sorted = this.#sorted[orderBy];
+    return direction === 'asc' ? sorted.ascending(after) : sorted.descending(after);
+  }
+}
+
+export interface Position {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Rows in the order of one of their times, which they keep as they come and go. */
+export class SortedRows {
+  readonly #orderBy: 'createdAt' | 'updatedAt';
+  readonly #rows: Row[] = [];
+
+  constructor(orderBy: 'createdAt' | 'updatedAt') {
+    this.#orderBy = orderBy;
+  }
+
+  add(row: Row): void {
+    this.#rows.splice(this.#countBefore(this.#placeOf(row), false), 0, row);
+  }
+
+  remove(row: Row): void {
+    this.#rows.splice(this.#countBefore(this.#placeOf(row), false), 1);
+  }
+
+  *ascending(after: Position | undefined): Generator<Row> {
+    const start = after === undefined ? 0 : this.#countBefore(after, true);
+    for (let at = start; at < this.#rows.length; at++) yield this.#rows[at] as Row;
+  }
+
+  *descending(after: Position | undefined): Generator<Row> {
+    const end = after === undefined ? this.#rows.length : this.#countBefore(after, false);
+    for (let at = end - 1; at >= 0; at--) yield this.#rows[at] as Row;
+  }
+
+  #placeOf(row: Row): Position {
+    return { at: row[this.#orderBy], id: row.id };
+  }
+
+  /** How many stand before it; with the one that stands there, if it is to count. */
+  #countBefore(place: Position, isCounted: boolean): number {
+    let [low, high] = [0, this.#rows.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = compare(this.#placeOf(this.#rows[middle] as Row), place);
+      if (order < 0 || (isCounted && order === 0)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function compare(a: Position, b: Position): number {
+  if (a.at !== b.at) return a.at - b.at;
+  // By their bytes, as a database does.
+  return a.id === b.id ? 0 : Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

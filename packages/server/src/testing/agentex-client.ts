@@ -1,7 +1,7 @@
 import { emptyState, Folder, type LogRecord, type SessionId } from '@millrace/core';
 import { aggregateMessageEvents } from 'agentex/lib';
 import type { TaskMessage, Update } from '../contract/message.ts';
-import { updatesOf } from '../updates/updates-of.ts';
+import { updatesOf } from '../updates/updates-view.ts';
 
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 

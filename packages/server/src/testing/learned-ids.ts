@@ -1,4 +1,4 @@
-import type { DrawnRequest } from './document-requests.ts';
+import type { DrawnRequest } from './random-requests.ts';
 
 const most = 9;
 

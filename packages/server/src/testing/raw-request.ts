@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly text: string;
   /** 0 where it hung up without one. */
   readonly status: number;

@@ -4,9 +4,12 @@ import {
   type DraftRecord,
   type Ids,
   type ItemId,
+  itemId,
   noUsage,
   runId,
+  type SessionId,
 } from '@millrace/core';
+import type { Driver, Log } from '@millrace/log';
 
 const usage = { ...noUsage, input: 12, output: 5 };
 
@@ -131,4 +134,55 @@ function* results(at: At, ids: Ids): Iterable<DraftRecord[]> {
     },
     { ...at, fact: { type: 'item_finished', itemId } },
   ];
+}
+
+/** Writes what was said, read by read. */
+export async function drive(
+  log: Log,
+  session: SessionId,
+  reads: readonly (readonly DraftRecord[])[],
+  options: { readonly isClosed?: boolean; readonly between?: () => Promise<void> } = {},
+): Promise<void> {
+  const driver = await log.open(session);
+  for (const read of reads) {
+    await driver.append(read);
+    await options.between?.();
+  }
+  if (options.isClosed) await driver.closeSession();
+  else await driver.release();
+}
+
+const at = { turn: 1, attempt: 1 };
+
+interface Speaker {
+  readonly driver: Driver;
+  /** One more delta of the one text. */
+  say(chunk: string): Promise<unknown>;
+  /** The text is whole, and the session closed. */
+  end(): Promise<unknown>;
+}
+
+/** Says one text in one turn, as slowly as a test likes. */
+export async function speaker(log: Log, session: SessionId): Promise<Speaker> {
+  const driver = await log.open(session);
+  const item = itemId('answer');
+  const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
+  const text = writer.text();
+  const take = () => writer.take().map((delta) => ({ ...at, delta }));
+  await driver.append([
+    { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
+    ...take(),
+  ]);
+  return {
+    driver,
+    say: (chunk) => {
+      text.append(chunk);
+      return driver.append(take());
+    },
+    end: async () => {
+      text.commit();
+      await driver.append([...take(), { ...at, fact: { type: 'item_finished', itemId: item } }]);
+      await driver.closeSession();
+    },
+  };
 }

@@ -2,17 +2,19 @@ import {
   type FilePart,
   type FoldState,
   findOpen,
+  type ItemState,
   type MediaPart,
   type OpenPart,
   type Part,
   type PartId,
   type PartSlot,
+  type ToolCallId,
   type ToolCallPart,
   type ToolResultPart,
+  toArray,
   toBase64,
 } from '@millrace/core';
-import { jsonType } from '../updates/content-of-part.ts';
-import { callAnywhere, hasCall } from './calls-of-run.ts';
+import { jsonType } from '../updates/content-parts.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 /** All that is to be said of a part as it is right now. */
@@ -115,4 +117,31 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
       return { type: 'data-file', id, data: { ...name, mediaType, ...blob } };
     }
   }
+}
+
+/** The items of the run that goes on, in order. */
+export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
+  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+}
+
+/** Is the call in the message that streams now? */
+export function hasCall(state: FoldState, id: ToolCallId): boolean {
+  return itemsOfRun(state).some(({ parts }) =>
+    parts.some((slot) => {
+      const { part } = slot;
+      if (part !== undefined) return part.kind === 'tool_call' && part.toolCallId === id;
+      const begin = findOpen(state, slot.id)?.begin;
+      return begin?.kind === 'tool_call' && begin.toolCallId === id;
+    }),
+  );
+}
+
+/** The call, of whichever run. */
+function callAnywhere(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
+  for (const { parts } of toArray(state.items).toReversed()) {
+    for (const { part } of parts) {
+      if (part?.kind === 'tool_call' && part.toolCallId === id) return part;
+    }
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import type { UiChunk } from './ui-chunk.ts';
 
 /** A part of a message as the AI SDK keeps it. */
-export type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };
+type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };
 
 /** A message as the AI SDK keeps it, for `useChat({ messages })`. */
 export interface UiMessage {

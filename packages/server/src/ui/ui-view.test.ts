@@ -2,8 +2,10 @@ import {
   countingIds,
   Folder,
   type FoldState,
+  type JsonObject,
   type LogRecord,
   type Part,
+  parseJson,
   settleTurn,
   toArray,
   runId as toRunId,
@@ -13,11 +15,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
 import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
+import { received, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
-import { shownByUi, uiFramesOf } from '../testing/ui-client.ts';
-import { Scribe, written } from '../testing/written.ts';
+import { Scribe, written } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { uiHeaders, uiView } from './ui-view.ts';
+import { readableLine, uiHeaders, uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
 function saidBy(message: UIMessage | undefined): readonly unknown[] {
@@ -271,4 +273,34 @@ test('an answer that came by updates is shown as one: data, reasoning, and a res
 test('the headers are those that the SDK sends itself, but for what belongs to the connection', () => {
   const { connection: _hop, ...others } = UI_MESSAGE_STREAM_HEADERS;
   expect(uiHeaders).toEqual(others);
+});
+
+const keys = fc.constantFrom('__proto__', 'constructor', 'prototype', 'a', '"__proto__":');
+const { tree } = fc.letrec<{ tree: string; leaf: string; node: string }>((tie) => ({
+  tree: fc.oneof({ depthSize: 'small' }, tie('leaf'), tie('node')),
+  leaf: fc.constantFrom('1', '"__proto__"', '[]', '{"prototype":1}'),
+  node: fc
+    .array(fc.tuple(keys, tie('tree')), { maxLength: 3 })
+    .map(
+      (entries) => `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join()}}`,
+    ),
+}));
+
+test('the SDK’s transport takes every value, whatever its keys are named', async () => {
+  await fc.assert(
+    fc.asyncProperty(tree, async (text) => {
+      const parsed = parseJson(text);
+      const data = (parsed.ok ? parsed.value : null) as JsonObject;
+      const stream = await received([{ data: readableLine({ type: 'data-x', data }) }]);
+      const chunks = [];
+      for await (const chunk of stream ?? []) chunks.push(chunk);
+      expect(chunks).toHaveLength(1);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a value without such keys is as it was', () => {
+  const data = { constructor: 'a builder', list: [{ proto: null }] };
+  expect(JSON.parse(readableLine({ type: 'data-x', data }))).toEqual({ type: 'data-x', data });
 });

@@ -1,6 +1,6 @@
 import type { Frame, FrameView } from '../contract/stream.ts';
-import { readableLine } from './readable-line.ts';
-import { uiChunksOf, uiRestatement } from './ui-chunks.ts';
+import { uiChunksOf, uiRestatement } from './record-chunks.ts';
+import type { UiChunk } from './ui-chunk.ts';
 
 /** By these a client knows the protocol; the last one keeps a proxy from holding frames back. */
 export const uiHeaders = {
@@ -28,4 +28,26 @@ export const uiView: FrameView = {
 function numbered(offset: number, lines: readonly string[]): readonly Frame[] {
   const last = lines.length - 1;
   return lines.map((data, k) => ({ id: k === last ? `${offset}` : `${offset}.${k}`, data }));
+}
+
+// The SDK refuses a whole stream for one of these keys, wherever it is, and a view must not end a chat.
+const suspicious = /"(?:__proto__|constructor)":/;
+
+/** A chunk as its client will read it: without the keys that it reads as an attack. */
+export function readableLine(chunk: UiChunk): string {
+  const line = JSON.stringify(chunk);
+  if (!suspicious.test(line)) return line;
+  return JSON.stringify(chunk, (_key, value: unknown) => withoutTraps(value));
+}
+
+function withoutTraps(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept = Object.entries(value).filter(([key, held]) => !isTrap(key, held));
+  return Object.fromEntries(kept);
+}
+
+function isTrap(key: string, held: unknown): boolean {
+  if (key === '__proto__') return true;
+  const isObject = typeof held === 'object' && held !== null;
+  return key === 'constructor' && isObject && Object.hasOwn(held, 'prototype');
 }

@@ -10,9 +10,9 @@ import type { UpdateInput } from '../../contract/message.ts';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
-import { BrowserChat } from '../../testing/browser-chat.ts';
+import { BrowserChat } from '../../testing/ai-sdk-client.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
-import { agentText, textDelta } from '../../testing/task-stage.ts';
+import { agentText, textDelta } from '../../testing/servers/test-service.ts';
 
 const words = ['It ', 'is ', 'a ', 'long — 😀 ', 'story', ', ', 'and ', 'it ', 'ends', '.'];
 

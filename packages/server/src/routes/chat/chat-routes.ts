@@ -1,6 +1,10 @@
+import { type FoldState, type ItemState, toArray } from '@millrace/core';
 import { z } from 'zod';
-import { Reply } from '../../http/reply.ts';
-import { type Route, route } from '../../http/route.ts';
+import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
+import { messageId, uiRestatement } from '../../ui/record-chunks.ts';
+import { isStepItem } from '../../ui/step-chunks.ts';
+import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
+import { ruleInChat } from './answer-approvals.ts';
 import {
   chatBodySchema,
   chatIdParams,
@@ -8,13 +12,10 @@ import {
   chatParams,
   newsIn,
 } from './chat-body.ts';
-import { chatMessages } from './chat-messages.ts';
-import { findChat, knownChat, openChat } from './chat-task.ts';
-import { emptyChat, readChat } from './fold-chat.ts';
-import { resumeChat } from './resume-chat.ts';
-import { ruleInChat } from './rule-in-chat.ts';
-import { sayInChat } from './say-in-chat.ts';
-import { tellChat } from './tell-chat.ts';
+import { emptyChat, readChat } from './chat-state.ts';
+import { type Chat, findChat, knownChat, openChat } from './chat-task.ts';
+import { sayInChat } from './send-message.ts';
+import { type Telling, tellChat } from './stream-answer.ts';
 
 const reply = z.string();
 const replyType = 'text/event-stream';
@@ -87,3 +88,31 @@ export const chatRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** The message that goes on, from its start; also one that waits for an approval. Undefined where none does. */
+async function resumeChat({ taskId }: Chat, { log }: RouteContext): Promise<Telling | undefined> {
+  const from = await readChat(log, emptyChat(taskId));
+  return from.fold.run === undefined ? undefined : { from, opening: uiRestatement(from.fold) };
+}
+
+/** All that was said in a chat. What a person said while an answer went on is part of that. */
+function chatMessages(fold: FoldState): readonly UiMessage[] {
+  const begun = new Set<ItemState['run']>();
+  return toArray(fold.items).flatMap((item): readonly UiMessage[] => {
+    const { run } = item;
+    if (run !== undefined && begun.has(run)) return [];
+    if (isStepItem(item) && run !== undefined) {
+      begun.add(run);
+      return [answerOf({ ...fold, run })];
+    }
+    const parts = item.parts.flatMap(({ part }) =>
+      part?.kind === 'text' ? { type: 'text', text: part.text } : [],
+    );
+    return item.kind === 'user' && parts.length > 0 ? [{ id: item.id, role: 'user', parts }] : [];
+  });
+}
+
+/** Of whichever run, told as if it went on. */
+function answerOf(fold: FoldState): UiMessage {
+  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(uiRestatement(fold)) };
+}

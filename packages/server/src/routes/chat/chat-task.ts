@@ -2,7 +2,7 @@ import { sessionId } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ensureSession } from '../../tasks/ensure-session.ts';
+import { ensureSession } from '../../journal/session-lease.ts';
 
 /** A chat with an agent: a task that has its name. */
 export interface Chat {

@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
-import { BrowserChat, type BrowserOptions } from '../../testing/browser-chat.ts';
-import { agentText, eventually, textDelta } from '../../testing/task-stage.ts';
+import { BrowserChat, type BrowserOptions } from '../../testing/ai-sdk-client.ts';
+import { agentText, eventually, textDelta } from '../../testing/servers/test-service.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({}) },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Update } from '../../contract/message.ts';
 import { ServerError } from '../../contract/server-error.ts';
-import { type PlainServer, servePlainly } from '../../testing/serve-plainly.ts';
+import { type PlainServer, servePlainly } from '../../testing/servers/test-server.ts';
 
 const rpc = '/agents/name/echo/rpc';
 const hello = { type: 'text', author: 'user', content: 'hello' } as const;

@@ -1,10 +1,9 @@
 import { ServerError, type ServerErrorCode } from '../../contract/server-error.ts';
-import type { Ref } from '../../contract/service.ts';
-import { Reply, type StreamReply } from '../../http/reply.ts';
-import { type RouteContext, route } from '../../http/route.ts';
-import { agentIdParams, agentNameParams } from '../path-params.ts';
-import { rpcBodySchema, rpcReplySchema } from './rpc-body.ts';
-import { type RpcOutcome, rpcMethods } from './rpc-methods.ts';
+import type { Answer, Ref } from '../../contract/service.ts';
+import { Reply, type Route, type RouteContext, route, StreamReply } from '../../http/route.ts';
+import { writeLines } from '../../http/write-lines.ts';
+import { agentIdParams, agentNameParams } from '../route-schemas.ts';
+import { type RpcOutcome, rpcBodySchema, rpcMethods, rpcReplySchema } from './rpc-methods.ts';
 import {
   type RpcId,
   RpcRefusal,
@@ -13,7 +12,6 @@ import {
   rpcCodes,
   rpcError,
 } from './rpc-request.ts';
-import { rpcStream } from './rpc-stream.ts';
 
 const rpc = {
   method: 'POST',
@@ -23,7 +21,7 @@ const rpc = {
   reply: rpcReplySchema,
 } as const;
 
-export const agentRpc = [
+export const agentRpcRoutes: readonly Route[] = [
   route({
     ...rpc,
     path: '/agents/{agent_id}/rpc',
@@ -89,4 +87,31 @@ function toReply(
 
 function envelope(result: unknown, error: object | null, own: RpcId): Reply {
   return new Reply({ jsonrpc: '2.0', result, error, id: own });
+}
+
+/** An answer as it grows: one envelope a line, and an error, where there is one, as the last. */
+function rpcStream(
+  answer: Answer,
+  id: RpcId,
+  options: {
+    readonly closing: AbortSignal;
+    readonly toRefusal: (error: unknown) => ServerError;
+  },
+): StreamReply {
+  const { closing, toRefusal } = options;
+  const envelope = (result: unknown, error: unknown) =>
+    `${JSON.stringify({ jsonrpc: '2.0', result, error, id })}\n`;
+  return new StreamReply((response) => {
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
+    response.flushHeaders();
+    return writeLines(response, answer.updates(), {
+      closing,
+      line: (update) => envelope(update, null),
+      errorLine: (error) => envelope(null, rpcError(toRefusal(error))),
+    });
+  });
 }

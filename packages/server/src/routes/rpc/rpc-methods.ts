@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { jsonValueSchema } from '../../contract/content.ts';
 import {
   createTaskSchema,
   namedTaskSchema,
@@ -7,9 +8,8 @@ import {
 } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { Answer, Ref, TaskChange } from '../../contract/service.ts';
-import type { RouteContext } from '../../http/route.ts';
-import { sentWith } from '../../http/sent-with.ts';
-import { validate } from '../../http/validate.ts';
+import { validate } from '../../http/request-input.ts';
+import { type RouteContext, sentWith } from '../../http/route.ts';
 
 /** What a method came to: a value, or an answer that is told as it grows. */
 export type RpcOutcome =
@@ -85,3 +85,26 @@ function checkOne({ task_id, task_name }: NamedTask, isNeeded: boolean): Ref | u
     throw new ServerError('invalid', 'Cannot tell which task is meant. Give task_id or task_name');
   return undefined;
 }
+
+const head = {
+  jsonrpc: z.literal('2.0').optional(),
+  id: z.union([z.string(), z.int()]).nullish(),
+};
+
+/** What can be asked of an agent, for the document; the requests themselves are read step by step. */
+export const rpcBodySchema = z.discriminatedUnion('method', [
+  z.object({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
+  z.object({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),
+  z.object({ ...head, method: z.literal('event/send'), params: sendEventSchema }),
+  z.object({ ...head, method: z.literal('task/cancel'), params: namedTaskSchema }),
+  z.object({ ...head, method: z.literal('task/interrupt'), params: namedTaskSchema }),
+]);
+
+const error = z.object({ code: z.int(), message: z.string(), data: jsonValueSchema.nullable() });
+
+export const rpcReplySchema = z.object({
+  jsonrpc: z.literal('2.0'),
+  result: jsonValueSchema.nullable(),
+  error: error.nullable(),
+  id: z.union([z.string(), z.int()]).nullable(),
+});

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import type { ServerError } from '../../contract/server-error.ts';
 import type { HttpLimits } from '../../http/http-limits.ts';
-import { readJson } from '../../http/read-json.ts';
+import { readJson } from '../../http/request-input.ts';
 
 export type RpcId = string | number | null;
 

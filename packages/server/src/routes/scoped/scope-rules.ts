@@ -1,6 +1,6 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { Scope, TaskService } from '../../contract/service.ts';
-import { noSuch } from '../../tasks/row-errors.ts';
+import { noSuch } from '../../stores/row-access.ts';
 
 /** Which tasks and agents a scope has. What is not the caller's is told as if it were not there. */
 export class ScopeRules {

@@ -1,14 +1,15 @@
 import type {
   AgentService,
   EventService,
+  MessageService,
   Scope,
+  SpanService,
   StateService,
   TaskService,
   TrackerService,
 } from '../../contract/service.ts';
+import { noSuch } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
-import { scopedMessages } from './scoped-messages.ts';
-import { scopedSpans } from './scoped-spans.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
 /** The service as far as a caller may use it: what belongs to one agent, or to one task. */
@@ -90,6 +91,70 @@ function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerSer
     async update(id, body) {
       await mine(id);
       return trackers.update(id, body);
+    },
+  };
+}
+
+function scopedMessages(messages: MessageService, rules: ScopeRules): MessageService {
+  const mine = (id: string) => rules.ofTask('message', id, messages.get(id));
+  return {
+    async list(query) {
+      await rules.task(query.taskId);
+      return messages.list(query);
+    },
+    async page(query) {
+      await rules.task(query.taskId);
+      return messages.page(query);
+    },
+    get: mine,
+    async create(body) {
+      await rules.task(body.task_id);
+      return messages.create(body);
+    },
+    async createMany(body) {
+      await rules.task(body.task_id);
+      return messages.createMany(body);
+    },
+    async update(id, body) {
+      await rules.task(body.task_id);
+      const { task_id } = await mine(id);
+      if (task_id !== body.task_id) throw noSuch('message', id);
+      return messages.update(id, body);
+    },
+    async updateMany(body) {
+      await rules.task(body.task_id);
+      for (const id of Object.keys(body.updates)) {
+        const { task_id } = await mine(id);
+        if (task_id !== body.task_id) throw noSuch('message', id);
+      }
+      return messages.updateMany(body);
+    },
+  };
+}
+
+/** A span need not be of a task; such a one is for agents that know its id, which cannot be guessed. */
+function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
+  const isMine = async ({ task_id }: { readonly task_id: string | null }) =>
+    task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);
+  const mine = (id: string) => rules.own('span', id, spans.get(id), isMine);
+  return {
+    async create(body) {
+      if (body.task_id != null) await rules.task(body.task_id);
+      else if (rules.scope.kind === 'task') throw rules.refuse('make a span of no task');
+      return spans.create(body);
+    },
+    get: mine,
+    async list(query) {
+      const { scope } = rules;
+      if (query.taskId !== undefined) await rules.task(query.taskId);
+      if (scope.kind === 'task') return spans.list({ ...query, taskId: scope.taskId });
+      if (query.taskId === undefined) throw rules.refuse('list spans of no task');
+      return spans.list(query);
+    },
+    async update(id, body) {
+      await mine(id);
+      if (body.task_id != null) await rules.task(body.task_id);
+      return spans.update(id, body);
     },
   };
 }

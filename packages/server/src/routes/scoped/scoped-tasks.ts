@@ -1,6 +1,6 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
-import { isListedBy } from '../../tasks/list-search.ts';
+import { isListedBy } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {

@@ -8,14 +8,13 @@ import {
   type RowQuery,
   type Rows,
   RowsError,
+  type RowsErrorCode,
   rowsClosed,
   type Table,
   versionConflict,
 } from '../../contract/rows.ts';
-import { checkRow, completeQuery } from '../check-row.ts';
-import { listSql } from './list-sql.ts';
-import { migrations } from './schema.ts';
-import { withMeaning } from './with-meaning.ts';
+import { checkRow, completeQuery } from '../row-query.ts';
+import { listSql, migrations } from './schema.ts';
 
 export interface PostgresRowsOptions {
   /** Like `postgres://user:password@host:5432/database`; that of the log may be used. Its password is never shown. */
@@ -194,4 +193,21 @@ class PostgresRows implements Rows {
     if (this.#database.isClosed) throw rowsClosed();
     return withMeaning(work);
   }
+}
+
+const codes: readonly RowsErrorCode[] = ['conflict', 'bad_row', 'closed', 'corrupt', 'too_new'];
+
+/** Does it, and says in the words of rows what Postgres' refusal means. */
+export async function withMeaning<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw meaningOf(error);
+  }
+}
+
+function meaningOf(cause: unknown): unknown {
+  if (!isMillraceError(cause) || cause instanceof RowsError) return cause;
+  const code = codes.find((one) => one === cause.code) ?? 'storage';
+  return new RowsError(code, cause.message, cause.place, { cause });
 }

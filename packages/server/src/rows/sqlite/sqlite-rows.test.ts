@@ -79,7 +79,7 @@ describe('a file of rows', () => {
     const path = newPath();
     await sqliteRows({ path }).close();
     const database = new DatabaseSync(path);
-    const { listSql } = await import('./list-sql.ts');
+    const { listSql } = await import('./sqlite-rows.ts');
     const query = { limit: 50, offset: 0, after: undefined } as const;
     for (const orderBy of ['createdAt', 'updatedAt'] as const) {
       for (const where of [

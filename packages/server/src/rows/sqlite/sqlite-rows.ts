@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isId, parseJson } from '@millrace/core';
+import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
 import {
   nameConflict,
@@ -8,14 +8,13 @@ import {
   type RowQuery,
   type Rows,
   RowsError,
+  type RowsErrorCode,
   rowsClosed,
   type Table,
   versionConflict,
 } from '../../contract/rows.ts';
-import { checkRow, completeQuery } from '../check-row.ts';
-import { listSql, parametersOf } from './list-sql.ts';
-import { openRows } from './open-rows.ts';
-import { withMeaning } from './storage-error.ts';
+import { type CompleteQuery, checkRow, completeQuery } from '../row-query.ts';
+import { openRows } from './open-database.ts';
 
 export interface SqliteRowsOptions {
   /** The file. It is made if there is none; its folder has to be there. It cannot be that of a log. */
@@ -173,4 +172,68 @@ class SqliteRows implements Rows {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+/** A question of one shape; its parameters come from `parametersOf`. */
+export function listSql({ where, orderBy, direction, after }: CompleteQuery): string {
+  const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
+  const isDown = direction === 'desc';
+  const [first, ...others] = where;
+  // Led by a key where there is one: its index has the rows in order already.
+  const from = first === undefined ? 'rows p' : 'row_keys p';
+  const lead = first === undefined ? '' : 'AND p.key = ? AND p.value = ?';
+  const also = others.map(
+    () =>
+      'AND EXISTS (SELECT 1 FROM row_keys o WHERE o.tbl = p.tbl AND o.id = p.id AND o.key = ? AND o.value = ?)',
+  );
+  const since = after === undefined ? '' : `AND (p.${at}, p.id) ${isDown ? '<' : '>'} (?, ?)`;
+  const order = isDown ? 'DESC' : 'ASC';
+  return `SELECT r.* FROM ${from} JOIN rows r ON r.tbl = p.tbl AND r.id = p.id
+    WHERE p.tbl = ? ${lead} ${also.join(' ')} ${since}
+    ORDER BY p.${at} ${order}, p.id ${order} LIMIT ? OFFSET ?`;
+}
+
+export function parametersOf(
+  table: string,
+  { where, after, limit, offset }: CompleteQuery,
+): readonly (string | number)[] {
+  const since = after === undefined ? [] : [after.at, after.id];
+  return [table, ...where.flat(), ...since, limit, offset];
+}
+
+type Meaning = readonly [RowsErrorCode, string];
+
+const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
+const locked: Meaning = ['storage', 'another program holds it locked; close that program or wait'];
+
+/** What SQLite's primary result codes mean for whoever uses the rows. */
+const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [1, damaged],
+  [3, ['storage', 'it may not be used; give permission for the file and its folder']],
+  [5, locked],
+  [8, ['storage', 'it is read-only; give write permission for the file and its folder']],
+  [10, ['storage', 'the disk reported an error; check the disk']],
+  [11, damaged],
+  [13, ['storage', 'the disk is full; make room']],
+  [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
+  [15, locked],
+  [26, ['corrupt', 'it is not a database; check the path']],
+]);
+
+/** Does it, and says what SQLite's refusal means. */
+export function withMeaning<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw meaningOf(path, error);
+  }
+}
+
+function meaningOf(path: string, cause: unknown): unknown {
+  if (isMillraceError(cause)) return cause;
+  const { errcode } = cause as { readonly errcode?: number };
+  const meaning = errcode === undefined ? undefined : meanings.get(errcode & 0xff);
+  if (meaning === undefined) return cause;
+  const [code, what] = meaning;
+  return new RowsError(code, `Cannot use the rows in ${path}: ${what}`, { path }, { cause });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Row, RowQuery, Rows } from '../../contract/rows.ts';
-import { type RowSpec, refuses } from './row-spec.ts';
+import { type RowSpec, refuses } from './row-case.ts';
 
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id).join(' ');
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '@millrace/core';
-import { type RowSpec, refuses } from './row-spec.ts';
+import { type RowSpec, refuses } from './row-case.ts';
 
 const row = (id: string, data: JsonObject = {}, keys: Record<string, string> = {}) => ({
   id,

@@ -1,8 +1,71 @@
+import assert from 'node:assert/strict';
 import { listCases } from './list-cases.ts';
 import { putCases } from './put-cases.ts';
-import { type RowSpec, toCase } from './row-spec.ts';
-import type { RowCase, RowSubject } from './row-subject.ts';
-import { sharedCases } from './shared-cases.ts';
+import { type RowCase, type RowSpec, type RowSubject, refuses, toCase } from './row-case.ts';
+
+export const sharedCases: readonly RowSpec[] = [
+  {
+    name: 'closed rows say so, and closing twice is fine',
+    async run({ rows }) {
+      await rows.close();
+      await rows.close();
+      await refuses('closed', rows.get('tasks', 'a'));
+      await refuses('closed', rows.list('tasks'));
+      await refuses('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
+      await refuses('closed', rows.delete('tasks', 'a'));
+    },
+  },
+  {
+    name: 'a stamp, where there is one, is another after each change, and the same after none',
+    async run({ rows }) {
+      const before = await rows.stamp?.('tasks');
+      if (before === undefined) return;
+      await rows.list('tasks');
+      await rows.put('states', { id: 'a', keys: {}, data: {} });
+      assert.equal(await rows.stamp?.('tasks'), before);
+      await rows.put('tasks', { id: 'a', keys: {}, data: {} });
+      const made = await rows.stamp?.('tasks');
+      await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
+      const changed = await rows.stamp?.('tasks');
+      await rows.delete('tasks', 'a');
+      const stamps = [before, made, changed, await rows.stamp?.('tasks')];
+      assert.equal(new Set(stamps).size, stamps.length);
+    },
+  },
+  {
+    name: 'a stamp, where there is one, is another after each change that somebody else made',
+    needsDurable: true,
+    async run({ rows, another }) {
+      const other = await another();
+      const before = await rows.stamp?.('tasks');
+      if (before === undefined) return;
+      await other.put('tasks', { id: 'a', keys: {}, data: {} });
+      const made = await rows.stamp?.('tasks');
+      await other.delete('tasks', 'a');
+      const stamps = [before, made, await rows.stamp?.('tasks')];
+      assert.equal(new Set(stamps).size, stamps.length);
+    },
+  },
+  {
+    name: 'what one wrote the next one reads, and versions hold between them',
+    needsDurable: true,
+    async run({ rows, another }) {
+      const other = await another();
+      await rows.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 1 } });
+      assert.deepEqual((await other.get('tasks', 'a'))?.data, { n: 1 });
+      await other.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 2 } });
+      await refuses(
+        'conflict',
+        rows.put('tasks', { id: 'a', keys: {}, data: {} }, { ifVersion: 1 }),
+      );
+      const taken = { id: 'b', keys: { name: 'demo' }, data: {} };
+      await refuses('conflict', rows.put('tasks', taken));
+      await rows.close();
+      const later = await another();
+      assert.deepEqual((await later.get('tasks', 'a'))?.data, { n: 2 });
+    },
+  },
+];
 
 const specs: readonly RowSpec[] = [...putCases, ...listCases, ...sharedCases];
 

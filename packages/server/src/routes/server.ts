@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { openApiOf } from '../http/openapi.ts';
+import { Reply, type Route, route, StreamReply } from '../http/route.ts';
+
+const healthReply = z.object({ status: z.literal('healthy') });
+
+export const healthRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    summary: 'The server lives',
+    access: 'public',
+    reply: healthReply,
+    handle: async () => ({ status: 'healthy' }),
+  }),
+  route({
+    method: 'GET',
+    path: '/readyz',
+    summary: 'The server takes work, and what it keeps can be read',
+    access: 'public',
+    reply: healthReply,
+    async handle(_input, { service, log }) {
+      const page = { limit: 1, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' } as const;
+      await Promise.all([service.agents.list(page), log.list({ limit: 1 })]);
+      return { status: 'healthy' };
+    },
+  }),
+];
+
+/** The document of the other routes and of these, and a page that shows it. */
+export function documentRoutes(others: readonly Route[]): readonly Route[] {
+  // Made when somebody first asks: a server that nobody asks need not wait for it.
+  let document: object | undefined;
+  const routes: readonly Route[] = [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      summary: 'This contract, as an OpenAPI document',
+      access: 'public',
+      reply: z.looseObject({}),
+      async handle() {
+        document ??= openApiOf([...others, ...routes]);
+        return new Reply(document, { headers: { 'cache-control': 'no-cache' } });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      summary: 'This contract, as a page',
+      access: 'public',
+      reply: z.string(),
+      replyType: 'text/html',
+      handle: async () => textReply('text/html', docsPage([...others, ...routes])),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs.css',
+      summary: 'How that page looks',
+      access: 'public',
+      reply: z.string(),
+      replyType: 'text/css',
+      handle: async () => textReply('text/css', docsStyle),
+    }),
+  ];
+  return routes;
+}
+
+function textReply(type: string, text: string): StreamReply {
+  return new StreamReply(async (response) => {
+    response.writeHead(200, {
+      'content-type': `${type}; charset=utf-8`,
+      'content-security-policy': docsPolicy,
+      'cache-control': 'no-cache',
+    });
+    response.end(text);
+  });
+}
+
+/** Nothing runs, and nothing comes from elsewhere. */
+const docsPolicy =
+  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The table of routes, for people. What each takes and gives in detail is in the document. */
+function docsPage(routes: readonly Route[]): string {
+  const rows = routes.map(
+    ({ method, path, summary, body, query }) =>
+      `<tr><td><code>${method}</code></td><td><code>${escaped(path)}</code>${fieldsOf(query?.shape)}</td>` +
+      `<td>${escaped(summary)}${body === undefined ? '' : ' <small>(with a JSON body)</small>'}</td></tr>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Millrace: reference</title>
+<link rel="stylesheet" href="/docs.css">
+</head>
+<body>
+<h1>Millrace</h1>
+<p>Agents as a service. The whole contract, with every field, is <a href="/openapi.json">openapi.json</a>.</p>
+<table>
+<thead><tr><th>method</th><th>path</th><th>what it does</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`;
+}
+
+const docsStyle = `body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color-scheme: light dark; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.8rem 0.4rem 0; border-bottom: 1px solid #8884; }
+code, small { font-size: 0.875rem; }
+td small { display: block; opacity: 0.75; }
+`;
+
+function fieldsOf(shape: Readonly<Record<string, unknown>> | undefined): string {
+  const names = Object.keys(shape ?? {});
+  return names.length === 0 ? '' : `<small>?${escaped(names.join(', '))}</small>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

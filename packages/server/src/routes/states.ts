@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { createStateSchema, updateStateSchema } from '../contract/request-bodies.ts';
+import { taskStateSchema } from '../contract/task.ts';
+import { type Route, route } from '../http/route.ts';
+import { listQuery, listReply, pageOf, stateIdParams } from './route-schemas.ts';
+
+export const stateRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/states',
+    summary: 'Keeps something for an agent and a task',
+    body: createStateSchema,
+    reply: taskStateSchema,
+    handle: ({ body }, { service }) => service.states.create(body),
+  }),
+  route({
+    method: 'GET',
+    path: '/states',
+    summary: 'What agents keep for tasks',
+    query: z.object({
+      task_id: z.string().optional(),
+      agent_id: z.string().optional(),
+      ...listQuery,
+    }),
+    reply: z.array(taskStateSchema),
+    async handle({ query }, { service }) {
+      const of = { taskId: query.task_id, agentId: query.agent_id };
+      return listReply(await service.states.list({ ...pageOf(query), ...of }));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/states/{state_id}',
+    summary: 'What an agent keeps for a task',
+    params: stateIdParams,
+    reply: taskStateSchema,
+    handle: ({ params }, { service }) => service.states.get(params.state_id),
+  }),
+  route({
+    method: 'PUT',
+    path: '/states/{state_id}',
+    summary: 'Replaces what an agent keeps for a task, if it has the version that is given',
+    params: stateIdParams,
+    body: updateStateSchema,
+    reply: taskStateSchema,
+    handle: ({ params, body }, { service }) => service.states.update(params.state_id, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/states/{state_id}',
+    summary: 'Deletes what an agent keeps for a task, and says what it was',
+    params: stateIdParams,
+    reply: taskStateSchema,
+    handle: ({ params }, { service }) => service.states.delete(params.state_id),
+  }),
+];

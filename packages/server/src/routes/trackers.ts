@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { updateTrackerSchema } from '../contract/request-bodies.ts';
+import { trackerSchema } from '../contract/task.ts';
+import { type Route, route } from '../http/route.ts';
+import { listQuery, listReply, pageOf, trackerIdParams } from './route-schemas.ts';
+
+export const trackerRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/tracker',
+    summary: 'Up to where agents have dealt with the events of tasks',
+    query: z.object({
+      agent_id: z.string().optional(),
+      task_id: z.string().optional(),
+      ...listQuery,
+    }),
+    reply: z.array(trackerSchema),
+    async handle({ query }, { service }) {
+      const of = { taskId: query.task_id, agentId: query.agent_id };
+      return listReply(await service.trackers.list({ ...pageOf(query), ...of }));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tracker/{tracker_id}',
+    summary: 'Up to where an agent has dealt with the events of a task, by its id or the task’s',
+    params: trackerIdParams,
+    reply: trackerSchema,
+    handle: ({ params }, { service }) => service.trackers.get(params.tracker_id),
+  }),
+  route({
+    method: 'PUT',
+    path: '/tracker/{tracker_id}',
+    summary: 'Says up to where an agent has dealt with the events of a task',
+    params: trackerIdParams,
+    body: updateTrackerSchema,
+    reply: trackerSchema,
+    handle: ({ params, body }, { service }) => service.trackers.update(params.tracker_id, body),
+  }),
+];

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAgent, defineTool } from '@millrace/agent';
+import { toolCallId, toolCallPart } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { createProvider } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import type { TaskSummary } from '../contract/task.ts';
+import { createServer } from '../create-server.ts';
+import { sqliteRows } from '../rows/sqlite/index.ts';
+import { withWork } from './work-status.ts';
+
+const write = defineTool({
+  name: 'write',
+  description: 'Writes',
+  input: z.object({}),
+  execute: async () => 'Written',
+});
+
+/** Calls a tool that has to be allowed, and says that it is done when that has answered. */
+const caller = createProvider('caller', 'caller-1', (request, context) => {
+  const isDone = request.items.at(-1)?.kind === 'tool';
+  const call = toolCallPart(toolCallId('call'), 'write', {});
+  const parts = isDone ? ['Done.'] : [call];
+  return scriptedProvider([{ content: { parts } }]).stream(request, context);
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'list-work-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A server on the files of a folder. */
+async function served(folder: string) {
+  const log = sqliteLog({ path: join(folder, 'log.db') });
+  const rows = sqliteRows({ path: join(folder, 'rows.db') });
+  const agent = createAgent({
+    ...{ log, provider: caller, tools: [write], approve: () => 'ask' as const },
+    whileAsking: 'park',
+  });
+  const agents = [{ type: 'loop', name: 'asker', agent }] as const;
+  const server = createServer({ agents, log, rows, secret: 'the same for all' });
+  const { url } = await server.listen({ port: 0 });
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const told = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await told.json()) as { readonly result: { readonly id: string } };
+  };
+  const list = async (query = 'relationships=work'): Promise<readonly TaskSummary[]> =>
+    (await fetch(`${url}/tasks?${query}`)).json() as Promise<readonly TaskSummary[]>;
+  return {
+    ...{ log, post, list },
+    /** A task in which something was said, once the answer to that is done or waits. */
+    async spoken() {
+      const { result } = await post('/agents/name/asker/rpc', { method: 'task/create' });
+      const content = { type: 'text', author: 'user', content: 'Write' };
+      const params = { task_id: result.id, content };
+      await post('/agents/name/asker/rpc', { method: 'message/send', params });
+      return result.id;
+    },
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await Promise.all([log.close(), rows.close()]);
+    },
+  };
+}
+
+/** A guard against hangs. */
+const soon = { timeout: 60_000 };
+
+const waits = { is_at_work: true, awaits_approval: true };
+const rests = { is_at_work: false, awaits_approval: false };
+
+test('a list says which tasks wait for an approval, at every server and after a restart', async () => {
+  const folder = newFolder();
+  const ids: string[] = [];
+  {
+    await using one = await served(folder);
+    await using other = await served(folder);
+    ids.push(await one.spoken());
+    expect(await one.list()).toMatchObject([{ id: ids[0], ...waits }]);
+    expect(await other.list()).toMatchObject([{ id: ids[0], ...waits }]);
+    const [plain] = await one.list('');
+    expect(plain).not.toHaveProperty('awaits_approval');
+  }
+  await using later = await served(folder);
+  expect(await later.list()).toMatchObject([{ id: ids[0], ...waits }]);
+  await later.post(`/tasks/${ids[0]}/commands`, { type: 'approve', tool_call_id: 'call' });
+  await expect.poll(() => later.list(), soon).toMatchObject([{ id: ids[0], ...rests }]);
+});
+
+test('one that is stopped while it waits does not wait any more', async () => {
+  await using it = await served(newFolder());
+  const id = await it.spoken();
+  await it.post('/agents/name/asker/rpc', { method: 'task/cancel', params: { task_id: id } });
+  await expect.poll(() => it.list(), soon).toMatchObject([{ id, ...rests }]);
+});
+
+/** The same log, in which something cannot be read. */
+function reading(log: Log, read: Log['read']): Log {
+  return new Proxy(log, {
+    get: (target, name) => {
+      const value: unknown = name === 'read' ? read : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+test('of a task whose log cannot be read it is not said, and of the others it is', async () => {
+  await using it = await served(newFolder());
+  const [broken, sound] = [await it.spoken(), await it.spoken()];
+  const log = reading(it.log, (session, options) =>
+    session === broken ? Promise.reject(new Error('broken')) : it.log.read(session, options),
+  );
+  const told = await withWork(await it.list(''), { log, clock: { now: () => 0 } });
+  const said = new Map(told.map(({ id, ...work }) => [id, work]));
+  expect(said.get(broken)).toMatchObject({ is_at_work: true, awaits_approval: undefined });
+  expect(said.get(sound)).toMatchObject(waits);
+});
+
+test('what takes too long to know is not said', async () => {
+  await using it = await served(newFolder());
+  const ids = [];
+  for (let count = 0; count < 8; count++) ids.push(await it.spoken());
+  let now = 0;
+  const log = reading(it.log, (session, options) => {
+    now += 1000;
+    return it.log.read(session, options);
+  });
+  const told = await withWork(await it.list(''), { log, clock: { now: () => now } });
+  const known = told.filter(({ awaits_approval }) => awaits_approval !== undefined);
+  expect(told.every(({ is_at_work }) => is_at_work)).toBe(true);
+  expect(known.length).toBeGreaterThan(0);
+  expect(known.length).toBeLessThan(ids.length);
+});

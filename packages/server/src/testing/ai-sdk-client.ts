@@ -1,0 +1,131 @@
+import { Folder, type LogRecord, type SessionId } from '@millrace/core';
+import {
+  AbstractChat,
+  type ChatInit,
+  type ChatState,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+} from 'ai';
+import type { Frame } from '../contract/stream.ts';
+import { uiView } from '../ui/ui-view.ts';
+
+/** What `useChat` keeps, without React. */
+class PlainState implements ChatState<UIMessage> {
+  #status: ChatState<UIMessage>['status'] = 'ready';
+  error: Error | undefined = undefined;
+  messages: UIMessage[] = [];
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  get status(): ChatState<UIMessage>['status'] {
+    return this.#status;
+  }
+
+  set status(status) {
+    this.#status = status;
+    this.#onChange();
+  }
+
+  pushMessage = (message: UIMessage): void => {
+    this.messages = [...this.messages, structuredClone(message)];
+    this.#onChange();
+  };
+
+  popMessage = (): void => {
+    this.messages = this.messages.slice(0, -1);
+  };
+
+  replaceMessage = (index: number, message: UIMessage): void => {
+    this.messages = this.messages.with(index, structuredClone(message));
+    this.#onChange();
+  };
+
+  snapshot = <T>(value: T): T => structuredClone(value);
+}
+
+export interface BrowserOptions {
+  /** Of the server, or of what is before it. */
+  readonly url: string;
+  readonly agent: string;
+  readonly id: string;
+  readonly init?: Partial<ChatInit<UIMessage>> | undefined;
+}
+
+/** The AI SDK's own chat with its own transport, as a page has it. */
+export class BrowserChat extends AbstractChat<UIMessage> {
+  readonly #waiting: Set<() => void>;
+
+  constructor({ url, agent, id, init }: BrowserOptions) {
+    const waiting = new Set<() => void>();
+    const state = new PlainState(() => {
+      for (const wake of waiting) wake();
+    });
+    const transport = new DefaultChatTransport({ api: `${url}/agents/name/${agent}/chat` });
+    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
+    super({ id, state, transport, sendAutomaticallyWhen, ...init });
+    this.#waiting = waiting;
+  }
+
+  /** What the agent said last, as text. */
+  get text(): string {
+    const parts = this.lastMessage?.role === 'assistant' ? this.lastMessage.parts : [];
+    return parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('|');
+  }
+
+  /** Resolves when it is so. */
+  async until(isSo: (chat: this) => boolean): Promise<void> {
+    while (!isSo(this)) {
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        this.#waiting.add(wake);
+      });
+    }
+  }
+}
+
+/** What goes over the wire for each record. */
+export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
+  const folder = new Folder(session);
+  const steps: { readonly offset: number; readonly frames: readonly Frame[] }[] = [];
+  const through = records.at(-1)?.offset ?? 0;
+  folder.addBatch({ after: 0, through, records }, (before, record, after) =>
+    steps.push({ offset: record.offset, frames: uiView.frames(before, record, after) }),
+  );
+  return steps;
+}
+
+/** Frames as their bytes, read by the AI SDK's own transport. */
+export function received(frames: readonly Frame[]): Promise<ReadableStream<UIMessageChunk> | null> {
+  const body = frames.map(
+    ({ id, data }) => `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`,
+  );
+  const answer = async () => new Response(body.join(''), { status: 200 });
+  const transport = new DefaultChatTransport({ api: 'http://localhost/chat', fetch: answer });
+  return transport.reconnectToStream({ chatId: 'c' });
+}
+
+interface Shown {
+  readonly message: UIMessage | undefined;
+  /** What the stream said went wrong with the run. */
+  readonly errors: readonly string[];
+}
+
+/** The message that the AI SDK's reader makes of frames. It must take all of them. */
+export async function shownByUi(frames: readonly Frame[]): Promise<Shown> {
+  const stream = await received(frames);
+  if (stream === null) return { message: undefined, errors: [] };
+  const errors: string[] = [];
+  let message: UIMessage | undefined;
+  const onError = (error: unknown) => void errors.push(String(error));
+  for await (const state of readUIMessageStream({ stream, onError })) message = state;
+  return { message, errors };
+}

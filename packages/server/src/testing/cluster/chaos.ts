@@ -1,0 +1,189 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Client, createClient } from '../../../../client/src/create-client.ts';
+import type { TaskHandle } from '../../../../client/src/task/task-handle.ts';
+import type { Cluster } from './cluster.ts';
+import { clusterAgentName } from './cluster-agent.ts';
+import { doneIn, problemsOf } from './cluster-check.ts';
+import { openClusterStore } from './cluster-store.ts';
+import { mischiefs, type Random } from './faults.ts';
+
+interface ClusterChaosOptions {
+  readonly kills: number;
+  readonly random: Random;
+  readonly cluster: Cluster;
+  readonly onRound: (words: string) => void;
+}
+
+interface ClusterChaosResult {
+  /** How often each thing went wrong. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly messages: number;
+  readonly records: number;
+  readonly charges: number;
+  readonly looks: number;
+  readonly problems: readonly string[];
+}
+
+const taskCount = 3;
+/** A guard against hangs: so long is waited for the end of all runs. */
+const patienceMs = 90_000;
+const roundMs = 30_000;
+
+/**
+ * Sends messages through whichever server, watches through A, and lets things go wrong meanwhile. At the
+ * end what the client of A has is held against the log, and what was done against what was asked.
+ */
+export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
+  const { random, cluster } = options;
+  const [viaA, viaB] = [cluster.a, cluster.b].map(({ url }) =>
+    createClient({ url, random, backOff: { baseMs: 50, maxMs: 500 }, answerTimeoutMs: 3000 }),
+  ) as [Client, Client];
+  try {
+    return await play(options, viaA, viaB);
+  } finally {
+    viaA.close();
+    viaB.close();
+  }
+}
+
+async function play(
+  { kills, random, cluster, onRound }: ClusterChaosOptions,
+  viaA: Client,
+  viaB: Client,
+): Promise<ClusterChaosResult> {
+  const made = Array.from({ length: taskCount }, () =>
+    viaB.createTask({ agent: clusterAgentName }),
+  );
+  const tasks = (await Promise.all(made)).map(({ id }) => viaA.task(id));
+  for (const task of tasks) task.subscribe(() => {});
+  const talk = new Talk(tasks, viaB, random);
+  const counts: Record<string, number> = {};
+  let killed = 0;
+  for (let round = 0; killed < kills; round++) {
+    await ready(cluster, talk);
+    await setTimeout(1500 * random());
+    const mischief = mischiefs[round % mischiefs.length];
+    if (mischief === undefined) break;
+    await mischief.do(cluster, random);
+    counts[mischief.name] = (counts[mischief.name] ?? 0) + 1;
+    if (mischief.isKill) killed++;
+    onRound(`${killed} kills; ${mischief.name}; ${talk.summary()}`);
+  }
+  await talk.end();
+  const store = await openClusterStore(cluster.store, cluster.bus);
+  try {
+    return await verdict({ cluster, log: store.log, talk, counts });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Everybody is there, somebody has something to do, and the client sees it; or it takes too long. */
+async function ready({ a, b, worker }: Cluster, talk: Talk): Promise<void> {
+  const late = setTimeout(roundMs, undefined, { ref: false });
+  await Promise.race([Promise.all([a, b, worker].map((member) => member.up())), late]);
+  talk.say();
+  await Promise.race([talk.seen(), late]);
+}
+
+/** What is said to tasks, and by whom it is heard. */
+class Talk {
+  readonly tasks: readonly TaskHandle[];
+  readonly sent: ReadonlyMap<string, string[]>;
+  readonly #other: Client;
+  readonly #random: Random;
+  readonly #sending = new Set<Promise<void>>();
+  #count = 0;
+
+  constructor(tasks: readonly TaskHandle[], other: Client, random: Random) {
+    this.tasks = tasks;
+    this.#other = other;
+    this.#random = random;
+    this.sent = new Map(tasks.map(({ id }) => [id, []]));
+  }
+
+  get messages(): number {
+    return this.#count;
+  }
+
+  /** One more message to each that has nothing to do, through whichever server. */
+  say(): void {
+    for (const task of this.tasks) {
+      if (this.#isBusy(task)) continue;
+      const message = `m${++this.#count}`;
+      this.sent.get(task.id)?.push(message);
+      const handle = this.#random() < 0.5 ? task : this.#other.task(task.id);
+      const sending = untilSent(handle, message);
+      this.#sending.add(sending);
+      void sending.then(() => this.#sending.delete(sending));
+    }
+  }
+
+  /** When the client sees a run that goes on. */
+  async seen(): Promise<void> {
+    const isSeen = (task: TaskHandle) => {
+      const { isRunning, connection } = task.snapshot();
+      return isRunning && connection.state === 'live';
+    };
+    while (!this.tasks.some(isSeen)) await setTimeout(20);
+  }
+
+  summary(): string {
+    const states = this.tasks.map((task) => task.snapshot().connection.state);
+    return `${this.#count} messages; connections ${states.join(', ')}`;
+  }
+
+  /** When all was sent, answered and seen. */
+  async end(): Promise<void> {
+    const late = setTimeout(patienceMs, 'late' as const, { ref: false });
+    const done = Promise.all([...this.#sending]).then(() =>
+      Promise.all(this.tasks.map((task) => this.#settled(task))),
+    );
+    await Promise.race([done, late]);
+  }
+
+  async #settled(task: TaskHandle): Promise<void> {
+    while (this.#isBusy(task)) await setTimeout(100);
+  }
+
+  #isBusy(task: TaskHandle): boolean {
+    const sent = this.sent.get(task.id) ?? [];
+    const last = JSON.stringify(task.transcript.slice(-1));
+    const isAnswered = sent.length === 0 || last.includes(`End ${sent.at(-1)}:`);
+    return !isAnswered || task.snapshot().isRunning;
+  }
+}
+
+/** The key makes it one message, however often it is sent. */
+async function untilSent(task: TaskHandle, message: string): Promise<void> {
+  for (;;) {
+    try {
+      await task.send(message, { key: message });
+      return;
+    } catch {
+      await setTimeout(200);
+    }
+  }
+}
+
+async function verdict(options: {
+  readonly cluster: Cluster;
+  readonly log: Parameters<typeof problemsOf>[0];
+  readonly talk: Talk;
+  readonly counts: Readonly<Record<string, number>>;
+}): Promise<ClusterChaosResult> {
+  const { cluster, log, talk, counts } = options;
+  const problems: string[] = [];
+  let records = 0;
+  for (const task of talk.tasks) {
+    const { state } = task.snapshot();
+    const sent = talk.sent.get(task.id) ?? [];
+    problems.push(...(await problemsOf(log, { id: task.id, transcript: task.transcript, sent })));
+    records += state.through;
+  }
+  const { a, b, worker } = cluster;
+  const done = doneIn(cluster.doneFile);
+  problems.push(...done.problems, ...[a, b, worker].flatMap(({ accidents }) => accidents));
+  const { charges, looks } = done;
+  return { counts, messages: talk.messages, records, charges, looks, problems };
+}

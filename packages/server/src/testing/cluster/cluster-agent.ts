@@ -1,0 +1,67 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Item, type Part, toolCallId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { createProvider, type ModelRequest } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { z } from 'zod';
+import type { ServedAgent } from '../../contract/served-agent.ts';
+
+export const clusterAgentName = 'worker-bee';
+const pauseMs = 12;
+const words = Array.from({ length: 24 }, (_, n) => `w${n + 1}`).join(' ');
+
+/** What it says to a message before it calls its tools, and after they answered. */
+export const beginning = (said: string): string => `Begin ${said}: ${words}.`;
+export const ending = (said: string): string => `End ${said}: ${words}.`;
+
+/** An agent that every process of a cluster has. What its tools do is a line in a file each. */
+export function clusterAgent(log: Log, doneFile: string): ServedAgent {
+  const tool = (name: string, replay: 'safe' | 'never') =>
+    defineTool({
+      ...{ name, replay, description: `Does it, with replay ${replay}` },
+      input: z.object({ said: z.string() }),
+      execute: async ({ said }, { toolCallId: id, signal }) => {
+        appendFileSync(doneFile, `${name} ${id} ${said}\n`);
+        await setTimeout(120, undefined, { signal });
+        return `${name} did ${said}`;
+      },
+    });
+  const agent = createAgent({
+    ...{ log, provider, name: `process ${process.pid}`, onInterrupted: 'retry' },
+    tools: [tool('charge', 'never'), tool('look', 'safe')],
+    approve: ({ input }) => (isAsked(input) ? 'ask' : 'allow'),
+    whileAsking: 'wait',
+    // What is said here is never the same thing twice, and there is a lot of it.
+    limits: { maxRepeats: 1000, maxTurns: 10_000 },
+  });
+  return { type: 'loop', name: clusterAgentName, agent };
+}
+
+/** Whoever says something with this word is asked before anything is done about it. */
+const isAsked = (input: unknown) => JSON.stringify(input).includes('asking');
+
+/** Knows what to say from the request alone, so that any process can go on. */
+const provider = createProvider('cluster', 'cluster', (request, context) =>
+  scriptedProvider([() => ({ content: { parts: partsFor(request) } })], {
+    ...{ id: 'cluster', model: 'cluster', pieces: 'token', pauseMs },
+  }).stream(request, context),
+);
+
+function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
+  const at = items.findLastIndex(({ kind }) => kind === 'user');
+  const said = textOf(items[at]);
+  const hasResults = items.slice(at).some(({ kind }) => kind === 'tool');
+  if (hasResults) return [ending(said)];
+  const call = (name: string): Part => ({
+    ...{ kind: 'tool_call', name, arguments: JSON.stringify({ said }) },
+    toolCallId: toolCallId(`${name}-${crypto.randomUUID()}`),
+  });
+  return [beginning(said), call('charge'), call('look')];
+}
+
+/** The text of an item, in one. */
+export function textOf(item: Pick<Item, 'parts'> | undefined): string {
+  return (item?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
+}

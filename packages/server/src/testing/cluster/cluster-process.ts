@@ -1,0 +1,27 @@
+import { randomIds } from '@millrace/core';
+import { systemClock } from '@millrace/log';
+import { tell } from '../../../../log/src/testing/parent-pipe.ts';
+import { createServer } from '../../create-server.ts';
+import { createTaskService } from '../../tasks/create-task-service.ts';
+import { clusterAgent } from './cluster-agent.ts';
+import { openClusterStore } from './cluster-store.ts';
+
+// One process of a cluster, until it is killed: cluster-process.ts server|worker <store> <bus> <file> <port>.
+// A worker takes up what waits, as servers do, and has no door of its own.
+const [role = '', store = '', bus = '', doneFile = '', port = '0'] = process.argv.slice(2);
+const { log, rows } = await openClusterStore(store, bus);
+const agents = [clusterAgent(log, doneFile)];
+const shared = { agents, log, rows, secret: 'the same for all of them' };
+const onDiagnostic = (problem: string) => process.stderr.write(`note: ${problem}\n`);
+
+if (role === 'server') {
+  const server = createServer({ ...shared, onDiagnostic });
+  tell(await server.listen({ port: Number(port) }));
+} else {
+  const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
+  const service = createTaskService({ ...shared, clock: systemClock, ids, onDiagnostic });
+  await service.start();
+  tell({ url: '' });
+  // What it waits for does not keep a process alive.
+  setInterval(() => {}, 60_000);
+}

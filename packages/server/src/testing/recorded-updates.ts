@@ -1,0 +1,57 @@
+import {
+  countingIds,
+  type DraftRecord,
+  emptyState,
+  type FoldState,
+  fold,
+  type LogRecord,
+  recordVersion,
+  type Stop,
+  sessionId,
+  validate,
+} from '@millrace/core';
+import type { UpdateWarnings } from '../updates/update-warnings.ts';
+import { UpdateWriter, type UpdateWriterOptions } from '../updates/update-writer.ts';
+
+export const task = sessionId('task');
+
+/** Drafts on a log that takes only what the protocol allows. */
+export class Scribe {
+  readonly records: LogRecord[] = [];
+  state: FoldState = emptyState(task);
+
+  add(drafts: readonly DraftRecord[]): this {
+    for (const given of drafts) {
+      const draft = validate(this.state, given);
+      if (draft === undefined) continue;
+      const offset = this.records.length + 1;
+      const head = { v: recordVersion, offset, time: 1000 + offset, producer: 'test' } as const;
+      const record: LogRecord = { ...head, ...draft };
+      const folded = fold(this.state, record);
+      if (folded.outcome !== 'applied') throw new Error(`Record ${offset} does not fold`);
+      this.state = folded.state;
+      this.records.push(record);
+    }
+    return this;
+  }
+}
+
+interface Written {
+  readonly records: readonly LogRecord[];
+  readonly state: FoldState;
+  readonly warnings: UpdateWarnings;
+}
+
+/** What an agent's answer is on the log, to its end or until it is stopped. */
+export function written(
+  updates: readonly unknown[],
+  options: Partial<UpdateWriterOptions> & { readonly stop?: Stop; readonly leave?: true } = {},
+): Written {
+  const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds(), ...options });
+  const scribe = new Scribe();
+  for (const update of updates) scribe.add(writer.write(update));
+  if (!options.leave) {
+    scribe.add(options.stop === undefined ? writer.end() : writer.endPartial(options.stop));
+  }
+  return { records: scribe.records, state: scribe.state, warnings: writer.warnings };
+}

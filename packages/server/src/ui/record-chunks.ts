@@ -1,0 +1,178 @@
+import {
+  type AppendText,
+  type CommitBuilt,
+  type CommitWhole,
+  type Delta,
+  type Fact,
+  type FoldState,
+  findItem,
+  findItemOfPart,
+  findOpen,
+  type LogRecord,
+  type OpenPart,
+  type Part,
+  type PartId,
+  type Stop,
+  type StopReason,
+} from '@millrace/core';
+import { beginChunks, growthChunks, inputEnd, streamedAs, wholeChunks } from './part-chunks.ts';
+import {
+  answeredChunks,
+  askedChunks,
+  hasStep,
+  isInStep,
+  isStepItem,
+  messageChunks,
+  questionChunks,
+  steeringChunks,
+  stepAgain,
+} from './step-chunks.ts';
+import type { FinishReason, UiChunk } from './ui-chunk.ts';
+
+/** What a record is to the AI SDK: one assistant message a run, one step a turn. */
+export function uiChunksOf(
+  before: FoldState,
+  { delta, fact, turn }: LogRecord,
+  after: FoldState,
+): readonly UiChunk[] {
+  if (delta !== undefined) return before === after ? [] : ofDelta(before, delta, after);
+  return ofFact(before, fact, turn, after);
+}
+
+/** The message of the run that goes on, from its start; nothing where none does. */
+export function uiRestatement(state: FoldState): readonly UiChunk[] {
+  if (state.run === undefined) return [];
+  const said = [...messageChunks(state), ...questionChunks(state)];
+  return [{ type: 'start', messageId: messageId(state) }, ...said];
+}
+
+function ofFact(before: FoldState, fact: Fact, turn: number, after: FoldState): readonly UiChunk[] {
+  switch (fact.type) {
+    case 'run_started':
+      return [{ type: 'start', messageId: messageId(after) }];
+    case 'run_finished':
+      return before.run === fact.runId ? endChunks(fact.stop) : [];
+    default:
+      return after.run === undefined ? [] : ofWork(before, fact, turn, after);
+  }
+}
+
+/** What happens in a run. */
+function ofWork(before: FoldState, fact: Fact, turn: number, after: FoldState): readonly UiChunk[] {
+  switch (fact.type) {
+    case 'item_started': {
+      const item = findItem(after, fact.itemId);
+      const begins = item !== undefined && isStepItem(item) && !hasStep(before, turn);
+      return begins ? [{ type: 'start-step' }] : [];
+    }
+    case 'item_finished': {
+      const item = findItem(after, fact.itemId);
+      return item === undefined || item.run !== after.run ? [] : steeringChunks(after, item);
+    }
+    case 'turn_finished':
+      return hasStep(before, turn) ? [{ type: 'finish-step' }] : [];
+    case 'item_redacted':
+      return isInStep(before, findItem(before, fact.itemId)) ? stepAgain(after) : [];
+    case 'attempt_superseded':
+      return hasStep(before, turn) ? stepAgain(after) : [{ type: 'start-step' }];
+    case 'snapshot':
+      return hasStep(before, turn) ? stepAgain(after) : [];
+    case 'approval_asked':
+      return askedChunks(after, fact);
+    case 'approval_answered':
+      return answeredChunks(before, fact);
+    default:
+      return [];
+  }
+}
+
+function ofDelta(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
+  if (delta.type === 'unknown') return [];
+  const open = findOpen(before, delta.partId);
+  // What is open says itself which item it is in, and most of a log is about such parts.
+  const item =
+    open === undefined
+      ? findItemOfPart(delta.type === 'retract_part' ? before : after, delta.partId)
+      : findItem(before, open.begin.itemId);
+  const isOurs = item !== undefined && after.run !== undefined && item.run === after.run;
+  if (!isOurs || !isStepItem(item)) return [];
+  switch (delta.type) {
+    case 'begin_part': {
+      const begun = findOpen(after, delta.partId);
+      return begun === undefined ? [] : beginChunks(begun);
+    }
+    case 'append_text':
+      return open === undefined ? [] : grown(open, delta);
+    case 'commit_part':
+      return ofCommit(before, delta, open, after);
+    case 'retract_part': {
+      const wasTold = open === undefined || streamedAs(open) !== undefined;
+      return wasTold && isInStep(before, item) ? stepAgain(after) : [];
+    }
+    case 'append_bytes':
+    case 'replace_structured':
+    case 'set_metadata':
+      return [];
+  }
+}
+
+function grown(open: OpenPart, { at, chunk }: AppendText): readonly UiChunk[] {
+  const text = chunk.slice(open.text.length - at);
+  const { begin } = open;
+  if (begin.kind !== 'tool_result') return growthChunks(open, text);
+  const { toolCallId } = begin;
+  return [{ type: 'data-tool-progress', data: { toolCallId, text }, transient: true }];
+}
+
+function ofCommit(
+  before: FoldState,
+  { partId }: CommitBuilt | CommitWhole,
+  open: OpenPart | undefined,
+  after: FoldState,
+): readonly UiChunk[] {
+  const part = partOf(after, partId);
+  if (part === undefined) return [];
+  if (open === undefined || streamedAs(open) === undefined) return wholeChunks(after, partId, part);
+  const { begin } = open;
+  if (part.kind === 'tool_call' && begin.kind === 'tool_call') {
+    if (part.toolCallId === begin.toolCallId && part.name === begin.name) return [inputEnd(part)];
+  }
+  const isText = part.kind === 'text' || part.kind === 'reasoning';
+  if (isText && part.kind === begin.kind && part.text.startsWith(open.text)) {
+    const rest = growthChunks(open, part.text.slice(open.text.length));
+    return [...rest, { type: `${part.kind}-end`, id: partId }];
+  }
+  return isInStep(before, findItemOfPart(before, partId)) ? stepAgain(after) : [];
+}
+
+function partOf(state: FoldState, id: PartId): Part | undefined {
+  return findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
+}
+
+export function messageId({ session, run }: Pick<FoldState, 'session' | 'run'>): string {
+  return `${session}.${run}`;
+}
+
+const reasons: { readonly [Reason in StopReason]: FinishReason } = {
+  stop: 'stop',
+  length: 'length',
+  tool_use: 'tool-calls',
+  content_filter: 'content-filter',
+  refusal: 'content-filter',
+  pause: 'other',
+  limit: 'other',
+  parked: 'other',
+  aborted: 'interrupted',
+  error: 'error',
+  unknown: 'other',
+};
+
+/** How a run ended. A client stops reading at an error, so that is said last. */
+export function endChunks({ reason, cause }: Stop): readonly UiChunk[] {
+  const finish: UiChunk = { type: 'finish', finishReason: reasons[reason] };
+  const why = cause === undefined ? {} : { reason: cause };
+  if (reason === 'aborted') return [{ type: 'abort', ...why }, finish];
+  if (reason !== 'error') return [finish];
+  const errorText = `The run ended with an error${cause === undefined ? '' : `: ${cause}`}`;
+  return [finish, { type: 'error', errorText }];
+}

@@ -1,0 +1,102 @@
+import type { AskedApproval, Fact, FoldState, ItemState } from '@millrace/core';
+import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** Does it say something in the assistant's message? */
+export function isStepItem({ kind, turn }: ItemState): boolean {
+  return turn > 0 && (kind === 'assistant' || kind === 'tool');
+}
+
+/** A turn is a step, from its first item on; also if a try at it was taken back and no other has begun. */
+export function hasStep(state: FoldState, turn: number): boolean {
+  return (
+    state.superseded.some((tried) => tried.turn === turn) ||
+    itemsOfRun(state).some((item) => isStepItem(item) && item.turn === turn)
+  );
+}
+
+/** The message so far, from the inside of the step that a turn is. */
+export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
+  const items = itemsOfRun(state);
+  const start = items.findIndex((item) => isStepItem(item) && item.turn === turn);
+  return start < 0 ? [] : messageChunks(state, items.slice(start)).slice(1);
+}
+
+/** The whole message so far. */
+export function messageChunks(state: FoldState, items = itemsOfRun(state)): readonly UiChunk[] {
+  const chunks: UiChunk[] = [];
+  const begun = new Set<number>();
+  for (const item of items) {
+    if (isStepItem(item) && !begun.has(item.turn)) {
+      begun.add(item.turn);
+      chunks.push({ type: 'start-step' });
+    }
+    chunks.push(...itemChunks(state, item));
+  }
+  const isWaiting = state.superseded.some(({ turn }) => !begun.has(turn));
+  return isWaiting ? [...chunks, { type: 'start-step' }] : chunks;
+}
+
+/** The step that goes on, all over again: nothing less can be taken back. */
+export function stepAgain(state: FoldState): readonly UiChunk[] {
+  const said = stepItems(state).flatMap((item) => itemChunks(state, item));
+  return [{ type: 'reset-step' }, ...said, ...questionChunks(state)];
+}
+
+export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
+  return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
+}
+
+/** What a client has after its last beginning of a step. */
+function stepItems(state: FoldState): readonly ItemState[] {
+  const items = itemsOfRun(state);
+  const last = items.findLast(isStepItem)?.turn;
+  const isWaiting = state.superseded.some(({ turn }) => turn !== last);
+  if (last === undefined || isWaiting) return isWaiting ? [] : items;
+  return items.slice(items.findIndex((item) => isStepItem(item) && item.turn === last));
+}
+
+function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  if (isStepItem(item)) return item.parts.flatMap((slot) => slotChunks(state, slot));
+  return item.finished === undefined ? [] : steeringChunks(state, item);
+}
+
+/** What a person said while the answer went on. What they said before it, they have. */
+export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
+  const isBefore = first === undefined || first.id === item.id;
+  if (item.kind !== 'user' || isBefore) return [];
+  const texts = item.parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
+  const parts = texts.map((text) => ({ type: 'text', text }) as const);
+  return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
+}
+
+type Question = Pick<AskedApproval, 'toolCallId'> & { readonly reason?: string | undefined };
+type Answered = Extract<Fact, { readonly type: 'approval_answered' }>;
+
+/** A call that waits for somebody. A call has one question at a time, so that its id names that too. */
+export function askedChunks(
+  state: FoldState,
+  { toolCallId, reason }: Question,
+): readonly UiChunk[] {
+  if (!hasCall(state, toolCallId)) return [];
+  const why = reason === undefined ? {} : { reason };
+  return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+}
+
+/** All that is asked at the moment. */
+export function questionChunks(state: FoldState): readonly UiChunk[] {
+  return state.asked.flatMap((one) => askedChunks(state, one));
+}
+
+/** Somebody answered. A client refuses an answer to what it was not asked. */
+export function answeredChunks(
+  before: FoldState,
+  { toolCallId, decision, reason }: Omit<Answered, 'type' | 'name'>,
+): readonly UiChunk[] {
+  const isAsked = before.asked.some((one) => one.toolCallId === toolCallId);
+  if (!isAsked || !hasCall(before, toolCallId)) return [];
+  const why = reason === undefined ? {} : { reason };
+  const approved = decision === 'allow';
+  return [{ type: 'tool-approval-response', approvalId: toolCallId, approved, ...why }];
+}
