@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sessionId } from '@millrace/core';
-import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
+import { Feeds } from '../../../packages/server/src/stream/feed-registry.ts';
+import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
-import { views } from '../../../packages/server/src/stream/views.ts';
 import { promptClock } from '../server/servers.ts';
 import { openPlace, type Place } from './stores.ts';
 

@@ -9,11 +9,11 @@ import {
   sessionId,
 } from '@millrace/core';
 import { type Clock, type Driver, memoryLog, systemClock } from '@millrace/log';
-import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
-import { encodeFrame } from '../../../packages/server/src/stream/sse.ts';
+import { Feeds } from '../../../packages/server/src/stream/feed-registry.ts';
+import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
+import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import type { StreamLimits } from '../../../packages/server/src/stream/stream-limits.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
-import { views } from '../../../packages/server/src/stream/views.ts';
 import { macrotask } from '../floor.ts';
 
 /** Says something to everybody who watches. */

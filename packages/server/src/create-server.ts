@@ -4,11 +4,11 @@ import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
+import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
-import { TokenStore } from './http/token-store.ts';
-import { feedStreams } from './routes/feed-streams.ts';
+import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import type { StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
@@ -74,7 +74,7 @@ export function createServer(options: ServerOptions = {}): Server {
     graceMs: graceOf(options.limits),
     exporter: options.exporter,
   });
-  const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
+  const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
   const tokens = new TokenStore(rows, operators);
   const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({

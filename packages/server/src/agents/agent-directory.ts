@@ -1,18 +1,19 @@
+import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '@millrace/log';
+import type { Row } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
-import type { AgentKeys } from './agent-keys.ts';
-import type { AgentRows, KeptAgent } from './agent-rows.ts';
-import { type RemoteAgent, remoteAgent } from './remote-agent.ts';
-import type { RemoteLimits } from './remote-call.ts';
+import type { AgentRows, KeptAgent } from './agent-store.ts';
+import { type RemoteAgent, remoteAgent } from './remote/remote-agent.ts';
+import type { RemoteLimits } from './remote/remote-call.ts';
 
 export interface FoundAgent {
   readonly info: AgentInfo;
   readonly agent: ServedAgent | RemoteAgent;
 }
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   readonly rows: AgentRows;
   readonly served: readonly ServedAgent[];
   readonly keys: AgentKeys;
@@ -83,4 +84,27 @@ function assertName(name: string): void {
 function notRunning({ id, name }: AgentInfo): ServerError {
   const message = `Cannot use agent ${name}: it is not running here. Register it, or serve it`;
   return new ServerError('unavailable', message, { agent: id });
+}
+
+/**
+ * The keys of remote agents: what they say to us, and we to them. A key follows from the server's
+ * secret and the agent's id, so that it can be said after a restart and is kept nowhere.
+ */
+export class AgentKeys {
+  readonly #secret: string | Uint8Array;
+
+  constructor(secret: string | Uint8Array) {
+    this.#secret = secret;
+  }
+
+  keyOf(agentId: string): string {
+    return `mr_${createHmac('sha256', this.#secret).update(`agent ${agentId}`).digest('base64url')}`;
+  }
+
+  /** By which whoever comes with the key is known: its hash alone. */
+  tokenRow(agentId: string): Pick<Row, 'id' | 'keys' | 'data'> {
+    const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
+    const scope = { kind: 'agent', agentId };
+    return { id, keys: { agent_id: agentId }, data: { scope, label: 'registered agent' } };
+  }
 }

@@ -1,13 +1,12 @@
+import { BlockList, isIP } from 'node:net';
 import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
-import type { TaskRows } from '../tasks/task-rows.ts';
-import type { AgentDirectory } from './agent-directory.ts';
-import type { AgentKeys } from './agent-keys.ts';
-import type { AgentRows } from './agent-rows.ts';
-import { assertRemoteUrl } from './remote-url.ts';
+import type { TaskRows } from '../stores/task-store.ts';
+import type { AgentDirectory, AgentKeys } from './agent-directory.ts';
+import type { AgentRows } from './agent-store.ts';
 
-export interface AgentServiceOptions {
+interface AgentServiceOptions {
   readonly rows: Rows;
   readonly agents: AgentRows;
   readonly tasks: TaskRows;
@@ -49,4 +48,44 @@ export function agentService(options: AgentServiceOptions): AgentService {
 function served(name: string): ServerError {
   const message = `Cannot change agent ${name}: it is one of the server's own. Use another name`;
   return new ServerError('conflict', message, { name });
+}
+
+/**
+ * Where no agent lives, and where clouds tell a machine its secrets. This machine and the network beside
+ * it are allowed: that is where agents run, and whoever registers one has a token where there are any.
+ * A name is taken as it is: what it resolves to is up to the network's own rules.
+ */
+const forbidden = new BlockList();
+forbidden.addSubnet('169.254.0.0', 16);
+forbidden.addAddress('100.100.100.200');
+forbidden.addAddress('192.0.0.192');
+forbidden.addSubnet('224.0.0.0', 3);
+forbidden.addSubnet('fe80::', 10, 'ipv6');
+forbidden.addSubnet('ff00::', 8, 'ipv6');
+forbidden.addSubnet('fd00:ec2::', 32, 'ipv6');
+
+const forbiddenNames = new Set(['metadata', 'metadata.google.internal', 'instance-data']);
+
+/** Throws where an agent could not be called, or is not to be. */
+function assertRemoteUrl(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  // A query or a fragment would swallow the path that is called below it.
+  const isPlain = isHttp && !/[?#]/.test(text) && url.username === '' && url.password === '';
+  if (!isPlain) {
+    const message =
+      'Cannot register an agent there: acp_url is an http or https address without a user, a query or a fragment in it';
+    throw new ServerError('invalid', message);
+  }
+  if (!isForbidden(url.hostname)) return;
+  const message =
+    'Cannot register an agent there: that address is for the machine itself, or for many. Use the one at which the agent listens';
+  throw new ServerError('invalid', message);
+}
+
+function isForbidden(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const version = isIP(host);
+  if (version === 0) return forbiddenNames.has(host);
+  return forbidden.check(host, version === 6 ? 'ipv6' : 'ipv4');
 }

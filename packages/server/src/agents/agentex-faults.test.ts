@@ -1,4 +1,3 @@
-// What was measured of Agentex's server, and is not so here.
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import type { UpdateInput } from '../contract/message.ts';
@@ -6,15 +5,16 @@ import type { AsyncAgent, SyncAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
-  all,
+  collect,
   eventually,
-  taskStage,
+  createTaskHarness,
   textDelta,
   textsOf,
   typesOf,
   userText,
-} from '../testing/task-stage.ts';
+} from '../testing/servers/task-harness.ts';
 
+// What was measured of Agentex's server, and is not so here.
 const yielding = (...updates: readonly UpdateInput[]): SyncAgent => ({
   ...{ type: 'sync', name: 'speaker' },
   onMessage: async function* () {
@@ -26,7 +26,7 @@ const onEvent = (handle: AsyncAgent['onEvent']): AsyncAgent => ({
 });
 
 async function answerOf(...updates: readonly UpdateInput[]) {
-  const stage = await taskStage([yielding(...updates)]);
+  const stage = await createTaskHarness([yielding(...updates)]);
   const { id } = await stage.newTask('speaker');
   const messages = await (await stage.send('speaker', id, 'Hi')).messages();
   return { messages, status: (await stage.task(id)).status };
@@ -34,7 +34,7 @@ async function answerOf(...updates: readonly UpdateInput[]) {
 
 test('a client that leaves ends nothing, and all that is said after it left is kept', async () => {
   const gate = Promise.withResolvers<void>();
-  const stage = await taskStage([
+  const stage = await createTaskHarness([
     {
       ...{ type: 'sync', name: 'speaker' },
       onMessage: async function* () {
@@ -53,7 +53,7 @@ test('a client that leaves ends nothing, and all that is said after it left is k
 });
 
 test('an agent that crashes leaves every delta that it sent', async () => {
-  const stage = await taskStage([
+  const stage = await createTaskHarness([
     {
       ...{ type: 'sync', name: 'speaker' },
       onMessage: async function* () {
@@ -125,7 +125,7 @@ test('summary and content of one reasoning block are one message', async () => {
 });
 
 test('done is told after the message is kept', async () => {
-  const stage = await taskStage([yielding(textDelta(0, 'Kept'))]);
+  const stage = await createTaskHarness([yielding(textDelta(0, 'Kept'))]);
   const { id } = await stage.newTask('speaker');
   const answer = await stage.send('speaker', id, 'Hi');
   let isKept = false;
@@ -139,7 +139,7 @@ test('done is told after the message is kept', async () => {
 
 test('text, then a full with citations, then late deltas and a done: the full is told, kept and returned', async () => {
   const full = agentText('Cited [1]');
-  const stage = await taskStage([
+  const stage = await createTaskHarness([
     yielding(
       textDelta(0, 'Ci'),
       textDelta(0, 'ted'),
@@ -150,7 +150,7 @@ test('text, then a full with citations, then late deltas and a done: the full is
   ]);
   const { id } = await stage.newTask('speaker');
   const answer = await stage.send('speaker', id, 'Hi');
-  const updates = await all(answer.updates());
+  const updates = await collect(answer.updates());
   expect(typesOf(updates)).toEqual(['start 0', 'delta 0', 'full 0']);
   expect(updates.at(-1)).toMatchObject({ content: full, parent_task_message: { content: full } });
   expect((await answer.messages())[0]).toMatchObject({ content: full, streaming_status: 'DONE' });
@@ -159,7 +159,7 @@ test('text, then a full with citations, then late deltas and a done: the full is
 describe('the manual context', () => {
   test('lets what its body throws pass, closes the message and fails the task', async () => {
     let caught: unknown;
-    const stage = await taskStage([
+    const stage = await createTaskHarness([
       onEvent(async (_event, { stream }) => {
         try {
           await using message = await stream.open(agentText(''));
@@ -184,7 +184,7 @@ describe('the manual context', () => {
 
   test('gives the full back after a full', async () => {
     const returned: unknown[] = [];
-    const stage = await taskStage([
+    const stage = await createTaskHarness([
       onEvent(async (_event, { stream }) => {
         const message = await stream.open(agentText(''));
         await message.write({ type: 'delta', delta: { type: 'text', text_delta: 'draft' } });
@@ -204,7 +204,7 @@ describe('the manual context', () => {
 });
 
 test('one process is all that is needed: a log and rows in memory', async () => {
-  const stage = await taskStage([yielding(textDelta(0, 'Alone'))], {
+  const stage = await createTaskHarness([yielding(textDelta(0, 'Alone'))], {
     ...{ log: memoryLog(), rows: memoryRows() },
   });
   const { id } = await stage.newTask('speaker');

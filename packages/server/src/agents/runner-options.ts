@@ -3,9 +3,9 @@ import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
 import type { SpanService, TrackerService } from '../contract/service.ts';
-import type { Journals } from '../tasks/journals.ts';
-import type { TaskRows } from '../tasks/task-rows.ts';
-import type { TaskWorks } from './task-works.ts';
+import type { Journals } from '../journal/journal-pool.ts';
+import type { TaskRows } from '../stores/task-store.ts';
+import type { TaskWorks } from './task-queues.ts';
 
 /** What all who run agents share. */
 export interface RunnerOptions {

@@ -1,4 +1,5 @@
-import { type ErrorPlace, MillraceError } from '@millrace/core';
+import { type ErrorPlace, isMillraceError, MillraceError } from '@millrace/core';
+import { ProviderError } from '@millrace/providers';
 
 /** What a request can be refused with: the HTTP status, and the code of JSON-RPC. */
 const kinds = {
@@ -64,4 +65,25 @@ export class ServerError extends MillraceError<ServerErrorCode> {
   get rpcCode(): number {
     return kinds[this.code][1];
   }
+}
+
+const maxLength = 2000;
+
+/** Why something failed, for people: what the agent's author wrote, or threw. */
+export function reasonOf(error: unknown): string {
+  const text =
+    error instanceof Error
+      ? error.message
+      : typeof error === 'string'
+        ? error
+        : 'it threw no error';
+  return text.slice(0, maxLength);
+}
+
+/** For programs. */
+export function codeOf(error: unknown): string {
+  if (error instanceof ProviderError) return error.kind;
+  const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;
+  if (typeof reason === 'string') return reason;
+  return isMillraceError(error) ? error.code : 'agent_failed';
 }

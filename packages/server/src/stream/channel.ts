@@ -1,14 +1,35 @@
 import type { Batch } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
-import type { Cursor } from './cursor.ts';
-import { Ring } from './ring.ts';
-import { encodeComment } from './sse.ts';
+import type { Cursor } from './frames/cursor.ts';
+import { type Step, type Told, tell } from './frames/frame-chunk.ts';
+import { Ring } from './frames/frame-ring.ts';
+import { encodeComment } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { type Step, type Told, tell } from './told.ts';
-import type { Viewer } from './viewer.ts';
 
 const heartbeat = Buffer.from(encodeComment('ping'));
+
+/** One connection that reads a channel. */
+export interface Subscriber {
+  /** Bytes that wait in the connection. */
+  readonly bufferedBytes: number;
+  /** Sends the next chunk. Called only while the subscriber is live. */
+  give(told: Told): void;
+  /** Sends bytes that are not part of the log, such as a heartbeat. */
+  say(bytes: Buffer): void;
+  /** Continues from the current position, if possible. */
+  look(): void;
+  /** Disconnects a subscriber that lags further behind than these limits. */
+  checkLag(maxRecords: number, maxBytes: number): void;
+  /** Closes the connection with a hint to reconnect. */
+  sendAway(end: StreamEnd): void;
+}
+
+/**
+ * Why a stream is over. `left`: the client disconnected. `ended`: the task is over. `cut_off`: the
+ * client read too slowly. `closing`: the server closes. `failed`: the log could not be read.
+ */
+export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
 
 /** One view of a feed: its frames are made once, and written to all who watch. */
 export class Channel {
@@ -17,11 +38,11 @@ export class Channel {
   readonly #clock: Clock;
   readonly #ring: Ring;
   /** Those who have all that was told, and take more. */
-  readonly #live = new Set<Viewer>();
+  readonly #live = new Set<Subscriber>();
   /** The others: they come back by themselves. */
-  readonly #behind = new Set<Viewer>();
+  readonly #behind = new Set<Subscriber>();
   /** Those who are to be looked at after each batch, because they wait for it or end with one. */
-  readonly #waiting = new Set<Viewer>();
+  readonly #waiting = new Set<Subscriber>();
   #toldBytes = 0;
   #toldAt: number;
   #stopHeartbeat: () => void;
@@ -52,7 +73,7 @@ export class Channel {
     return this.#toldBytes;
   }
 
-  *everyone(): Iterable<Viewer> {
+  *everyone(): Iterable<Subscriber> {
     yield* this.#live;
     yield* this.#behind;
   }
@@ -86,26 +107,26 @@ export class Channel {
     return this.#ring.nextEntry(cursor);
   }
 
-  goLive(viewer: Viewer): void {
+  goLive(viewer: Subscriber): void {
     this.#behind.delete(viewer);
     this.#live.add(viewer);
   }
 
-  fallBehind(viewer: Viewer): void {
+  fallBehind(viewer: Subscriber): void {
     this.#live.delete(viewer);
     this.#behind.add(viewer);
   }
 
   /** Has it looked at after each batch. */
-  watch(viewer: Viewer): void {
+  watch(viewer: Subscriber): void {
     this.#waiting.add(viewer);
   }
 
-  unwatch(viewer: Viewer): void {
+  unwatch(viewer: Subscriber): void {
     this.#waiting.delete(viewer);
   }
 
-  leave(viewer: Viewer): void {
+  leave(viewer: Subscriber): void {
     this.#live.delete(viewer);
     this.#behind.delete(viewer);
     this.#waiting.delete(viewer);
@@ -116,7 +137,7 @@ export class Channel {
     this.#ring.clear();
   }
 
-  #checkLag(viewer: Viewer): void {
+  #checkLag(viewer: Subscriber): void {
     const { maxLagRecords, maxLagBytes } = this.#limits;
     viewer.checkLag(maxLagRecords, maxLagBytes);
   }

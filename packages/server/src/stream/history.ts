@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
 import { mergeNeighbours } from './exact-batch.ts';
-import type { Step } from './told.ts';
+import type { Step } from './frames/frame-chunk.ts';
 
 /** States are kept so often, for those who resume in the middle; later more seldom. */
 const firstInterval = 1024;

@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
-import { assertReached, type Cursor, parseCursor } from './cursor.ts';
-import { Ending, type EndingOptions } from './ending.ts';
-import type { Feed } from './feed.ts';
-import type { Feeds, Joined } from './feeds.ts';
-import { encodeRetry } from './sse.ts';
-import { headersOf, opening, taskUpdated } from './told-beside.ts';
-import { type StreamEnd, Viewer } from './viewer.ts';
+import type { StreamEnd } from './channel.ts';
+import type { Feeds, Joined } from './feed-registry.ts';
+import { headersOf, opening, taskUpdated } from './frames/control-frames.ts';
+import { assertReached, type Cursor, parseCursor } from './frames/cursor.ts';
+import { encodeRetry } from './frames/sse.ts';
+import type { Feed } from './session-feed.ts';
+import { Ending, type EndingOptions } from './stream-end.ts';
+import { Viewer } from './viewer.ts';
 
 /** The row of the task that is streamed. */
 export interface TaskWatch {

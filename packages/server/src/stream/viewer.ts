@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import type { Channel } from './channel.ts';
-import type { Cursor } from './cursor.ts';
-import { encodeRetry } from './sse.ts';
+import type { Channel, StreamEnd, Subscriber } from './channel.ts';
+import type { Cursor } from './frames/cursor.ts';
+import type { Told } from './frames/frame-chunk.ts';
+import { encodeRetry } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { Told } from './told.ts';
 
 /** Where a viewer writes. */
-export type Sink = Pick<
+type Sink = Pick<
   ServerResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
 /** Where it gets what is not at hand. */
-export interface Source {
+interface Source {
   readonly channel: Channel;
   /** What comes after a place, from the log; undefined where it has to wait for the next batch. */
   readonly replay: (cursor: Cursor, isSettled: boolean) => Promise<Told | undefined>;
@@ -21,17 +21,14 @@ export interface Source {
   readonly clock: Clock;
 }
 
-/** Why a stream is over. `left`: the reader went, which ends nothing else. */
-export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
-
 /** Where it begins. */
-export interface Start {
+interface Start {
   readonly cursor: Cursor | undefined;
   /** With finished turns settled, or what the view says instead of all that was before. */
   readonly isSettled: boolean;
 }
 
-export interface Ends {
+interface Ends {
   /** What to say at the end, where it is due for one who was told all. */
   readonly words: () => Buffer | undefined;
   readonly onOver: (end: StreamEnd) => void;
@@ -44,7 +41,7 @@ const farewellMs = 5_000;
  * One connection: a cursor. What it has not read is in the ring, for all, or in the log; it keeps
  * nothing itself but the rest of the piece that it is writing.
  */
-export class Viewer {
+export class Viewer implements Subscriber {
   readonly #source: Source;
   readonly #sink: Sink;
   readonly #ends: Ends;

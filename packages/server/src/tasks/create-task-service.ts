@@ -1,36 +1,31 @@
 import type { SpanExporter } from '@millrace/agent';
-import type { Ids } from '@millrace/core';
+import { type Ids, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import { AgentDirectory } from '../agents/agent-directory.ts';
-import { AgentKeys } from '../agents/agent-keys.ts';
-import { AgentRows } from '../agents/agent-rows.ts';
+import { AgentDirectory, AgentKeys } from '../agents/agent-directory.ts';
 import { agentService } from '../agents/agent-service.ts';
-import { assertSameLog } from '../agents/assert-same-log.ts';
-import { AsyncRunner } from '../agents/async-runner.ts';
-import { LoopRunner, loopJournal } from '../agents/loop-runner.ts';
-import type { RemoteLimits } from '../agents/remote-call.ts';
-import { RemoteHealth } from '../agents/remote-health.ts';
+import { AgentRows } from '../agents/agent-store.ts';
+import { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import { SyncRunner } from '../agents/handlers/sync-runner.ts';
+import { spanId } from '../agents/handlers/tracing.ts';
+import { LoopRunner, loopJournal } from '../agents/loops/loop-runner.ts';
+import type { RemoteLimits } from '../agents/remote/remote-call.ts';
+import { RemoteHealth } from '../agents/remote/remote-health.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { SyncRunner } from '../agents/sync-runner.ts';
-import { TaskWorks } from '../agents/task-works.ts';
-import { spanId } from '../agents/tracing.ts';
+import { TaskWorks } from '../agents/task-queues.ts';
 import type { Rows } from '../contract/rows.ts';
 import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
 import type { TaskService } from '../contract/service.ts';
-import { eventService } from './event-service.ts';
-import { Journals } from './journals.ts';
-import { messageService, type UseJournal } from './message-service.ts';
-import { Recovery } from './recovery.ts';
-import { noSuch } from './row-errors.ts';
-import { RowWatch } from './row-watch.ts';
-import { spanService } from './span-rows.ts';
-import { stateService } from './state-rows.ts';
-import { TaskChanges } from './task-changes.ts';
-import { TaskRows } from './task-rows.ts';
+import { Journals } from '../journal/journal-pool.ts';
+import { messageService, type UseJournal } from '../messages/message-service.ts';
+import { noSuch } from '../stores/row-access.ts';
+import { spanService, stateService, trackerService } from '../stores/row-services.ts';
+import { RowWatch, TaskChanges } from '../stores/task-changes.ts';
+import { eventService } from '../stores/task-events.ts';
+import { TaskRows } from '../stores/task-store.ts';
+import { Recovery, TaskWatch } from './recovery.ts';
 import { TaskStops } from './task-stops.ts';
-import { TaskWatch } from './task-watch.ts';
 import { tasksService } from './tasks-service.ts';
-import { trackerService } from './tracker-rows.ts';
 
 export interface TaskServiceOptions {
   readonly agents: readonly ServedAgent[];
@@ -71,7 +66,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
   const { patienceMs = 2000, watchMs = 3000, random = Math.random } = options;
   const changes = new TaskChanges();
-  const tasks = new TaskRows({ rows, log, ids, changes });
+  const tasks = new TaskRows({ rows, log, ids, onChange: (task) => changes.tell(task) });
   const agents = new AgentRows(rows, ids, () => clock.now());
   const keys = new AgentKeys(options.secret);
   const directory = new AgentDirectory({
@@ -150,4 +145,22 @@ async function failInterrupted(
   const reason =
     'interrupted: the process that answered died. What it said is kept; send a message to go on';
   await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+}
+
+/**
+ * An agent loop writes its own records, so it has to have the server's log. One that does finds a
+ * session that was closed; one that does not finds none.
+ */
+async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
+  const probe = sessionId(`probe-${ids.session()}`);
+  const driver = await log.open(probe, { holder: 'server' });
+  try {
+    await driver.closeSession();
+    const { stop } = await agent.resume(probe).result;
+    if (stop.cause === 'session_closed') return;
+  } finally {
+    await log.delete(probe);
+  }
+  const message = `Cannot serve agent ${name}: it keeps its sessions in another log. Create it with the log that the server has`;
+  throw new ServerError('internal', message, { agent: name });
 }

@@ -4,13 +4,13 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
-import { taskStage } from '../testing/task-stage.ts';
+import { createTaskHarness } from '../testing/servers/task-harness.ts';
 
 async function looped(script: readonly Scripted[]) {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(script), log });
   const echo: ServedAgent = { type: 'sync', name: 'echo', onMessage: async (content) => content };
-  const stage = await taskStage([{ type: 'loop', name: 'looper', agent }, echo], { log });
+  const stage = await createTaskHarness([{ type: 'loop', name: 'looper', agent }, echo], { log });
   const { id } = await stage.newTask('looper');
   await (await stage.send('looper', id, 'First')).messages();
   await (await stage.send('looper', id, 'Second')).messages();

@@ -8,18 +8,18 @@ import {
   toArray,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import type { LoopRunner } from '../agents/loop-runner.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import type { ForkTask } from '../contract/request-bodies.ts';
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Task } from '../contract/task.ts';
-import { partsOfContent } from '../updates/part-of-content.ts';
-import { takeContent } from './take-content.ts';
-import type { KeptTask } from './task-rows.ts';
-import { makeTracker } from './tracker-rows.ts';
+import { takeContent } from '../messages/message-drafts.ts';
+import { makeTracker } from '../stores/row-services.ts';
+import type { KeptTask } from '../stores/task-store.ts';
+import { partsOfContent } from '../updates/content-parts.ts';
 
-export interface ForkOptions extends RunnerOptions {
+interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
 }
 

@@ -10,16 +10,16 @@ import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
-  all,
+  collect,
   eventually,
-  type StageOptions,
-  type TaskStage,
-  taskStage,
+  type TaskHarnessOptions,
+  type TaskHarness,
+  createTaskHarness,
   temporaryFolder,
   textDelta,
   textsOf,
   userText,
-} from '../testing/task-stage.ts';
+} from '../testing/servers/task-harness.ts';
 
 const { promise: never } = Promise.withResolvers<never>();
 
@@ -38,10 +38,10 @@ const quick: ServedAgent = {
 const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => never };
 
 /** Servers of the same files. */
-function sharing(options: StageOptions = {}) {
+function sharing(options: TaskHarnessOptions = {}) {
   const [log, rows] = [memoryLog(), memoryRows()];
-  const serve = (agents: Parameters<typeof taskStage>[0]) =>
-    taskStage(agents, { log, rows, watchMs: 5, patienceMs: 5, ...options });
+  const serve = (agents: Parameters<typeof createTaskHarness>[0]) =>
+    createTaskHarness(agents, { log, rows, watchMs: 5, patienceMs: 5, ...options });
   return { log, rows, serve };
 }
 
@@ -138,11 +138,11 @@ describe('of two servers', () => {
     const [log, its] = [sqliteLog({ path }), sqliteLog({ path })];
     onTestFinished(() => Promise.all([log.close(), its.close()]).then(() => {}));
     const options = { rows: memoryRows(), patienceMs: 60_000, idleMs: 1, watchMs: 1e9 };
-    const one = await taskStage([agent], { ...options, log });
-    const other = await taskStage([agent], { ...options, log: its });
+    const one = await createTaskHarness([agent], { ...options, log });
+    const other = await createTaskHarness([agent], { ...options, log: its });
     const { id } = await one.newTask('listener');
     const agentId = await one.idOf('listener');
-    const send = ({ service }: TaskStage, text: string) =>
+    const send = ({ service }: TaskHarness, text: string) =>
       service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
     await send(one, 'first');
     await eventually(async () => heard.length === 1);
@@ -203,7 +203,7 @@ describe('an agent loop', () => {
     ] as const;
 
   test('answers a message that follows a REST message at once', async () => {
-    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
+    const stage = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
     const { id } = await stage.newTask('looper');
     await stage.service.messages.create({ task_id: id, content: agentText('Written by hand') });
     const answer = await stage.send('looper', id, 'Hi');
@@ -211,7 +211,7 @@ describe('an agent loop', () => {
   });
 
   test('is not begun by an abort where nothing goes on', async () => {
-    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
+    const stage = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
     const { id } = await stage.newTask('looper');
     await (await stage.send('looper', id, 'Hi')).messages();
     await stage.service.tasks.change(id, 'complete');
@@ -222,7 +222,7 @@ describe('an agent loop', () => {
   });
 
   test('has its events, as they were sent', async () => {
-    const stage = await taskStage(saying(['Hello']));
+    const stage = await createTaskHarness(saying(['Hello']));
     const { id } = await stage.newTask('looper');
     const agentId = await stage.idOf('looper');
     const { service } = stage;
@@ -261,9 +261,9 @@ test('a handler that is over writes nothing any more', async () => {
       return agentText('That is all');
     },
   };
-  const stage = await taskStage([agent]);
+  const stage = await createTaskHarness([agent]);
   const { id } = await stage.newTask('agent');
-  await all((await stage.send('agent', id, 'Hi')).updates());
+  await collect((await stage.send('agent', id, 'Hi')).updates());
   await expect(late?.()).rejects.toMatchObject({ code: 'bad_state' });
   expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'That is all']);
 });

@@ -1,15 +1,15 @@
+import { unlessLate } from '../agents/abort-race.ts';
 import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
-import type { AsyncRunner } from '../agents/async-runner.ts';
-import type { LoopRunner } from '../agents/loop-runner.ts';
-import { reasonOf } from '../agents/reason-of.ts';
+import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { unlessLate } from '../agents/unless-aborted.ts';
+import { reasonOf } from '../contract/server-error.ts';
 import type { DeleteResult, TaskChange } from '../contract/service.ts';
 import type { Task } from '../contract/task.ts';
-import type { KeptTask } from './task-rows.ts';
-import { changedStatus } from './task-status.ts';
+import { changedStatus } from '../stores/task-status.ts';
+import type { KeptTask } from '../stores/task-store.ts';
 
-export interface TaskStopsOptions extends RunnerOptions {
+interface TaskStopsOptions extends RunnerOptions {
   readonly directory: AgentDirectory;
   readonly async: AsyncRunner;
   readonly loops: LoopRunner;

@@ -1,27 +1,27 @@
 import { type JsonObject, sessionId, type TraceContext } from '@millrace/core';
 import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
-import type { AgentRows } from '../agents/agent-rows.ts';
-import type { AsyncRunner } from '../agents/async-runner.ts';
-import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
+import type { AgentRows } from '../agents/agent-store.ts';
+import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
+import { type LoopRunner, loopJournal } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { TasksService } from '../contract/service.ts';
 import type { AgentInfo, TaskEvent } from '../contract/task.ts';
 import type { EventCommand } from '../contract/task-journal.ts';
-import { pastRequest } from '../digest/past-request.ts';
-import { readEvent } from './event-log.ts';
+import { pastRequest } from '../inspection/past-request.ts';
+import { traceJson } from '../journal/journal-state.ts';
+import type { LocalJournal } from '../journal/local-journal.ts';
+import { noSuch } from '../stores/row-access.ts';
+import { makeTracker } from '../stores/row-services.ts';
+import { readEvent } from '../stores/task-events.ts';
+import { assertUsable } from '../stores/task-status.ts';
+import type { KeptTask } from '../stores/task-store.ts';
 import { forkTask } from './fork-task.ts';
-import type { LocalJournal } from './local-journal.ts';
-import { noSuch } from './row-errors.ts';
-import type { KeptTask } from './task-rows.ts';
-import { assertUsable } from './task-status.ts';
 import type { TaskStops } from './task-stops.ts';
-import { traceJson } from './trace-json.ts';
-import { makeTracker } from './tracker-rows.ts';
 
-export interface TasksServiceOptions extends RunnerOptions {
+interface TasksServiceOptions extends RunnerOptions {
   readonly agents: AgentRows;
   readonly directory: AgentDirectory;
   readonly sync: SyncRunner;
@@ -238,4 +238,10 @@ async function assertRoom(
 async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promise<AgentInfo[]> {
   const kept = await agents.find({ id: agentId });
   return kept === undefined ? [] : [kept.info];
+}
+
+/** For the methods that its kind does not have. */
+function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {
+  const message = `Cannot ${method} to agent ${info.name}: it is ${info.acp_type}. Use ${instead}`;
+  return new ServerError('bad_state', message, { agent: info.id });
 }

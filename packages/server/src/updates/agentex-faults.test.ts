@@ -1,9 +1,9 @@
 import { toArray, transcript } from '@millrace/core';
 import { expect, test } from 'vitest';
 import type { Content } from '../contract/content.ts';
-import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
-import { task, written } from '../testing/written.ts';
-import { messagesOf } from './messages-of.ts';
+import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
+import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { messagesOf } from './task-messages.ts';
 
 // Each of these is what another server was seen to do, and what is right instead.
 
@@ -23,16 +23,16 @@ const called = (id: string, name: string, piece: string, index = 0) => ({
 });
 
 /** The messages that are kept; the ones that are told must be the same. */
-function kept(...given: Parameters<typeof written>) {
-  const { records, state } = written(...given);
+function kept(...given: Parameters<typeof recordUpdates>) {
+  const { records, state } = recordUpdates(...given);
   const messages = messagesOf(state);
-  const { messages: shown, refetched } = shownBy(toldOf(task, records).updates);
+  const { messages: shown, refetched } = shownByAgentex(updatesOfLog(task, records).updates);
   expect(byId(shown)).toEqual(byId(messages));
   expect(refetched).toEqual([]);
   return messages;
 }
 
-const contents = (...given: Parameters<typeof written>) =>
+const contents = (...given: Parameters<typeof recordUpdates>) =>
   kept(...given).map(({ content }) => content);
 
 test('text deltas, then a Full with citations, then late deltas and Done: the Full is kept and told', () => {
@@ -46,7 +46,7 @@ test('text deltas, then a Full with citations, then late deltas and Done: the Fu
     { type: 'done', index: 0 },
   ];
   expect(contents(updates)).toEqual([full]);
-  expect(written(updates).warnings).toMatchObject({ late: 2 });
+  expect(recordUpdates(updates).warnings).toMatchObject({ late: 2 });
   expect(kept(updates)).toMatchObject([{ streaming_status: 'DONE' }]);
 });
 
@@ -62,7 +62,7 @@ test('two call ids at one index are two calls, two messages and two indexes', ()
     { type: 'tool_request', tool_call_id: 'a', name: 'read', arguments: { path: 'x' } },
     { type: 'tool_request', tool_call_id: 'b', name: 'list', arguments: { all: true } },
   ]);
-  const starts = toldOf(task, written(updates).records).updates.filter(
+  const starts = updatesOfLog(task, recordUpdates(updates).records).updates.filter(
     (one) => one.type === 'start',
   );
   expect(starts.map(({ index }) => index)).toEqual([0, 1]);
@@ -106,7 +106,7 @@ test('an agent that crashes keeps all that it had said, not the first delta only
   const stop = { reason: 'error' } as const;
   const updates = [said('One, '), said('two, '), said('three'), called('c', 'cut', '{"a', 1)];
   expect(contents(updates, { stop })).toMatchObject([{ content: 'One, two, three' }]);
-  const [item] = transcript(written(updates, { stop }).state);
+  const [item] = transcript(recordUpdates(updates, { stop }).state);
   expect(item).toMatchObject({ stop, parts: [{ text: 'One, two, three', partial: true }] });
 });
 
@@ -133,7 +133,7 @@ test('format, style and attachments of a start are still there after deltas and 
     { type: 'done', index: 0 },
   ];
   expect(contents(updates)).toEqual([{ ...start, content: '# Hi' }]);
-  const { updates: told } = toldOf(task, written(updates).records);
+  const { updates: told } = updatesOfLog(task, recordUpdates(updates).records);
   expect(told.map(({ type }) => type)).toEqual(['start', 'delta', 'done']);
 });
 
@@ -154,8 +154,8 @@ test('updates without an index are kept', () => {
 });
 
 test('a Full tells the new row, and a Done comes after its row is on the log', () => {
-  const { records } = written([said('Hello'), { type: 'full', index: 0, content: text('Bye') }]);
-  const { updates, state } = toldOf(task, records);
+  const { records } = recordUpdates([said('Hello'), { type: 'full', index: 0, content: text('Bye') }]);
+  const { updates, state } = updatesOfLog(task, records);
   expect(updates.at(-1)).toMatchObject({
     type: 'full',
     parent_task_message: { content: text('Bye'), streaming_status: 'DONE' },
@@ -165,7 +165,7 @@ test('a Full tells the new row, and a Done comes after its row is on the log', (
 
 test('what is told of a message does not grow with it', () => {
   const pieces = Array.from({ length: 200 }, () => said('x'.repeat(50)));
-  const { updates } = toldOf(task, written(pieces).records);
+  const { updates } = updatesOfLog(task, recordUpdates(pieces).records);
   const lengths = updates
     .filter(({ type }) => type === 'delta')
     .map((update) => JSON.stringify(update).length);

@@ -1,8 +1,8 @@
-import type { FoldState, OpenPart } from '@millrace/core';
+import type { FoldState, OpenPart, Part } from '@millrace/core';
 import type { Update, UpdateDelta } from '../contract/message.ts';
-import { indexOfPlace } from './index-of-place.ts';
-import type { MessagePlace } from './message-place.ts';
-import { isJson, startOf } from './message-row.ts';
+import { jsonType, objectIn } from './content-parts.ts';
+import { indexOfPlace, type MessagePlace } from './logged-message.ts';
+import { isJson, startOf } from './task-messages.ts';
 
 /** A piece of a message. Bytes and values that are replaced have none: they come in full at their end. */
 export function deltaOf(
@@ -72,4 +72,31 @@ function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenP
     slots.findIndex((slot) => slot.id === id),
   );
   return before.filter((slot) => formOf(slot) === form).length;
+}
+
+/**
+ * Is the message what its deltas come to, for a client that joins them, and parses them where they are
+ * JSON? Then a `done` is enough; else it is told in full.
+ */
+export function endsAsItStreamed({ slots }: MessagePlace): boolean {
+  return slots.every(({ part }) => part !== undefined && isItsText(part));
+}
+
+function isItsText(part: Part): boolean {
+  switch (part.kind) {
+    case 'text':
+      return part.mimeType !== jsonType || objectIn(part.text) !== undefined;
+    case 'tool_call':
+      return objectIn(part.arguments) !== undefined && part.partial === undefined;
+    // An entry that stayed empty had no delta, and what may not be read has none.
+    case 'reasoning':
+      return part.text !== '' && part.form !== 'redacted';
+    // Clients parse a result that looks like JSON, which need not be meant so.
+    case 'tool_result':
+    case 'structured':
+    case 'custom':
+    case 'media':
+    case 'file':
+      return false;
+  }
 }

@@ -18,9 +18,7 @@ import {
 } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import type { Update, UpdateDelta } from '../contract/message.ts';
-import { headOf } from './content-head.ts';
-import { isEmptyContent } from './is-empty-content.ts';
-import { partsOfContent } from './part-of-content.ts';
+import { headOf, isEmptyContent, partsOfContent } from './content-parts.ts';
 import {
   beginAt,
   isReasoning,
@@ -29,10 +27,10 @@ import {
   pieceOf,
   placeOfContent,
   placeOfDelta,
-} from './place-of-update.ts';
+} from './update-target.ts';
 import type { UpdateWarning } from './update-warnings.ts';
 
-export interface IndexWriterOptions extends Attempt {
+interface IndexWriterOptions extends Attempt {
   /** The one that the first message has on the way out. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;

@@ -1,8 +1,6 @@
-import { checkJson, defaultLimits } from '@millrace/core';
+import { checkJson, defaultLimits, type ErrorPlace, MillraceError } from '@millrace/core';
 import type { z } from 'zod';
 import { type Update, updateSchema } from '../contract/message.ts';
-import { textPiece } from './text-piece.ts';
-import { UpdateError } from './update-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -91,5 +89,49 @@ function withRaw(update: Update, given: unknown): Update {
     }
     default:
       return update;
+  }
+}
+
+/** A longer one is looked at as anything else is. */
+const maxLength = 2 ** 16;
+const updateFields: ReadonlySet<string> = new Set(['type', 'index', 'delta']);
+const deltaFields: ReadonlySet<string> = new Set(['type', 'text_delta']);
+
+/** A piece of text, which most updates are, read at a glance; undefined for all else, right or wrong. */
+export function textPiece(given: unknown): Update | undefined {
+  if (!hasOnly(given, updateFields) || given['type'] !== 'delta') return undefined;
+  const { index = null, delta } = given;
+  if (!hasOnly(delta, deltaFields) || delta['type'] !== 'text') return undefined;
+  const { text_delta } = delta;
+  if (typeof text_delta !== 'string' || text_delta.length > maxLength) return undefined;
+  if (index !== null && !isIndex(index)) return undefined;
+  return { type: 'delta', index, parent_task_message: null, delta: { type: 'text', text_delta } };
+}
+
+function hasOnly(value: unknown, fields: ReadonlySet<string>): value is Fields {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value) if (!fields.has(key)) return false;
+  return true;
+}
+
+function isIndex(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+type UpdateRefusal = 'bad_update' | 'too_many_indexes' | 'writer_ended';
+
+const sayings: { readonly [Code in UpdateRefusal]: string } = {
+  bad_update:
+    'it is not an update; send start, delta, full or done with the fields of its type at that path',
+  too_many_indexes: 'a message has too many of them; finish with fewer, or send several messages',
+  writer_ended: 'the answer is over; begin another one',
+};
+
+/** An update that is not taken. It changed nothing. */
+export class UpdateError extends MillraceError<UpdateRefusal> {
+  constructor(code: UpdateRefusal, what: string, place: ErrorPlace = {}, options?: ErrorOptions) {
+    const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);
+    super(code, `Cannot ${what} (${where.join(', ')}): ${sayings[code]}`, place, options);
   }
 }

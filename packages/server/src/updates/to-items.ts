@@ -7,7 +7,7 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 import type { TaskMessage } from '../contract/message.ts';
-import { partsOfContent } from './part-of-content.ts';
+import { partsOfContent } from './content-parts.ts';
 
 /**
  * Messages as items of a request. What the agent said in a row is one item, and the results of its

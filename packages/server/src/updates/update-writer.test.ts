@@ -1,10 +1,10 @@
 import { countingIds, isMillraceError, toArray, transcript } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
-import { task, written } from '../testing/written.ts';
-import { messagesOf } from './messages-of.ts';
+import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { messagesOf } from './task-messages.ts';
 import { UpdateWriter } from './update-writer.ts';
 
 const start = (content: object, index: number | null = 0) => ({ type: 'start', index, content });
@@ -13,8 +13,8 @@ const delta = (given: object, index: number | null = 0) => ({ type: 'delta', ind
 const said = (text_delta: string, index: number | null = 0) =>
   delta({ type: 'text', text_delta }, index);
 const done = (index: number | null = 0) => ({ type: 'done', index });
-const contents = (...given: Parameters<typeof written>) =>
-  messagesOf(written(...given).state).map(({ content }) => content);
+const contents = (...given: Parameters<typeof recordUpdates>) =>
+  messagesOf(recordUpdates(...given).state).map(({ content }) => content);
 
 const aborted = { reason: 'aborted', cause: 'interrupted' } as const;
 
@@ -22,10 +22,10 @@ describe('whatever an agent sends', () => {
   test('comes to its end: nothing is open, and what is told is what is kept', () => {
     fc.assert(
       fc.property(updateLists, fc.boolean(), (updates, isCut) => {
-        const { records, state } = written(updates, isCut ? { stop: aborted } : {});
+        const { records, state } = recordUpdates(updates, isCut ? { stop: aborted } : {});
         expect(state.open).toEqual([]);
         expect(toArray(state.items).filter(({ finished }) => finished === undefined)).toEqual([]);
-        const shown = shownBy(toldOf(task, records).updates);
+        const shown = shownByAgentex(updatesOfLog(task, records).updates);
         expect(byId(shown.messages)).toEqual(byId(messagesOf(state)));
         expect(shown.refetched).toEqual([]);
       }),
@@ -36,7 +36,7 @@ describe('whatever an agent sends', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
         const byMessage = new Map<unknown, Set<unknown>>();
-        for (const update of toldOf(task, written(updates).records).updates) {
+        for (const update of updatesOfLog(task, recordUpdates(updates).records).updates) {
           const id = update.parent_task_message?.id;
           byMessage.set(id, (byMessage.get(id) ?? new Set()).add(update.index));
           if (update.type === 'full' && update.retracted) byMessage.delete(id);
@@ -51,7 +51,7 @@ describe('whatever an agent sends', () => {
   test('without an end, is on the log as far as it came', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
-        const { state } = written(updates, { leave: true });
+        const { state } = recordUpdates(updates, { leave: true });
         const pieces = updates.flatMap((update) => {
           const { type, index, delta: given } = update as ReturnType<typeof said>;
           return type === 'delta' && index === 0 && 'text_delta' in given ? given.text_delta : [];
@@ -79,7 +79,7 @@ describe('a start', () => {
     const again = start(text('other', { format: 'code' }));
     const updates = [start(text('draft')), said('kept'), again, said('!')];
     expect(contents(updates)).toMatchObject([{ content: 'kept!', format: 'code' }]);
-    expect(written(updates).warnings.restarted).toBe(1);
+    expect(recordUpdates(updates).warnings.restarted).toBe(1);
     expect(contents([start(text('one')), again])).toMatchObject([
       { content: 'other', format: 'code' },
     ]);
@@ -88,7 +88,7 @@ describe('a start', () => {
   test('of another type than the deltas after it counts for nothing, unless it is a call', () => {
     const data = delta({ type: 'data', data_delta: '{"a":1}' });
     expect(contents([start(text('')), data])).toMatchObject([{ type: 'data', data: { a: 1 } }]);
-    expect(written([start(text('')), data]).warnings.mismatched).toBe(1);
+    expect(recordUpdates([start(text('')), data]).warnings.mismatched).toBe(1);
     const call = {
       type: 'tool_request',
       author: 'agent',
@@ -102,8 +102,8 @@ describe('a start', () => {
   test('of reasoning names the message that its entries are in', () => {
     const reasoning = { type: 'reasoning', author: 'agent', summary: [], content: null };
     const entry = delta({ type: 'reasoning_content', content_index: 0, content_delta: 'Hm.' });
-    const { state, records } = written([start(reasoning), entry]);
-    const [begun] = toldOf(task, records).updates;
+    const { state, records } = recordUpdates([start(reasoning), entry]);
+    const [begun] = updatesOfLog(task, records).updates;
     expect(messagesOf(state)).toMatchObject([
       { id: begun?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
     ]);
@@ -114,7 +114,7 @@ describe('an update without an index', () => {
   test('goes to the one opened last, and a start opens the next free one', () => {
     const updates = [said('a', 1), said('b', null), start(text(''), null), said('c', null)];
     expect(contents(updates)).toMatchObject([{ content: 'ab' }, { content: 'c' }]);
-    expect(written(updates).warnings.unindexed).toBe(3);
+    expect(recordUpdates(updates).warnings.unindexed).toBe(3);
   });
 
   test('does not override by a full what has an index', () => {
@@ -128,13 +128,13 @@ describe('an update without an index', () => {
 });
 
 test('a done of which nothing is known is counted and dropped', () => {
-  const { records, warnings } = written([done(3), done(null)]);
+  const { records, warnings } = recordUpdates([done(3), done(null)]);
   expect(records).toEqual([]);
   expect(warnings.unopened).toBe(2);
 });
 
 test('data that is no JSON is kept as text, with a note', () => {
-  const { state, warnings } = written([delta({ type: 'data', data_delta: '{"a":' })]);
+  const { state, warnings } = recordUpdates([delta({ type: 'data', data_delta: '{"a":' })]);
   expect(messagesOf(state)).toMatchObject([{ content: { type: 'text', content: '{"a":' } }]);
   expect(transcript(state)[0]?.parts[0]).toMatchObject({
     partial: true,
@@ -158,7 +158,7 @@ test('a key named __proto__ is data', () => {
 
 test('a stop keeps text as partial, retracts half a call and finishes the items with it', () => {
   const half = delta({ tool_call_id: 'c', name: 'n', arguments_delta: '{' });
-  const { state } = written([said('Hel'), half], { stop: aborted });
+  const { state } = recordUpdates([said('Hel'), half], { stop: aborted });
   expect(transcript(state)).toMatchObject([
     { stop: aborted, parts: [{ kind: 'text', text: 'Hel', partial: true }] },
   ]);

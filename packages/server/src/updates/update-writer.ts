@@ -1,8 +1,7 @@
 import type { DraftRecord, Ids, Limits, Stop } from '@millrace/core';
 import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
-import { readUpdate } from './read-update.ts';
-import { UpdateError } from './update-error.ts';
+import { readUpdate, UpdateError } from './read-update.ts';
 import { noWarnings, type UpdateWarning, type UpdateWarnings } from './update-warnings.ts';
 
 export interface UpdateWriterOptions {

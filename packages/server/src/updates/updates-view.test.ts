@@ -3,13 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog, testSession } from '../../../core/src/testing/random-log.ts';
 import { type TaskMessage, updateSchema } from '../contract/message.ts';
-import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
 import { recordedLogs } from '../testing/recorded-logs.ts';
-import { task, written } from '../testing/written.ts';
-import { messagesOf } from './messages-of.ts';
-import { restatement, updatesOf } from './updates-of.ts';
-import { connectedFrame, updatesView } from './updates-view.ts';
+import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { messagesOf } from './task-messages.ts';
+import { connectedFrame, restatement, updatesOf, updatesView } from './updates-view.ts';
 
 /** Random logs, of which some items came by updates. */
 const logs = fc
@@ -47,8 +46,8 @@ describe('law 5: what a client of updates has', () => {
   test('equals the messages of the task, at any record', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
-        const { updates, state } = toldOf(testSession, records.slice(0, 1 + (at % records.length)));
-        const { messages, refetched } = shownBy(updates);
+        const { updates, state } = updatesOfLog(testSession, records.slice(0, 1 + (at % records.length)));
+        const { messages, refetched } = shownByAgentex(updates);
         expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
         expect(refetched).toEqual([]);
       }),
@@ -59,10 +58,10 @@ describe('law 5: what a client of updates has', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const cut = at % (records.length + 1);
-        const { steps, state } = toldOf(testSession, records);
+        const { steps, state } = updatesOfLog(testSession, records);
         const here = stateAt(records, cut);
         const tail = steps.filter(({ offset }) => offset > cut).flatMap(({ updates }) => updates);
-        const { messages } = shownBy([...restatement(here), ...tail], messagesOf(here));
+        const { messages } = shownByAgentex([...restatement(here), ...tail], messagesOf(here));
         expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
       }),
     );
@@ -71,8 +70,8 @@ describe('law 5: what a client of updates has', () => {
   test('is the same if appends were merged on the way', () => {
     fc.assert(
       fc.property(logs, (records) => {
-        const { updates, state } = toldOf(testSession, merge(records), records.length);
-        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(state)));
+        const { updates, state } = updatesOfLog(testSession, merge(records), records.length);
+        expect(comparable(shownByAgentex(updates).messages)).toEqual(comparable(messagesOf(state)));
       }),
     );
   });
@@ -89,21 +88,21 @@ describe('law 5: what a client of updates has', () => {
           (some, turn) => settleTurn(some, turn, whole),
           records,
         );
-        const had = toldOf(testSession, records.slice(0, cut));
+        const had = updatesOfLog(testSession, records.slice(0, cut));
         const folder = new Folder(had.state);
         const updates = had.updates.slice();
         folder.addBatch({ after: cut, through: records.length, records: settled }, (...step) =>
           updates.push(...updatesOf(...step).map(({ update }) => update)),
         );
-        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(whole)));
+        expect(comparable(shownByAgentex(updates).messages)).toEqual(comparable(messagesOf(whole)));
       }),
     );
   });
 
   test('is, of every recording, what the log has, cut at any record', async () => {
     for (const { name, session, records } of await recordedLogs()) {
-      const { steps, state } = toldOf(session, records);
-      const { messages, refetched } = shownBy(steps.flatMap(({ updates }) => updates));
+      const { steps, state } = updatesOfLog(session, records);
+      const { messages, refetched } = shownByAgentex(steps.flatMap(({ updates }) => updates));
       expect(byId(messages), name).toEqual(byId(messagesOf(state)));
       expect(refetched, name).toEqual([]);
       const folder = new Folder(session);
@@ -111,7 +110,7 @@ describe('law 5: what a client of updates has', () => {
         folder.add(record);
         const tail = steps.filter(({ offset }) => offset > record.offset);
         const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
-        const resumed = shownBy(told, messagesOf(folder.state));
+        const resumed = shownByAgentex(told, messagesOf(folder.state));
         expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
       }
     }
@@ -143,7 +142,7 @@ describe('frames', () => {
       ...{ type: 'delta', index: at },
       delta: { tool_call_id: id, name: 'n', arguments_delta: '{}' },
     });
-    const { records } = written([called('a', 0), called('b', 1)], { leave: true });
+    const { records } = recordUpdates([called('a', 0), called('b', 1)], { leave: true });
     const superseded: LogRecord = {
       ...{ v: 1, offset: records.length + 1, time: 1, turn: 1, attempt: 1, producer: 'test' },
       fact: { type: 'attempt_superseded', reason: 'test' },
@@ -160,7 +159,7 @@ describe('frames', () => {
 
   test('of a restatement have no id, and begin after the hello', () => {
     const said = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
-    const { state } = written([said, said], { leave: true });
+    const { state } = recordUpdates([said, said], { leave: true });
     const frames = updatesView.restate(state);
     expect(frames.map(({ id, data }) => [id, JSON.parse(data).type])).toEqual([
       [undefined, 'start'],
@@ -174,7 +173,7 @@ describe('frames', () => {
 test('no delta comes before the start of its message', () => {
   fc.assert(
     fc.property(updateLists, (updates) => {
-      const { updates: told } = toldOf(task, written(updates).records);
+      const { updates: told } = updatesOfLog(task, recordUpdates(updates).records);
       const started = new Set(
         told.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
       );

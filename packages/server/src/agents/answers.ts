@@ -1,0 +1,207 @@
+import type { RunResult } from '@millrace/agent';
+import {
+  type Batch,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type RunId,
+  sessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Answer } from '../contract/service.ts';
+import { messagesOf } from '../updates/task-messages.ts';
+import { updatesOf } from '../updates/updates-view.ts';
+
+interface AnswerSource {
+  readonly log: Log;
+  readonly taskId: string;
+  /** The session before the answer. */
+  readonly before: FoldState;
+  /** Is this the answer's first record? Throws where there will be none. */
+  readonly begins: (record: LogRecord, previous: LogRecord | undefined) => boolean;
+  readonly run?: RunId | undefined;
+  /** Nothing goes on: by this offset all of it is there. */
+  readonly through?: number | undefined;
+  /** Aborts, with the reason as an error, when nobody answers any more and the log does not say so. */
+  readonly lost: AbortSignal;
+}
+
+/** An answer, read from the log: whoever reads it, however often, has what was kept and nothing else. */
+export function logAnswer(source: AnswerSource): Answer {
+  return {
+    ...{ taskId: source.taskId, run: source.run },
+    updates: () => updatesFrom(source),
+    messages: () => messagesFrom(source),
+  };
+}
+
+interface Step {
+  readonly before: FoldState;
+  readonly record: LogRecord;
+  readonly after: FoldState;
+}
+
+async function* updatesFrom(source: AnswerSource): AsyncGenerator<Update> {
+  for await (const { before, record, after } of stepsOf(source)) {
+    if (record.turn === 0) continue;
+    for (const { update } of updatesOf(before, record, after)) yield update;
+  }
+}
+
+async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[]> {
+  const turns = new Set<number>();
+  let state = source.before;
+  for await (const { record, after } of stepsOf(source)) {
+    turns.add(record.turn);
+    state = after;
+  }
+  turns.delete(0);
+  const isIts = ({ id }: TaskMessage) => turns.has(turnOf(source.taskId, id));
+  return messagesOf(state).filter(isIts);
+}
+
+/** The turn is in a message's id. */
+function turnOf(taskId: string, id: string | null): number {
+  return Number(id?.slice(taskId.length + 1).split('.', 1)[0]);
+}
+
+/** From the answer's first record to the end of its run. Throws what it failed with, after that. */
+async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
+  const { taskId, before, begins, lost } = source;
+  const folder = new Folder(before);
+  let previous: LogRecord | undefined;
+  let hasBegun = false;
+  let error: ServerError | undefined;
+  for await (const batch of batchesOf(source)) {
+    const steps: Step[] = [];
+    folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
+    for (const step of steps) {
+      hasBegun ||= begins(step.record, previous);
+      previous = step.record;
+      if (!hasBegun) continue;
+      yield step;
+      const { fact } = step.record;
+      if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
+      if (fact?.type !== 'run_finished') continue;
+      const { reason, cause } = fact.stop;
+      // What was mended on the way is no failure.
+      if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
+      // Half an answer is not to be taken for a whole one, by whoever asks for it again least of all.
+      if (cause === 'interrupted') throw interruptedAnswer(taskId);
+      return;
+    }
+  }
+  throw lost.aborted ? lost.reason : noEnd(taskId);
+}
+
+/** What there is; or also what comes. */
+async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
+  const { log, taskId, before, through, lost } = source;
+  const session = sessionId(taskId);
+  if (through === undefined)
+    return yield* log.follow(session, { from: before.through, signal: lost });
+  for (let from = before.through; from < through; ) {
+    const batch = await log.read(session, { from });
+    yield batch;
+    from = batch.through;
+  }
+  throw unheard(taskId);
+}
+
+function failedAnswer(
+  taskId: string,
+  { code, message }: { readonly code: string; readonly message: string },
+): ServerError {
+  const place = { task: taskId };
+  return new ServerError('agent_failed', message, place, { details: { reason: code } });
+}
+
+function interruptedAnswer(taskId: string): ServerError {
+  const message = `Cannot go on with the answer of task ${taskId}: it was interrupted, because the process that answered died. What it said is kept; send another message to go on`;
+  return new ServerError(
+    'agent_failed',
+    message,
+    { task: taskId },
+    { details: { reason: 'interrupted' } },
+  );
+}
+
+/** Of a message that was taken off the queue without an answer. */
+export function unheard(taskId: string): ServerError {
+  const message = `Cannot answer this message in task ${taskId}: it was taken back, or its task was closed, before the agent heard it. Send it with another key`;
+  return new ServerError('bad_state', message, { task: taskId });
+}
+
+function noEnd(taskId: string): ServerError {
+  const message = `Cannot go on with the answer of task ${taskId}: the log was closed. Read the task's messages later`;
+  return new ServerError('unavailable', message, { task: taskId });
+}
+
+/** Of a message that the run did not get to. */
+export function unanswered(taskId: string, { stop, error }: Pick<RunResult, 'stop' | 'error'>) {
+  const because = error === undefined ? stop.reason : `${stop.reason}: ${error.message}`;
+  const message = `Cannot answer in task ${taskId} now: the run before it ended (${because}). The message waits in the queue`;
+  return new ServerError(
+    'bad_state',
+    message,
+    { task: taskId },
+    { details: { stop: stop.reason } },
+  );
+}
+
+/** Of one whose run died in the middle, and could not say so on the log. */
+export function lostAnswer(taskId: string, why: string): ServerError {
+  const message = `Cannot go on with the answer of task ${taskId}: its run is lost (${why}). What it said is kept; read the task's messages, or send another one`;
+  return new ServerError(
+    'agent_failed',
+    message,
+    { task: taskId },
+    { details: { reason: 'lost' } },
+  );
+}
+
+interface Waiter {
+  /** Of the command that is its message. */
+  readonly key: string;
+  readonly lost: AbortController;
+}
+
+/** Those who wait for the answers of agent loops. What ends as it should is told by the log itself. */
+export class AnswerWaiters {
+  readonly #ofTask = new Map<string, Set<Waiter>>();
+
+  add(taskId: string, key: string): Waiter {
+    const waiters = this.#ofTask.get(taskId) ?? new Set();
+    const waiter = { key, lost: new AbortController() };
+    this.#ofTask.set(taskId, waiters.add(waiter));
+    return waiter;
+  }
+
+  forget(taskId: string, waiter: Waiter): void {
+    const waiters = this.#ofTask.get(taskId);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#ofTask.delete(taskId);
+  }
+
+  /** Those for whom there is an error are told, and wait no more. */
+  tell(taskId: string, errorFor: (key: string) => Error | undefined): void {
+    for (const waiter of [...(this.#ofTask.get(taskId) ?? [])]) {
+      const error = errorFor(waiter.key);
+      if (error === undefined) continue;
+      waiter.lost.abort(error);
+      this.forget(taskId, waiter);
+    }
+  }
+
+  /** Nobody goes on here: each is told its error, or has its end on the log. */
+  end(taskId: string, errorFor: (key: string) => Error | undefined): void {
+    this.tell(taskId, errorFor);
+    this.#ofTask.delete(taskId);
+  }
+
+  endAll(errorFor: (taskId: string) => Error): void {
+    for (const taskId of [...this.#ofTask.keys()]) this.end(taskId, () => errorFor(taskId));
+  }
+}

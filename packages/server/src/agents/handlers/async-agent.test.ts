@@ -1,0 +1,246 @@
+import { sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import type { AsyncAgent } from '../../contract/served-agent.ts';
+import type { TaskEvent } from '../../contract/task.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
+import {
+  agentText,
+  eventually,
+  type TaskHarnessOptions,
+  type TaskHarness,
+  createTaskHarness,
+  textsOf,
+  userText,
+} from '../../testing/servers/task-harness.ts';
+
+const listener = (agent: Omit<AsyncAgent, 'type' | 'name'>): AsyncAgent => ({
+  ...{ type: 'async', name: 'listener', ...agent },
+});
+
+function send(stage: TaskHarness, task_id: string, text: string, key?: string): Promise<TaskEvent> {
+  const event = { task_id, content: userText(text) };
+  return stage.idOf('listener').then((id) => stage.service.tasks.sendEvent(id, event, { key }));
+}
+
+const isIdle = async ({ log }: TaskHarness, id: string) =>
+  (await log.info(sessionId(id)))?.hasWork === false;
+
+const stores: readonly NonNullable<TaskHarnessOptions['store']>[] = ['memory', 'sqlite'];
+
+describe.each(stores)('an async agent on a %s log', (store) => {
+  test('echoes and answers, and its events come in order, one at a time', async () => {
+    let [atOnce, most] = [0, 0];
+    const agent = listener({
+      async onTaskCreate({ messages }) {
+        await messages.create(agentText('Welcome'));
+      },
+      async onEvent({ content }, { messages }) {
+        most = Math.max(most, ++atOnce);
+        if (content !== null) await messages.create(content);
+        await messages.create(agentText('Heard'));
+        atOnce--;
+      },
+    });
+    const stage = await createTaskHarness([agent], { store });
+    const { id } = await stage.newTask('listener');
+    const events = await Promise.all(['a', 'b', 'c'].map((text) => send(stage, id, text)));
+    await eventually(() => isIdle(stage, id));
+    const order = [...events].sort((a, b) => a.sequence_id - b.sequence_id);
+    const said = order.flatMap(({ content }) =>
+      content?.type === 'text' ? [content.content, 'Heard'] : [],
+    );
+    expect(textsOf(await stage.messages(id))).toEqual(['Welcome', ...said]);
+    expect(most).toBe(1);
+  });
+});
+
+describe('an event', () => {
+  test('is known by its id, and listed after a cursor', async () => {
+    const stage = await createTaskHarness([listener({ onEvent: async () => {} })]);
+    const { id } = await stage.newTask('listener');
+    const agentId = await stage.idOf('listener');
+    const first = await send(stage, id, 'a');
+    const second = await send(stage, id, 'b');
+    const { events } = stage.service;
+    expect(await events.get(first.id)).toEqual(first);
+    expect(await events.list({ taskId: id, agentId })).toEqual([first, second]);
+    expect(await events.list({ taskId: id, agentId, after: first.id })).toEqual([second]);
+    await expect(events.get(`${id}.999`)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(events.get('nobody.1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('that is sent twice under one key is one event', async () => {
+    const heard: string[] = [];
+    const stage = await createTaskHarness([
+      listener({
+        async onEvent({ id }) {
+          heard.push(id);
+        },
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    const [one, two] = [await send(stage, id, 'a', 'k1'), await send(stage, id, 'other', 'k1')];
+    expect(two).toEqual(one);
+    await eventually(() => isIdle(stage, id));
+    expect(heard).toEqual([one.id]);
+    expect((await stage.service.trackers.get(id)).last_processed_event_id).toBe(one.id);
+  });
+
+  test('that was not dealt with when the server stopped is handed over again', async () => {
+    const log = memoryLog();
+    const rows = memoryRows();
+    const heard: string[] = [];
+    const stuck = listener({
+      async onEvent({ id }, { messages }) {
+        heard.push(id);
+        await messages.create(agentText('Working'));
+        if (heard.length === 1) await new Promise(() => {});
+      },
+    });
+    const first = await createTaskHarness([stuck], { log, rows });
+    const { id } = await first.newTask('listener');
+    const event = await send(first, id, 'a');
+    await eventually(async () => (await first.messages(id)).length === 1);
+    await first.service.close();
+    const second = await createTaskHarness([stuck], { log, rows });
+    await eventually(() => isIdle(second, id));
+    expect(heard).toEqual([event.id, event.id]);
+    expect((await second.task(id)).status).toBe('RUNNING');
+    await second.service.close();
+    await log.close();
+  });
+});
+
+describe('a handler that throws', () => {
+  test('fails the task with the reason, and is not called again with the same event', async () => {
+    let calls = 0;
+    const stage = await createTaskHarness([
+      listener({
+        async onEvent(_event, { messages }) {
+          await messages.create(agentText('Before'));
+          if (calls++ === 0) throw new Error('No more paper');
+        },
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    await send(stage, id, 'a');
+    await eventually(async () => (await stage.task(id)).status === 'FAILED');
+    expect((await stage.task(id)).status_reason).toBe('No more paper');
+    await send(stage, id, 'b');
+    await eventually(() => isIdle(stage, id));
+    expect(calls).toBe(2);
+    expect((await stage.task(id)).status).toBe('RUNNING');
+  });
+
+  test('when the task is created fails it too', async () => {
+    const stage = await createTaskHarness([
+      listener({
+        onTaskCreate: () => Promise.reject(new Error('Closed on Sundays')),
+        onEvent: async () => {},
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    await eventually(async () => (await stage.task(id)).status === 'FAILED');
+    expect((await stage.task(id)).status_reason).toBe('Closed on Sundays');
+  });
+});
+
+describe('stopping', () => {
+  test('an interrupt aborts the signal, and the next event is handled', async () => {
+    const reasons: unknown[] = [];
+    const stage = await createTaskHarness([
+      listener({
+        async onEvent({ content }, { signal, messages }) {
+          await messages.create(agentText('Begun'));
+          if (content?.type !== 'text' || content.content !== 'slow') return;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          reasons.push(signal.reason);
+        },
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    await send(stage, id, 'slow');
+    await eventually(async () => (await stage.messages(id)).length === 1);
+    expect((await stage.service.tasks.change(id, 'interrupt', 'Stop it')).status).toBe(
+      'INTERRUPTED',
+    );
+    expect(reasons).toMatchObject([{ name: 'AbortError', message: 'Stop it' }]);
+    await send(stage, id, 'fast');
+    await eventually(() => isIdle(stage, id));
+    expect((await stage.messages(id)).length).toBe(2);
+    expect((await stage.task(id)).status).toBe('RUNNING');
+  });
+
+  test('a cancel tells the handler, and takes what waits off the queue', async () => {
+    const handled: string[] = [];
+    const stage = await createTaskHarness([
+      listener({
+        async onEvent({ content }, { messages }) {
+          handled.push(content?.type === 'text' ? content.content : '');
+          await messages.create(agentText('Begun'));
+          await new Promise(() => {});
+        },
+        async onCancel({ messages }) {
+          await messages.create(agentText('Cleaned up'));
+        },
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    await send(stage, id, 'one');
+    await send(stage, id, 'two');
+    await eventually(async () => (await stage.messages(id)).length === 1);
+    expect((await stage.service.tasks.change(id, 'cancel')).status).toBe('CANCELED');
+    await eventually(() => isIdle(stage, id));
+    expect(textsOf(await stage.messages(id))).toEqual(['Begun', 'Cleaned up']);
+    expect(handled).toEqual(['one']);
+    await expect(send(stage, id, 'three')).rejects.toMatchObject({ code: 'bad_state' });
+  });
+
+  test('what a handler writes after it was left behind is refused', async () => {
+    const late = Promise.withResolvers<unknown>();
+    const gate = Promise.withResolvers<void>();
+    const stage = await createTaskHarness([
+      listener({
+        async onEvent(_event, { messages, stream }) {
+          await messages.create(agentText('Begun'));
+          await gate.promise;
+          await stream.open(agentText('Too late')).catch((error) => late.resolve(error));
+        },
+      }),
+    ]);
+    const { id } = await stage.newTask('listener');
+    await send(stage, id, 'one');
+    await eventually(async () => (await stage.messages(id)).length === 1);
+    await stage.service.tasks.change(id, 'interrupt');
+    await eventually(() => isIdle(stage, id));
+    gate.resolve();
+    expect(await late.promise).toMatchObject({ code: 'bad_state' });
+    expect(textsOf(await stage.messages(id))).toEqual(['Begun']);
+  });
+});
+
+test('a sync agent takes no events, and an async one no messages', async () => {
+  const stage = await createTaskHarness([
+    listener({ onEvent: async () => {} }),
+    { type: 'sync', name: 'speaker', onMessage: async () => agentText('Hi') },
+  ]);
+  const { id } = await stage.newTask('listener');
+  await expect(stage.send('listener', id, 'Hi')).rejects.toThrow('Use event/send');
+  const other = await stage.newTask('speaker');
+  const agent = await stage.idOf('speaker');
+  await expect(stage.service.tasks.sendEvent(agent, { task_id: other.id })).rejects.toThrow(
+    'Use message/send',
+  );
+});
+
+test('no more than a thousand events wait for a handler', async () => {
+  const { promise: never } = Promise.withResolvers<void>();
+  const stage = await createTaskHarness([{ type: 'async', name: 'slow', onEvent: () => never }]);
+  const { id } = await stage.newTask('slow');
+  const agentId = await stage.idOf('slow');
+  const send = () =>
+    stage.service.tasks.sendEvent(agentId, { task_id: id, content: userText('Go') });
+  for (let n = 0; n < 1000; n++) await send();
+  await expect(send()).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 });
+});

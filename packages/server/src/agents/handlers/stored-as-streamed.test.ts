@@ -1,0 +1,102 @@
+import { sessionId } from '@millrace/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TaskMessage, Update, UpdateInput } from '../../contract/message.ts';
+import type { SyncAgent } from '../../contract/served-agent.ts';
+import { contents, updateLists } from '../../testing/random-updates.ts';
+import { collect, type TaskHarness, createTaskHarness, userText } from '../../testing/servers/task-harness.ts';
+
+/** An agent that says what it is told to, and may break off. */
+function puppet() {
+  let script: readonly unknown[] = [];
+  let breaksOff = false;
+  const agent: SyncAgent = {
+    ...{ type: 'sync', name: 'puppet' },
+    async *onMessage() {
+      yield* script as readonly UpdateInput[];
+      if (breaksOff) throw new Error('Broken off');
+    },
+  };
+  const play = (updates: readonly unknown[], isBroken: boolean) => {
+    script = updates;
+    breaksOff = isBroken;
+  };
+  return { agent, play };
+}
+
+/** What does not differ between two tellings of the same. */
+function saidIn(messages: readonly TaskMessage[]): readonly unknown[] {
+  return messages.map(({ content, streaming_status }) => ({ content, streaming_status }));
+}
+
+/** What somebody has who knows nothing but the updates: the last word on each message. */
+function heardIn(updates: readonly Update[]): ReadonlyMap<string, Update> {
+  const ends = updates.filter(({ type }) => type === 'done' || type === 'full');
+  return new Map(ends.map((update) => [update.parent_task_message?.id ?? '', update]));
+}
+
+async function newAnswer(stage: TaskHarness) {
+  const { id } = await stage.newTask('puppet');
+  const answer = await stage.send('puppet', id, 'Go');
+  return { id, answer };
+}
+
+test('whatever an agent sends is kept, the same with and without streaming, and what was told is what is kept', async () => {
+  const { agent, play } = puppet();
+  const stage = await createTaskHarness([agent]);
+  await fc.assert(
+    fc.asyncProperty(updateLists, async (updates) => {
+      play(updates, false);
+      const streamed = await newAnswer(stage);
+      const heard = heardIn(await collect(streamed.answer.updates()));
+      const kept = (await stage.messages(streamed.id)).filter(
+        ({ id }) => !id?.startsWith(`${streamed.id}.0.`),
+      );
+      for (const { id, content, streaming_status } of kept) {
+        expect(streaming_status).toBe('DONE');
+        expect(heard.get(id ?? '')?.parent_task_message?.content).toEqual(content);
+      }
+      const whole = await newAnswer(stage);
+      expect(saidIn(await whole.answer.messages())).toEqual(saidIn(kept));
+      expect((await stage.task(streamed.id)).status).toBe('RUNNING');
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('an agent that breaks off anywhere leaves nothing open, and nothing that was told is lost', async () => {
+  const { agent, play } = puppet();
+  const stage = await createTaskHarness([agent]);
+  await fc.assert(
+    fc.asyncProperty(updateLists, async (updates) => {
+      play(updates, true);
+      const { id, answer } = await newAnswer(stage);
+      await expect(answer.messages()).rejects.toThrow('Broken off');
+      const messages = await stage.messages(id);
+      expect(messages.every(({ streaming_status }) => streaming_status === 'DONE')).toBe(true);
+      const { hasWork } = (await stage.log.info(sessionId(id))) ?? {};
+      expect([hasWork, (await stage.task(id)).status]).toEqual([false, 'FAILED']);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('any content that is written from elsewhere is read as it was written, edited or not', async () => {
+  const stage = await createTaskHarness([puppet().agent]);
+  const { id: task_id } = await stage.newTask('puppet');
+  const { messages } = stage.service;
+  await fc.assert(
+    fc.asyncProperty(contents, contents, fc.boolean(), async (first, second, isOpen) => {
+      const streaming_status = isOpen ? ('IN_PROGRESS' as const) : ('DONE' as const);
+      const made = await messages.create({ task_id, content: first, streaming_status });
+      if (!isOpen) expect(made.content).toEqual(first);
+      expect(made.streaming_status).toBe(streaming_status);
+      const edited = await messages.update(made.id ?? '', { task_id, content: second });
+      expect(edited).toMatchObject({ id: made.id, content: second, streaming_status: 'DONE' });
+      expect(await messages.get(made.id ?? '')).toEqual(edited);
+    }),
+    { numRuns: 100 },
+  );
+  const said = userText('And it goes on');
+  expect((await messages.create({ task_id, content: said })).content).toEqual(said);
+});

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { FinishedSpan, SpanExporter } from '@millrace/agent';
+import {
+  formatTraceparent,
+  isSampled,
+  parseTraceparent,
+  type Stop,
+  spanIdOf,
+  type TraceContext,
+  traceIdOf,
+  underSpan,
+} from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import type { Span, Tracing } from '../../contract/served-agent.ts';
+import type { SpanService } from '../../contract/service.ts';
+import type { AgentInfo, Task } from '../../contract/task.ts';
+import type { JournalTurn } from '../../contract/task-journal.ts';
+import { isoTime } from '../../stores/row-access.ts';
+import type { RunnerOptions } from '../runner-options.ts';
+
+interface TracingOptions {
+  readonly taskId: string;
+  /** What the handler's run is part of. */
+  readonly trace?: TraceContext | undefined;
+  readonly spans: SpanService;
+  readonly exporter?: SpanExporter | undefined;
+  readonly clock: Clock;
+  /** A text that was never there before. */
+  readonly makeName: () => string;
+}
+
+/** Where nobody named a trace, all spans of a task are one: its id follows from the task's. */
+function taskTraceId(taskId: string): string {
+  return hex(`trace ${taskId}`, 32);
+}
+
+/** Ids are those of W3C trace context, so that they can travel in a `traceparent` header. */
+export function spanId(name: string): string {
+  return hex(`span ${name}`, 16);
+}
+
+function hex(text: string, digits: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, digits);
+}
+
+export function tracingOf(options: TracingOptions): Tracing {
+  const { taskId, trace, spans, clock, makeName } = options;
+  const under = trace && parseTraceparent(trace.traceparent);
+  const traceId = under?.traceId ?? taskTraceId(taskId);
+  return {
+    async span(name, { parent, input } = {}) {
+      const parentId = (typeof parent === 'string' ? parent : parent?.id) ?? under?.spanId;
+      const startMs = clock.now();
+      const { id } = await spans.create({
+        ...{ id: spanId(`${taskId} ${makeName()}`), trace_id: traceId, name, task_id: taskId },
+        start_time: isoTime(startMs),
+        ...(parentId !== undefined && { parent_id: parentId }),
+        ...(input !== undefined && { input }),
+      });
+      return spanOf({ id, traceId, parentId, name, startMs, flags: under?.flags ?? 1 }, options);
+    },
+  };
+}
+
+interface Begun {
+  readonly id: string;
+  readonly traceId: string;
+  readonly parentId: string | undefined;
+  readonly name: string;
+  readonly startMs: number;
+  readonly flags: number;
+}
+
+function spanOf(begun: Begun, { spans, clock, exporter, taskId, trace }: TracingOptions): Span {
+  const { id, traceId, flags } = begun;
+  let hasEnded = false;
+  const end: Span['end'] = ({ output, data } = {}) => {
+    const endMs = clock.now();
+    // The first end counts; what is said later is added all the same.
+    const ended = hasEnded ? {} : { end_time: isoTime(endMs) };
+    if (!hasEnded && isSampled(begun)) exporter?.export(finished(begun, endMs, taskId));
+    hasEnded = true;
+    return spans.update(id, { ...ended, ...(output && { output }), ...(data && { data }) });
+  };
+  const traceparent = formatTraceparent({ traceId, spanId: id, flags });
+  return {
+    ...{ id, traceId, traceparent, trace: { ...trace, traceparent }, end },
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded) await end();
+    },
+  };
+}
+
+/** Without what went in and came out, which may be private. */
+function finished(begun: Begun, endMs: number, taskId: string): FinishedSpan {
+  const { id, traceId, parentId, name, startMs } = begun;
+  return {
+    ...{ traceId, spanId: id, parentSpanId: parentId, name, kind: 0 },
+    ...{ startMs, endMs: Math.max(startMs, endMs) },
+    attributes: { 'gen_ai.conversation.id': taskId },
+  };
+}
+
+interface HandledRun {
+  readonly task: Task;
+  readonly agent: AgentInfo;
+  readonly turn: JournalTurn;
+  readonly startMs: number;
+  readonly stop: Stop;
+  readonly error?: { readonly code: string } | undefined;
+}
+
+const failed = 2;
+
+/** What a handler gets: the run's trace, under the span that the run is. */
+export function traceOfRun({ trace, runId }: JournalTurn): TraceContext | undefined {
+  return trace && underSpan(trace, spanIdOf.run(runId));
+}
+
+/** A handler's run as a span: what an agent loop's observer makes of a run, for agents that have none. */
+export function exportRun(
+  { exporter, clock }: Pick<RunnerOptions, 'exporter' | 'clock'>,
+  { task, agent, turn, startMs, stop, error }: HandledRun,
+): void {
+  const parent = turn.trace && parseTraceparent(turn.trace.traceparent);
+  if (exporter === undefined || (parent && !isSampled(parent))) return;
+  exporter.export({
+    ...{ traceId: parent?.traceId ?? traceIdOf(turn.runId), spanId: spanIdOf.run(turn.runId) },
+    ...{ parentSpanId: parent?.spanId, name: `invoke_agent ${agent.name}`, kind: 0 },
+    ...{ startMs, endMs: Math.max(startMs, clock.now()) },
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': agent.name,
+      'gen_ai.conversation.id': task.id,
+      'millrace.run.id': turn.runId,
+      'millrace.stop.reason': stop.reason,
+      ...(error && { 'error.type': error.code }),
+    },
+    ...(error && { status: { code: failed, message: error.code } }),
+  });
+}

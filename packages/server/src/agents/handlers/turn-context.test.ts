@@ -1,0 +1,44 @@
+import { type Batch, type DraftRecord, partId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { TurnFlow } from './turn-context.ts';
+
+const batch: Batch = { after: 0, through: 0, records: [] };
+const piece = (length: number): DraftRecord => ({
+  ...{ turn: 1, attempt: 1 },
+  delta: { type: 'append_text', partId: partId(1, 1, 'a'), at: 0, chunk: 'x'.repeat(length) },
+});
+
+/** How many are taken by a log that does not answer. */
+async function takenOf(length: number): Promise<number> {
+  const stored: (() => void)[] = [];
+  const append = () => new Promise<Batch>((resolve) => stored.push(() => resolve(batch)));
+  const flow = new TurnFlow({ append });
+  let taken = 0;
+  const all = (async () => {
+    for (; taken < 1000; taken++) await flow.add([piece(length)]);
+  })();
+  await new Promise((resolve) => setImmediate(resolve));
+  const waitingAt = taken;
+  while (taken < 1000) {
+    for (const resolve of stored.splice(0)) resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await all;
+  return waitingAt;
+}
+
+test('whoever streams waits when much is under way, and goes on when it is stored', async () => {
+  expect(await takenOf(1)).toBeLessThan(300);
+  expect(await takenOf(1)).toBeGreaterThan(100);
+});
+
+test('long pieces fill it sooner than many', async () => {
+  expect(await takenOf(300_000)).toBeLessThan(5);
+});
+
+test('what the log refuses is told to whoever streams, at the latest at the end', async () => {
+  const flow = new TurnFlow({ append: () => Promise.reject(new Error('The disk is full')) });
+  await flow.add([piece(1)]);
+  await expect(flow.settled()).rejects.toThrow('The disk is full');
+  await expect(flow.add([piece(1)])).rejects.toThrow('The disk is full');
+});

@@ -1,0 +1,120 @@
+import {
+  addUsage,
+  type DraftRecord,
+  type FoldState,
+  type Ids,
+  noUsage,
+  type PartId,
+  type TraceContext,
+  type Usage,
+} from '@millrace/core';
+import type { TaskMessage } from '../../contract/message.ts';
+import type { Sent } from '../../contract/served-agent.ts';
+import type { JournalTurn, TaskJournal } from '../../contract/task-journal.ts';
+import { messageOf } from '../../updates/task-messages.ts';
+
+interface TurnDeskOptions {
+  readonly journal: TaskJournal;
+  readonly turn: JournalTurn;
+  readonly ids: Ids;
+  readonly signal: AbortSignal;
+  /** What the turn's requests are part of. */
+  readonly trace?: TraceContext | undefined;
+  /** Of the first message that is opened by hand. */
+  readonly firstIndex: number;
+}
+
+/** What all that streams within one turn shares. */
+export class TurnDesk {
+  readonly turn: JournalTurn;
+  readonly ids: Ids;
+  readonly signal: AbortSignal;
+  readonly trace: TraceContext | undefined;
+  readonly #journal: TaskJournal;
+  #nextIndex: number;
+  #usage: Usage = noUsage;
+
+  constructor({ journal, turn, ids, signal, trace, firstIndex }: TurnDeskOptions) {
+    this.turn = turn;
+    this.ids = ids;
+    this.signal = signal;
+    this.trace = trace;
+    this.#journal = journal;
+    this.#nextIndex = firstIndex;
+  }
+
+  takeIndex(): number {
+    return this.#nextIndex++;
+  }
+
+  /** What the turn used so far, with this. */
+  addUsage(usage: Usage): Usage {
+    this.#usage = addUsage(this.#usage, usage);
+    return this.#usage;
+  }
+
+  state(): Promise<FoldState> {
+    return this.#journal.state();
+  }
+
+  /** The messages of these parts, of those that are there. */
+  async messages(parts: Iterable<PartId>): Promise<readonly TaskMessage[]> {
+    const state = await this.state();
+    return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
+  }
+
+  async sent(parts: Iterable<PartId>): Promise<Sent> {
+    const messages = await this.messages(parts);
+    return { messages, final: messages.at(-1) };
+  }
+}
+
+/** How much may be under way to the log before whoever streams waits. */
+const maxInFlight = 256;
+const maxLength = 2 ** 20;
+
+/** Writes to a turn without waiting for each append, and never has more than so much under way. */
+export class TurnFlow {
+  readonly #turn: Pick<JournalTurn, 'append'>;
+  #inFlight = 0;
+  #length = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(turn: Pick<JournalTurn, 'append'>) {
+    this.#turn = turn;
+  }
+
+  /** Resolves when there is room for more. Rejects where the log does not take it, or did not before. */
+  async add(drafts: readonly DraftRecord[]): Promise<void> {
+    this.#assertWhole();
+    if (drafts.length === 0) return;
+    const length = drafts.reduce((sum, draft) => sum + lengthOf(draft), 0);
+    this.#inFlight++;
+    this.#length += length;
+    this.#last = this.#turn
+      .append(drafts)
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#inFlight--;
+        this.#length -= length;
+      });
+    if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.settled();
+  }
+
+  /** When all that was given is on the log. */
+  async settled(): Promise<void> {
+    await this.#last;
+    this.#assertWhole();
+  }
+
+  #assertWhole(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}
+
+function lengthOf({ delta }: DraftRecord): number {
+  return delta !== undefined && 'chunk' in delta ? delta.chunk.length : 0;
+}

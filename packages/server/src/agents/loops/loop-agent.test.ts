@@ -1,0 +1,258 @@
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, sessionId, toolCallId } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { LoopAgent } from '../../contract/served-agent.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
+import {
+  collect,
+  eventually,
+  type TaskHarness,
+  createTaskHarness,
+  textsOf,
+  userText,
+} from '../../testing/servers/task-harness.ts';
+
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks', input: z.object({}) },
+  execute: async () => 'It is there',
+});
+const looks: Part = {
+  ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
+};
+
+type Options = Omit<Parameters<typeof createAgent>[0], 'provider' | 'log'>;
+
+const looping =
+  (script: readonly Scripted[], options: Options = {}) =>
+  (log: Log): readonly LoopAgent[] => {
+    const agent = createAgent({ provider: scriptedProvider(script), log, ...options });
+    return [{ type: 'loop', name: 'looper', agent }];
+  };
+
+const stalls = {
+  content: { parts: ['One moment please'] },
+  fault: { type: 'stall', after: 2 },
+} as const;
+const isIdle = async ({ log }: TaskHarness, id: string) =>
+  (await log.info(sessionId(id)))?.hasWork === false;
+
+test('an agent loop is served as it is: a message is a run, tools included', async () => {
+  const stage = await createTaskHarness(
+    looping([{ content: { parts: ['Let me see', looks] } }, 'It is.'], { tools: [look] }),
+  );
+  const { id } = await stage.newTask('looper');
+  const answer = await stage.send('looper', id, 'Is it there?');
+  const updates = await collect(answer.updates());
+  const types = (await answer.messages()).map(({ content }) => content.type);
+  expect(types).toEqual(['text', 'tool_request', 'tool_response', 'text']);
+  expect(new Set(updates.map(({ parent_task_message }) => parent_task_message?.id)).size).toBe(4);
+  expect(textsOf([(await stage.messages(id))[0] ?? expect.fail()])).toEqual(['Is it there?']);
+  expect((await stage.task(id)).status).toBe('RUNNING');
+});
+
+test('a second message while a run goes on is answered after it', async () => {
+  const slow = { content: { parts: ['First of all this'] }, pauseMs: 1, pieces: 'token' } as const;
+  const stage = await createTaskHarness(looping([slow, 'Second']));
+  const { id } = await stage.newTask('looper');
+  const first = await stage.send('looper', id, 'One');
+  const second = await stage.send('looper', id, 'Two');
+  expect(textsOf(await second.messages())).toEqual(['Second']);
+  expect(textsOf(await first.messages())).toContain('First of all this');
+});
+
+describe('commands', () => {
+  test('an abort from elsewhere stops the run, and what was said stays', async () => {
+    const stage = await createTaskHarness(looping([stalls, 'Back again']));
+    const { id } = await stage.newTask('looper');
+    const answer = await stage.send('looper', id, 'Hi');
+    await eventually(async () => (await stage.messages(id)).length === 2);
+    await stage.service.tasks.submit(id, { type: 'abort' });
+    await answer.messages();
+    await eventually(async () => (await stage.task(id)).status === 'INTERRUPTED');
+    const next = await stage.send('looper', id, 'And now?');
+    expect(textsOf(await next.messages())).toEqual(['Back again']);
+  });
+
+  test('what is said after an abort is answered, however late the run ends', async () => {
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const hold = defineTool({
+      ...{ name: 'look', description: 'Looks until it is let go', input: z.object({}) },
+      execute: () => {
+        begun.resolve();
+        return held.promise;
+      },
+    });
+    const script = [{ content: { parts: [looks] } }, 'Back again'];
+    const stage = await createTaskHarness(looping(script, { tools: [hold] }));
+    const { id } = await stage.newTask('looper');
+    await stage.send('looper', id, 'Go');
+    await begun.promise;
+    await stage.service.tasks.submit(id, { type: 'abort' });
+    await stage.send('looper', id, 'And now?');
+    held.resolve('Let go');
+    await eventually(async () => textsOf(await stage.messages(id)).includes('Back again'));
+    expect((await stage.task(id)).status).toBe('RUNNING');
+  });
+
+  test('an interrupt of the task is an abort of its run', async () => {
+    const stage = await createTaskHarness(looping([stalls]), { graceMs: 5000 });
+    const { id } = await stage.newTask('looper');
+    const answer = await stage.send('looper', id, 'Hi');
+    await eventually(async () => (await stage.messages(id)).length === 2);
+    expect((await stage.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
+    expect(await answer.messages()).toHaveLength(1);
+    expect(await isIdle(stage, id)).toBe(true);
+  });
+
+  test('an approval that comes later lets the call run', async () => {
+    const stage = await createTaskHarness(
+      looping([{ content: { parts: [looks] } }, 'It is.'], {
+        ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+      }),
+    );
+    const { id } = await stage.newTask('looper');
+    const parked = await stage.send('looper', id, 'Is it there?');
+    expect((await parked.messages())[0]?.content.type).toBe('tool_request');
+    expect(textsOf(await stage.messages(id)).join()).not.toContain('It is there');
+    await stage.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1', by: 'Ada' });
+    await eventually(async () => textsOf(await stage.messages(id)).includes('It is.'));
+    await eventually(() => isIdle(stage, id));
+  });
+
+  test('an interrupt of one that waits for an approval ends it, and answers nothing', async () => {
+    const stage = await createTaskHarness(
+      looping([{ content: { parts: [looks] } }, 'It is.'], {
+        ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+      }),
+      { graceMs: 5000 },
+    );
+    const { id } = await stage.newTask('looper');
+    await (await stage.send('looper', id, 'Is it there?')).messages();
+    await eventually(async () => (await stage.log.info(sessionId(id)))?.lease === undefined);
+    await stage.service.tasks.change(id, 'interrupt');
+    expect(await isIdle(stage, id)).toBe(true);
+    const texts = textsOf(await stage.messages(id)).join();
+    expect(texts).not.toContain('It is');
+    expect(texts).toContain('stopped');
+    expect((await stage.task(id)).status).toBe('INTERRUPTED');
+  });
+
+  test('that say nothing reach the loop, and take up nothing that was stopped', async () => {
+    const stage = await createTaskHarness(looping([stalls, 'Back again']), { graceMs: 5000 });
+    const { id } = await stage.newTask('looper');
+    await stage.send('looper', id, 'Hi');
+    await eventually(async () => (await stage.messages(id)).length === 2);
+    const waits = { type: 'message', content: userText('Never mind') } as const;
+    await stage.service.tasks.submit(id, waits, { key: 'k' });
+    await stage.service.tasks.change(id, 'interrupt');
+    await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
+    await stage.service.tasks.submit(id, { type: 'revoke', rule: 'look' });
+    expect((await stage.task(id)).status).toBe('INTERRUPTED');
+    const { records } = await stage.log.read(sessionId(id));
+    const queued = records.flatMap(({ fact }) =>
+      fact?.type === 'command_queued' ? fact.command : [],
+    );
+    expect(queued.slice(-2)).toEqual([
+      ...[
+        { type: 'withdraw', key: 'command:k' },
+        { type: 'revoke', rule: 'look' },
+      ],
+    ]);
+    const next = await stage.send('looper', id, 'And now?');
+    expect(textsOf(await next.messages())).toEqual(['Back again']);
+    await eventually(() => isIdle(stage, id));
+    expect(textsOf(await stage.messages(id))).not.toContain('Never mind');
+  });
+
+  test('the same key again is the same command', async () => {
+    const stage = await createTaskHarness(looping(['One', 'Two']));
+    const { id } = await stage.newTask('looper');
+    const command = { type: 'message', content: userText('Hi') } as const;
+    const first = await stage.service.tasks.submit(id, command, { key: 'k' });
+    const again = await stage.service.tasks.submit(id, command, { key: 'k' });
+    expect(again).toEqual({ offset: first.offset, is_repeat: true });
+    await eventually(() => isIdle(stage, id));
+    expect((await stage.messages(id)).length).toBe(2);
+  });
+
+  test('are for agent loops alone', async () => {
+    const stage = await createTaskHarness([
+      {
+        type: 'sync',
+        name: 'speaker',
+        onMessage: async () => ({ type: 'data', author: 'agent', data: {} }),
+      },
+    ]);
+    const { id } = await stage.newTask('speaker');
+    await expect(stage.service.tasks.submit(id, { type: 'compact' })).rejects.toMatchObject({
+      code: 'bad_state',
+    });
+  });
+});
+
+test('an event is a message that nobody waits for', async () => {
+  const stage = await createTaskHarness(looping(['Heard you']));
+  const { id: task_id } = await stage.newTask('looper');
+  const agent = await stage.idOf('looper');
+  const event = await stage.service.tasks.sendEvent(agent, { task_id, content: userText('Hi') });
+  expect(event).toMatchObject({ task_id, content: userText('Hi') });
+  await eventually(async () => (await stage.messages(task_id)).length === 2);
+});
+
+test('a run that fails fails the task with its reason, and whoever waits hears it', async () => {
+  const fault = { type: 'error', after: 0, error: 'auth' } as const;
+  const stage = await createTaskHarness(looping([{ content: { parts: ['No'] }, fault }]));
+  const { id } = await stage.newTask('looper');
+  const answer = await stage.send('looper', id, 'Hi');
+  await expect(answer.messages()).rejects.toMatchObject({ code: 'agent_failed' });
+  await eventually(async () => (await stage.task(id)).status === 'FAILED');
+});
+
+test('an agent loop with another log is refused at the start, in words that help', async () => {
+  const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
+  const log = memoryLog();
+  const started = createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log, rows: memoryRows() });
+  await expect(started).rejects.toThrow('Create it with the log that the server has');
+  expect(await log.list()).toEqual([]);
+});
+
+test('an answer that a server leaves when it stops is ended by the next one, which says why', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const script = [stalls, 'Here I am'];
+  const agents = looping(script)(log);
+  const first = await createTaskHarness(agents, { log, rows, graceMs: 5000 });
+  const { id } = await first.newTask('looper');
+  await first.send('looper', id, 'Hi');
+  await eventually(async () => (await first.messages(id)).length === 2);
+  await first.service.close();
+  expect(await log.info(sessionId(id))).toMatchObject({ hasWork: true, lease: undefined });
+  const second = await createTaskHarness(agents, { log, rows });
+  await eventually(() => isIdle(second, id));
+  const reason = 'The server ended in the midst of it';
+  await eventually(async () => (await second.task(id)).status_reason === reason);
+  expect((await second.task(id)).status).toBe('INTERRUPTED');
+  const answer = await second.send('looper', id, 'Hello?');
+  expect(textsOf(await answer.messages())).toEqual(['Here I am']);
+  await second.service.close();
+});
+
+test('a call that waits for somebody when its server stops waits at the next one, and runs there', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const script = [{ content: { parts: [looks] } }, 'It is.'];
+  const agents = looping(script, { tools: [look], approve: () => 'ask' })(log);
+  const asked = async () => (await snapshot(log, sessionId(id))).asked.length;
+  const first = await createTaskHarness(agents, { log, rows, graceMs: 5000 });
+  const { id } = await first.newTask('looper');
+  await first.send('looper', id, 'Is it there?');
+  await eventually(async () => (await asked()) === 1);
+  await first.service.close();
+  expect(await asked()).toBe(1);
+  const second = await createTaskHarness(agents, { log, rows });
+  expect((await second.task(id)).status).toBe('RUNNING');
+  await second.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1' });
+  await eventually(async () => textsOf(await second.messages(id)).includes('It is.'));
+  expect(textsOf(await second.messages(id)).join()).toContain('It is there');
+});

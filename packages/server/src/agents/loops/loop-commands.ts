@@ -1,0 +1,75 @@
+import {
+  encodeTranscript,
+  type Item,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  sessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Command } from '../../contract/request-bodies.ts';
+import type { QueuedCommand } from '../../journal/journal-state.ts';
+import { takeContent } from '../../messages/message-drafts.ts';
+import { partsOfContent } from '../../updates/content-parts.ts';
+
+/** These say nothing that would be answered, and so take up nothing that was stopped. */
+export const quietTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
+
+/** Somebody waits for what comes of it. */
+export function isAsking({ command }: QueuedCommand): boolean {
+  return !quietTypes.has(String(command['type']));
+}
+
+/** As the loop reads it from the log. */
+export function loopCommand(command: Command, id: Item['id']): JsonObject {
+  switch (command.type) {
+    case 'message':
+    case 'steer': {
+      const when = command.type === 'steer' ? 'steer' : 'follow_up';
+      const parts = takeContent(() => partsOfContent(command.content));
+      const item: Item = { id, kind: 'user', parts };
+      return { type: 'message', when, items: takeContent(() => itemsJson([item])) };
+    }
+    case 'approve': {
+      const { type, tool_call_id: toolCallId, by, input, until } = command;
+      return {
+        ...{ type, toolCallId, ...(by != null && { by }) },
+        ...{ ...(input !== undefined && { input }), ...(until != null && { until }) },
+      };
+    }
+    case 'deny': {
+      const { type, tool_call_id: toolCallId, by, reason } = command;
+      return { type, toolCallId, ...(by != null && { by }), ...(reason != null && { reason }) };
+    }
+    case 'abort':
+      return { type: 'abort', ...(command.reason != null && { reason: command.reason }) };
+    case 'compact':
+      return { type: 'compact' };
+    case 'withdraw':
+      return { type: 'withdraw', key: command.key };
+    case 'revoke':
+      return { type: 'revoke', rule: command.rule };
+  }
+}
+
+function itemsJson(items: readonly Item[]): JsonValue {
+  const parsed = parseJson(encodeTranscript(items));
+  return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+}
+
+/** Where a command with that key was put on a task's log; undefined where none was. */
+export async function findQueued(
+  log: Log,
+  taskId: string,
+  key: string,
+): Promise<number | undefined> {
+  const session = sessionId(taskId);
+  if ((await log.info(session)) === undefined) return undefined;
+  for (let from = 0; ; ) {
+    const { records, through } = await log.read(session, { from });
+    const queued = records.find(({ fact }) => fact?.type === 'command_queued' && fact.key === key);
+    if (queued !== undefined) return queued.offset;
+    if (through <= from) return undefined;
+    from = through;
+  }
+}

@@ -1,0 +1,118 @@
+import { createAgent } from '@millrace/agent';
+import { type Driver, type Log, LogError, memoryLog } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import type { LoopAgent } from '../../contract/served-agent.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
+import {
+  eventually,
+  type TaskHarness,
+  createTaskHarness,
+  textsOf,
+} from '../../testing/servers/task-harness.ts';
+
+type Call = (...args: readonly unknown[]) => unknown;
+
+/** The same thing, with its methods as somebody makes them. */
+function altered<T extends object>(
+  thing: T,
+  alter: (name: string | symbol, call: Call) => Call,
+): T {
+  return new Proxy(thing, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? alter(name, value.bind(target) as Call) : value;
+    },
+  });
+}
+
+/** A log that cannot be written by drivers, or be read, while it is told so. */
+function breakable() {
+  const broken = { writes: false, reads: false };
+  const fail = async () => {
+    throw new LogError('storage', 'Cannot write: the disk is full');
+  };
+  const drivers = (driver: Driver) =>
+    altered(driver, (name, call) => {
+      if (name !== 'append') return call;
+      return (...args) => (broken.writes ? fail() : call(...args));
+    });
+  const log: Log = altered(memoryLog(), (name, call) => {
+    if (name === 'read') return (...args) => (broken.reads ? fail() : call(...args));
+    if (name === 'open') return async (...args) => drivers((await call(...args)) as Driver);
+    return call;
+  });
+  return { log, broken };
+}
+
+/** Says the first half of its answer, and the rest when it is let go on. */
+function gated(script: Parameters<typeof scriptedProvider>[0], goesOn: Promise<void>): Provider {
+  const provider = scriptedProvider(script, { pieces: 'token' });
+  return {
+    ...provider,
+    stream: async function* (request, context) {
+      let steps = 0;
+      for await (const step of provider.stream(request, context)) {
+        if (steps++ === 3) await goesOn;
+        yield step;
+      }
+    },
+  };
+}
+
+const hasSpoken = async (stage: TaskHarness, id: string) => (await stage.messages(id)).length === 2;
+
+describe('who waits for the answer of a run that dies', () => {
+  test.each(['writes', 'reads'] as const)('is told so, where the log fails: %s', async (what) => {
+    const { log, broken } = breakable();
+    const gate = Promise.withResolvers<void>();
+    const provider = gated(['One two three four', 'Back'], gate.promise);
+    const served: LoopAgent = {
+      ...{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) },
+    };
+    const stage = await createTaskHarness([served], { log, rows: memoryRows() });
+    const { id } = await stage.newTask('looper');
+    const answer = await stage.send('looper', id, 'Hi');
+    const messages = answer.messages();
+    messages.catch(() => {});
+    await eventually(() => hasSpoken(stage, id));
+    broken.writes = true;
+    broken.reads = what === 'reads';
+    gate.resolve();
+    await expect(messages).rejects.toMatchObject({ place: { task: id } });
+    broken.writes = false;
+    broken.reads = false;
+    await stage.service.close();
+  });
+});
+
+test('a message that is taken back before it is heard has no answer, and whoever waits is told', async () => {
+  const gate = Promise.withResolvers<void>();
+  const stage = await createTaskHarness((log) => {
+    const provider = gated(['One two three four', 'Another'], gate.promise);
+    return [{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) }];
+  });
+  const { id } = await stage.newTask('looper');
+  const agentId = await stage.idOf('looper');
+  const first = await stage.send('looper', id, 'Hi');
+  await eventually(() => hasSpoken(stage, id));
+  const content = (await stage.messages(id))[0]?.content ?? expect.fail();
+  const waits = await stage.service.tasks.sendMessage(
+    agentId,
+    { task_id: id, content },
+    { key: 'k' },
+  );
+  const answered = waits.messages();
+  answered.catch(() => {});
+  await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
+  gate.resolve();
+  expect(textsOf(await first.messages())).toEqual(['One two three four']);
+  await expect(answered).rejects.toMatchObject({ code: 'bad_state' });
+  const again = await stage.service.tasks.sendMessage(
+    agentId,
+    { task_id: id, content },
+    { key: 'k' },
+  );
+  await expect(again.messages()).rejects.toMatchObject({ code: 'bad_state' });
+});

@@ -1,0 +1,158 @@
+import type { JsonObject, TraceContext } from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import type { Content } from '../../contract/content.ts';
+import type { UpdateInput } from '../../contract/message.ts';
+import type { AsyncAgent, HandlerContext, SyncAgent } from '../../contract/served-agent.ts';
+import type { AgentInfo, Task } from '../../contract/task.ts';
+import { readUpdate, UpdateError } from '../../updates/read-update.ts';
+import { left, unlessAborted } from '../abort-race.ts';
+import { jsonLines, LineSequence } from './json-lines.ts';
+import {
+  callRemote,
+  InterruptedCall,
+  type RemoteEndpoint,
+  type RemoteLimits,
+  remoteLimits,
+  resultIn,
+  resultOf,
+} from './remote-call.ts';
+
+/** An agent of another process. It has to be told of an interrupt, because no signal reaches it. */
+export type RemoteAgent = (SyncAgent | AsyncAgent) & {
+  readonly onInterrupt: (task: Task) => Promise<void>;
+};
+
+interface RemoteOptions {
+  readonly info: AgentInfo;
+  readonly endpoint: RemoteEndpoint;
+  readonly clock: Clock;
+  readonly onDiagnostic: (problem: string) => void;
+  readonly limits?: RemoteLimits | undefined;
+}
+
+/** So often an event is tried to be handed over, and so long is waited between. */
+const maxTries = 3;
+const retryMs = 1000;
+
+/** Its process is called as the wire has it, and otherwise is an agent like any other. */
+export function remoteAgent(options: RemoteOptions): RemoteAgent {
+  const { info } = options;
+  const { name, description } = info;
+  const tell = (method: string, task: Task, more: JsonObject = {}, by: CalledBy = {}) =>
+    callOnce(options, { method, task, more, signal: by.signal, trace: by.trace });
+  const onInterrupt = (task: Task) => tell('task/interrupt', task);
+  if (info.acp_type === 'sync') {
+    const onMessage = (content: Content, context: HandlerContext) =>
+      remoteUpdates(options, content, context);
+    return { type: 'sync', name, description, onMessage, onInterrupt };
+  }
+  const retried = (call: () => Promise<void>, signal: AbortSignal) =>
+    untilHeard(call, options.clock, signal);
+  return {
+    ...{ type: 'async', name, description, onInterrupt },
+    onTaskCreate: (context) => {
+      const { task, signal } = context;
+      return retried(
+        () => tell('task/create', task, { params: json(task.params) }, context),
+        signal,
+      );
+    },
+    onEvent: (event, context) => {
+      const sent = { event: json(event), request: null };
+      return retried(() => tell('event/send', context.task, sent, context), context.signal);
+    },
+    onCancel: (context) => tell('task/cancel', context.task, {}, context),
+  };
+}
+
+interface Call {
+  readonly method: string;
+  readonly task: Task;
+  readonly more: JsonObject;
+  readonly signal?: AbortSignal | undefined;
+  readonly trace?: TraceContext | undefined;
+}
+
+type CalledBy = Pick<Call, 'signal' | 'trace'>;
+
+async function callOnce(options: RemoteOptions, call: Call) {
+  const { method, task, more, signal, trace } = call;
+  const { endpoint, clock, limits = remoteLimits } = options;
+  const params = { agent: agentJson(options), task: json(task), ...more } as JsonObject;
+  const id = `${method}-${task.id}`;
+  const request = { method, params, id, signal, trace };
+  await resultOf(await callRemote(endpoint, request, clock, limits), limits);
+}
+
+/** A connection that breaks may have been heard: the event has an id by which the agent can tell. */
+async function untilHeard(
+  call: () => Promise<void>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof InterruptedCall) || tries === maxTries) throw error;
+      const pause = new Promise<void>((resolve) => clock.after(retryMs * tries, resolve));
+      if ((await unlessAborted(pause, signal)) === left) throw error;
+    }
+  }
+}
+
+async function* remoteUpdates(
+  options: RemoteOptions,
+  content: Content,
+  { task, signal, trace }: HandlerContext,
+): AsyncGenerator<UpdateInput> {
+  const { endpoint, clock, limits = remoteLimits, onDiagnostic, info } = options;
+  const params = {
+    ...{ agent: agentJson(options), task: json(task), content: json(content), stream: true },
+  } as JsonObject;
+  const request = { method: 'message/send', params, id: `message/send-${task.id}`, signal, trace };
+  const { body } = await callRemote(endpoint, request, clock, limits);
+  const counts = { unreadable: 0 };
+  const sequence = new LineSequence();
+  try {
+    for await (const envelope of jsonLines(body, counts)) {
+      if (!sequence.isNew((envelope as JsonObject | null)?.['seq'])) continue;
+      const result = resultIn(envelope);
+      for (const update of Array.isArray(result) ? result.flatMap(fullOf) : [result]) {
+        if (isUpdate(update)) yield update as UpdateInput;
+        else counts.unreadable++;
+      }
+    }
+  } finally {
+    const odd = counts.unreadable + sequence.repeated;
+    if (odd > 0)
+      onDiagnostic(
+        `Task ${task.id}: agent ${info.name} sent ${counts.unreadable} lines that are no updates and ${sequence.repeated} twice`,
+      );
+  }
+}
+
+/** An agent that does not stream answers with whole messages, or with their contents. */
+function fullOf(message: unknown, index: number): readonly unknown[] {
+  const fields = (message ?? {}) as JsonObject;
+  const content = 'task_id' in fields ? fields['content'] : fields;
+  return [{ type: 'full', index, content }];
+}
+
+function isUpdate(value: unknown): boolean {
+  try {
+    readUpdate(value);
+    return true;
+  } catch (error) {
+    if (error instanceof UpdateError) return false;
+    throw error;
+  }
+}
+
+function agentJson({ info, endpoint }: RemoteOptions): JsonObject {
+  return { ...(json(info) as JsonObject), acp_url: endpoint.url, docker_image: null };
+}
+
+function json(value: unknown): JsonObject {
+  return value as JsonObject;
+}

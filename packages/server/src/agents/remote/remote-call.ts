@@ -1,0 +1,177 @@
+import {
+  isMillraceError,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type TraceContext,
+} from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
+
+export interface RemoteEndpoint {
+  /** Where the agent listens; its calls go to `/api` below it. */
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface RemoteLimits {
+  /** Until the answer begins. */
+  readonly answerTimeoutMs: number;
+  /** Between two pieces of a stream. */
+  readonly idleTimeoutMs: number;
+  /** Of an answer that does not stream. */
+  readonly maxBytes: number;
+}
+
+export const remoteLimits: RemoteLimits = {
+  answerTimeoutMs: 60_000,
+  idleTimeoutMs: 300_000,
+  maxBytes: 2 ** 20,
+};
+
+interface RemoteRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly id: string;
+  readonly signal?: AbortSignal | undefined;
+  /** What the call is part of. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** An answer that has begun. */
+interface RemoteAnswer {
+  readonly isStream: boolean;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Calls a remote agent. Redirects are refused: the key is for the agent that registered and for nobody else. */
+export async function callRemote(
+  endpoint: RemoteEndpoint,
+  request: RemoteRequest,
+  clock: Clock,
+  limits: RemoteLimits = remoteLimits,
+): Promise<RemoteAnswer> {
+  const { method, params, id } = request;
+  const guard = new Guard(request.signal, clock);
+  guard.expect(limits.answerTimeoutMs);
+  try {
+    const response = await fetch(`${endpoint.url.replace(/\/+$/, '')}/api`, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: guard.signal,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/x-ndjson, application/json',
+        'x-agent-api-key': endpoint.key,
+        'x-request-id': id,
+        ...request.trace,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+    });
+    if (response.status !== 200 || response.body === null) {
+      await response.body?.cancel().catch(() => {});
+      throw badAnswer(`it answered with HTTP status ${response.status}`);
+    }
+    const type = response.headers.get('content-type') ?? '';
+    const isStream = !type.startsWith('application/json');
+    return { isStream, body: guarded(response.body, guard, limits.idleTimeoutMs) };
+  } catch (error) {
+    guard.release();
+    throw guard.told(error);
+  }
+}
+
+/** The result of a call that does not stream. */
+export async function resultOf(
+  { body }: RemoteAnswer,
+  limits: RemoteLimits = remoteLimits,
+): Promise<JsonValue> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > limits.maxBytes) throw badAnswer(`it answered more than ${limits.maxBytes} bytes`);
+    pieces.push(piece);
+  }
+  const parsed = parseJson(Buffer.concat(pieces).toString());
+  if (!parsed.ok) throw badAnswer('it answered no JSON');
+  return resultIn(parsed.value);
+}
+
+/** What an envelope has in it. Throws what the agent says went wrong. */
+export function resultIn(envelope: JsonValue): JsonValue {
+  const { result = null, error = null } = (envelope ?? {}) as JsonObject;
+  if (error === null || typeof error !== 'object') return result;
+  const { message } = error as JsonObject;
+  throw badAnswer(typeof message === 'string' ? message.slice(0, 2000) : 'it answered an error');
+}
+
+function badAnswer(what: string): ServerError {
+  return new ServerError('agent_failed', `The agent failed: ${what}`);
+}
+
+async function* guarded(
+  body: ReadableStream<Uint8Array>,
+  guard: Guard,
+  idleTimeoutMs: number,
+): AsyncGenerator<Uint8Array> {
+  try {
+    guard.expect(idleTimeoutMs);
+    for await (const piece of body) {
+      guard.release();
+      yield piece;
+      guard.expect(idleTimeoutMs);
+    }
+  } catch (error) {
+    throw guard.told(error);
+  } finally {
+    guard.release();
+  }
+}
+
+/** Ends a call that takes too long, or that nobody wants any more. */
+class Guard {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #clock: Clock;
+  #cancel: () => void = () => {};
+  #late: ServerError | undefined;
+
+  constructor(outer: AbortSignal | undefined, clock: Clock) {
+    this.#outer = outer;
+    this.#clock = clock;
+  }
+
+  get signal(): AbortSignal {
+    const own = this.#controller.signal;
+    return this.#outer === undefined ? own : AbortSignal.any([own, this.#outer]);
+  }
+
+  expect(ms: number): void {
+    this.#cancel();
+    this.#cancel = this.#clock.after(ms, () => {
+      this.#late = new ServerError('agent_timeout', `The agent said nothing for ${ms} ms`);
+      this.#controller.abort(this.#late);
+    });
+  }
+
+  release(): void {
+    this.#cancel();
+  }
+
+  /** The connection's own errors mean nothing to whoever reads them. */
+  told(error: unknown): unknown {
+    if (this.#late !== undefined) return this.#late;
+    if (this.#outer?.aborted) return this.#outer.reason;
+    if (isMillraceError(error)) return error;
+    return new InterruptedCall(error);
+  }
+}
+
+/** The connection broke: what the agent did is not known. */
+export class InterruptedCall extends ServerError {
+  constructor(cause: unknown) {
+    const details = { reason: 'interrupted' };
+    super('unavailable', 'interrupted: the connection to the agent broke', {}, { cause, details });
+  }
+}

@@ -1,0 +1,93 @@
+import { type Fact, type LogRecord, noUsage, recordVersion, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { describe, expect, test } from 'vitest';
+import { drive } from '../testing/recorded-run.ts';
+import { Digests, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
+
+type Told = readonly [fact: object, turn?: number, attempt?: number];
+
+function digestOf(...facts: readonly Told[]) {
+  const records = facts.map(([fact, turn = 1, attempt = 1], index) => ({
+    ...{ v: recordVersion, offset: index + 1, time: 1000 + index, turn, attempt, producer: 'test' },
+    fact: fact as Fact,
+  }));
+  return digestReply(foldDigest(emptyDigest, records as readonly LogRecord[]));
+}
+
+const begun = { type: 'run_started', runId: 'r' };
+const ended = (reason: string) => ({ type: 'run_finished', runId: 'r', stop: { reason } });
+const call = { toolCallId: 'c', name: 'bash' };
+const model = (name: string) => ({
+  type: 'response_started',
+  itemId: 'i',
+  provider: 'p',
+  model: name,
+});
+const usage = (output: number, amount: string) => ({
+  ...{ type: 'usage_reported' },
+  usage: { ...noUsage, output, costs: [{ amount, currency: 'USD' }] },
+});
+
+describe('the digest of a session', () => {
+  test('tells whether a run goes on, waits, or is over, and why', () => {
+    expect(digestOf()).toMatchObject({ state: 'idle', stop: null, running_since: null });
+    expect(digestOf([begun])).toMatchObject({ state: 'running', running_since: 1000 });
+    const asked: Told = [{ type: 'approval_asked', ...call }];
+    expect(digestOf([begun], asked)).toMatchObject({ state: 'waiting' });
+    const answered: Told = [{ type: 'approval_answered', ...call, decision: 'allow' }];
+    expect(digestOf([begun], asked, answered)).toMatchObject({ state: 'running' });
+    const error = { code: 'auth', message: 'No key' };
+    const over = digestOf([begun], [{ type: 'error_reported', error }], [ended('error')]);
+    expect(over).toMatchObject({ state: 'idle', stop: { reason: 'error' }, error });
+  });
+
+  test('forgets why the last run ended when the next one begins', () => {
+    const again = digestOf([begun], [ended('error')], [begun]);
+    expect(again).toMatchObject({ state: 'running', stop: null, error: null });
+  });
+
+  test('adds what was used by model: the last word on each attempt, superseded ones included', () => {
+    const digest = digestOf(
+      [model('a')],
+      [usage(1, '0.5')],
+      [usage(2, '0.1')],
+      [{ type: 'attempt_superseded', reason: 'cut' }],
+      [model('a'), 1, 2],
+      [usage(3, '0.2'), 1, 2],
+      [model('b'), 2, 1],
+      [usage(4, '1'), 2, 1],
+    );
+    expect(digest.usage).toMatchObject([
+      { model: 'a', attempts: 2, usage: { output: 5, costs: [{ amount: '0.3' }] } },
+      { model: 'b', attempts: 1, usage: { output: 4, costs: [{ amount: '1' }] } },
+    ]);
+  });
+});
+
+describe('digests of a log', () => {
+  test('read only what came since the last look, and give the same', async () => {
+    const log = memoryLog();
+    const session = sessionId('task');
+    const reads: number[] = [];
+    const counting = {
+      ...log,
+      info: log.info.bind(log),
+      read: async (...given: Parameters<typeof log.read>) => {
+        reads.push(given[1]?.from ?? 0);
+        return log.read(...given);
+      },
+    } as typeof log;
+    const digests = new Digests(counting);
+    expect(await digests.of(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
+    await drive(log, session, [[{ turn: 0, attempt: 0, fact: begun as Fact }]]);
+    const first = await digests.of(session);
+    expect(first.state.runSince).toBeTypeOf('number');
+    await digests.of(session);
+    await drive(log, session, [[{ turn: 0, attempt: 0, fact: ended('stop') as Fact }]]);
+    const last = await digests.of(session);
+    expect(last.state.stop).toEqual({ reason: 'stop' });
+    expect(reads).toEqual([0, first.state.through]);
+    expect(await new Digests(log).of(session)).toEqual(last);
+    await log.close();
+  });
+});

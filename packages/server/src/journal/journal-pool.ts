@@ -1,0 +1,62 @@
+import { type JournalOptions, LocalJournal } from './local-journal.ts';
+
+interface Entry {
+  readonly journal: LocalJournal;
+  users: number;
+  /** Keeps it from being dropped. */
+  stay: () => void;
+}
+
+/** So long what was read last is kept, should somebody ask again. */
+const keptMs = 5000;
+
+/** The journals of this process, one a task: who opens a second one would find the lease taken. */
+export class Journals {
+  readonly #options: JournalOptions;
+  readonly #open = new Map<string, Entry>();
+  #isClosed = false;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** It is there as long as somebody uses it, or it has the lease. */
+  async use<T>(
+    taskId: string,
+    work: (journal: LocalJournal) => Promise<T>,
+    own: Partial<JournalOptions> = {},
+  ): Promise<T> {
+    const entry = this.#open.get(taskId) ?? this.#add(taskId, own);
+    entry.users++;
+    entry.stay();
+    try {
+      return await work(entry.journal);
+    } finally {
+      entry.users--;
+      const drop = () => this.#drop(taskId);
+      if (entry.users === 0) entry.stay = this.#options.clock.after(keptMs, drop, { isIdle: true });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const open = [...this.#open.values()];
+    for (const { stay } of open) stay();
+    await Promise.all(open.map(({ journal }) => journal.close()));
+    this.#open.clear();
+  }
+
+  #add(taskId: string, own: Partial<JournalOptions>): Entry {
+    const onIdle = () => this.#drop(taskId);
+    const journal = new LocalJournal(taskId, { ...this.#options, ...own, onIdle });
+    const entry = { journal, users: 0, stay: () => {} };
+    if (this.#isClosed) journal.close().catch(() => {});
+    this.#open.set(taskId, entry);
+    return entry;
+  }
+
+  #drop(taskId: string): void {
+    const entry = this.#open.get(taskId);
+    if (entry?.users === 0 && !entry.journal.isBusy) this.#open.delete(taskId);
+  }
+}

@@ -1,0 +1,126 @@
+import { type DraftRecord, sessionId, transcript } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
+import type { JournalTurn } from '../contract/task-journal.ts';
+import { messageDrafts } from '../messages/message-drafts.ts';
+import { agentText, eventually, ids, userText } from '../testing/servers/task-harness.ts';
+import { UpdateWriter } from '../updates/update-writer.ts';
+import { Journals } from './journal-pool.ts';
+import { LocalJournal } from './local-journal.ts';
+
+const task = 'task1';
+const session = sessionId(task);
+const said = messageDrafts(userText('Hi'), ids);
+
+function stage() {
+  const clock = new VirtualClock();
+  const log = memoryLog();
+  const options = { log, clock, ids, idleMs: 1000 };
+  return { clock, log, options, journal: new LocalJournal(task, options) };
+}
+
+/** An answer that nobody finishes. */
+function half(turn: JournalTurn): readonly DraftRecord[] {
+  const writer = new UpdateWriter({ turn: turn.turn, attempt: turn.attempt, ids });
+  return writer.write({ type: 'delta', index: 0, delta: { type: 'text', text_delta: 'Half an' } });
+}
+
+test('the lease is taken with the first write, and given back when nothing was written for a while', async () => {
+  const { journal, log, clock } = stage();
+  await journal.state();
+  expect(await log.info(session)).toBeUndefined();
+  await journal.append(said);
+  expect((await log.info(session))?.lease?.holder).toBe('server');
+  clock.advance(999);
+  await journal.append([]);
+  clock.advance(999);
+  expect((await log.info(session))?.lease).toBeDefined();
+  clock.advance(1);
+  await eventually(async () => (await log.info(session))?.lease === undefined);
+});
+
+test('while a turn goes on the lease is kept, however quiet it is', async () => {
+  const { journal, log, clock } = stage();
+  const turn = await journal.beginTurn();
+  clock.advance(100_000);
+  expect((await log.info(session))?.lease).toBeDefined();
+  await turn.finish({ reason: 'stop' });
+  clock.advance(1000);
+  await eventually(async () => (await log.info(session))?.lease === undefined);
+});
+
+test('it goes on after the lease was given back, and knows what others wrote meanwhile', async () => {
+  const { journal, log, clock, options } = stage();
+  await journal.append(said);
+  clock.advance(1000);
+  await eventually(async () => (await log.info(session))?.lease === undefined);
+  const other = new LocalJournal(task, options);
+  await other.append(messageDrafts(userText('From elsewhere'), ids));
+  await expect(journal.append(said)).rejects.toMatchObject({ code: 'conflict' });
+  await other.close();
+  expect(transcript(await journal.state())).toHaveLength(2);
+  await journal.append(messageDrafts(userText('And again'), ids));
+  expect(transcript(await journal.state())).toEqual(transcript(await snapshot(log, session)));
+});
+
+test('appends that are given at once are folded in their order', async () => {
+  const { journal, log } = stage();
+  const texts = Array.from({ length: 20 }, (_, n) => `text ${n}`);
+  await Promise.all(texts.map((text) => journal.append(messageDrafts(userText(text), ids))));
+  const items = transcript(await journal.state());
+  expect(items.map(({ parts: [part] }) => part?.kind === 'text' && part.text)).toEqual(texts);
+  expect(items).toEqual(transcript(await snapshot(log, session)));
+});
+
+test('turns are numbered on, and there is one at a time', async () => {
+  const { journal } = stage();
+  const first = await journal.beginTurn();
+  await expect(journal.beginTurn()).rejects.toMatchObject({ code: 'conflict' });
+  await first.finish({ reason: 'stop' });
+  await expect(first.append(said)).rejects.toMatchObject({ code: 'bad_state' });
+  expect([first.turn, (await journal.beginTurn()).turn]).toEqual([1, 2]);
+});
+
+test('what a dead driver left is ended before anything else is written', async () => {
+  const { journal, log, options } = stage();
+  const turn = await journal.beginTurn();
+  await turn.append(half(turn));
+  const mended: string[] = [];
+  const dead = await log.open(session, { takeOver: true });
+  await dead.release();
+  const onMended = async (id: string) => void mended.push(id);
+  const next = new LocalJournal(task, { ...options, onMended });
+  await next.append(messageDrafts(agentText('Next'), ids));
+  const [kept] = transcript(await next.state());
+  expect(kept).toMatchObject({
+    parts: [{ text: 'Half an', partial: true }],
+    stop: { reason: 'aborted', cause: 'interrupted' },
+  });
+  expect([mended, (await log.info(session))?.hasWork]).toEqual([[task], false]);
+  await expect(turn.append(said)).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('commands wait until they are consumed', async () => {
+  const { log, options } = stage();
+  const journal = new LocalJournal(task, options);
+  await log.submit(session, { type: 'event', id: 'a', content: null }, 'a');
+  await log.submit(session, { type: 'event', id: 'b', content: null }, 'b');
+  const keys = async () => (await journal.commands()).map(({ key }) => key);
+  expect(await keys()).toEqual(['a', 'b']);
+  await journal.consume('a');
+  await log.submit(session, { type: 'event', id: 'c', content: null }, 'c');
+  expect(await keys()).toEqual(['b', 'c']);
+});
+
+test('whoever uses a task’s journal at once uses the same one', async () => {
+  const { options, log } = stage();
+  const journals = new Journals(options);
+  await journals.use(task, (one) => journals.use(task, async (two) => expect(two).toBe(one)));
+  await journals.use(task, (journal) => journal.append(said));
+  await journals.close();
+  expect((await log.info(session))?.lease).toBeUndefined();
+  await expect(journals.use(task, (journal) => journal.append(said))).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+});

@@ -1,0 +1,124 @@
+import {
+  attemptOf,
+  type DraftRecord,
+  type FoldState,
+  findItem,
+  type ItemId,
+  type ItemState,
+  type OpenPart,
+  type Part,
+  type Stop,
+  toArray,
+} from '@millrace/core';
+import { contentSchema } from '../contract/content.ts';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
+import { partsOfContent } from '../updates/content-parts.ts';
+import type { JournalFold } from './journal-state.ts';
+
+/** Closes what a turn left open: whole where it came to its end, else as far as it came. */
+export async function closeTurn(
+  journal: TaskJournal,
+  turn: JournalTurn,
+  stop: Stop,
+): Promise<void> {
+  const isCut = stop.reason !== 'stop';
+  const how = { isCut, stop: isCut ? stop : undefined };
+  const drafts = closingDrafts(await journal.state(), turn.turn, how);
+  if (drafts.length > 0) await turn.append(drafts);
+}
+
+/** Ends a turn in which something went wrong that is not the agent's; whatever can be written is. */
+export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Promise<void> {
+  const stop: Stop = { reason: 'error', cause: 'failed' };
+  try {
+    await closeTurn(journal, turn, stop);
+    await turn.finish(stop);
+  } catch {
+    // Whoever drives the session next finds it open, and mends it.
+  }
+}
+
+/** How everything ends whose process died. */
+export const interrupted: Stop = { reason: 'aborted', cause: 'interrupted' };
+
+/**
+ * What a driver writes that finds a session as a dead one left it: what was said stays as partial, and
+ * nothing goes on that nobody works on. Commands that wait, wait on, and so do messages outside of any
+ * turn, which whoever opened them closes.
+ */
+export function mendingDrafts(
+  state: FoldState,
+  { turn }: Pick<JournalFold, 'turn'>,
+): readonly DraftRecord[] {
+  const ofTurn = turn === undefined ? [] : closedTurn(state, turn);
+  const { run: runId } = state;
+  const ofRun: readonly DraftRecord[] =
+    runId === undefined
+      ? []
+      : [{ turn: 0, attempt: 0, fact: { type: 'run_finished', runId, stop: interrupted } }];
+  return [...ofTurn, ...ofRun];
+}
+
+function closedTurn(state: FoldState, turn: number): readonly DraftRecord[] {
+  return [
+    ...closingDrafts(state, turn, { stop: interrupted, isCut: true }),
+    { turn, attempt: 0, fact: { type: 'turn_finished', stop: interrupted } },
+  ];
+}
+
+interface Closing {
+  /** What the items are finished with; none where they just come to their end. */
+  readonly stop?: Stop | undefined;
+  /** What was open was cut off. */
+  readonly isCut: boolean;
+  /** Of the whole turn unless told. */
+  readonly itemId?: ItemId | undefined;
+}
+
+/** What ends everything of a turn that is still open, or one item of it, as far as it came. */
+export function closingDrafts(
+  state: FoldState,
+  turn: number,
+  { stop, isCut, itemId }: Closing,
+): readonly DraftRecord[] {
+  const isMeant = (id: ItemId) => itemId === undefined || itemId === id;
+  const isIts = ({ id, begin }: OpenPart) => attemptOf(id).turn === turn && isMeant(begin.itemId);
+  return [
+    ...state.open.filter(isIts).map((part) => closedPart(state, part, isCut)),
+    ...unfinished(state, turn)
+      .filter(({ id }) => isMeant(id))
+      .map((item) => finished(item, stop)),
+  ];
+}
+
+function unfinished({ items }: FoldState, turn: number): readonly ItemState[] {
+  return toArray(items).filter((item) => item.turn === turn && item.finished === undefined);
+}
+
+function closedPart(state: FoldState, open: OpenPart, isCut: boolean): DraftRecord {
+  const { id: partId, begin, text, bytes, value } = open;
+  const at = attemptOf(partId);
+  const grows = begin.kind !== 'structured' && begin.kind !== 'custom';
+  // Half a call is nothing, and what never had a value cannot be one.
+  const isNothing = grows ? isCut && begin.kind === 'tool_call' : value === undefined;
+  if (isNothing) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
+  const { itemId } = begin;
+  const preview = grows && text === '' ? previewOf(findItem(state, itemId), open) : undefined;
+  if (preview !== undefined)
+    return { ...at, delta: { type: 'commit_part', partId, itemId, part: preview } };
+  const length = grows ? (bytes?.length ?? text.length) : 0;
+  const partial = isCut ? ({ partial: true } as const) : {};
+  return { ...at, delta: { type: 'commit_part', partId, length, ...partial } };
+}
+
+/** What the message was started with, where nothing came after it. */
+function previewOf(item: ItemState | undefined, { metadata }: OpenPart): Part | undefined {
+  const start = contentSchema.safeParse(item?.metadata?.['start']);
+  if (!start.success || item === undefined || item.parts.length > 1) return undefined;
+  return partsOfContent(start.data, metadata ?? {})[0];
+}
+
+function finished({ id, turn, attempt }: ItemState, stop: Stop | undefined): DraftRecord {
+  const fact = { type: 'item_finished', itemId: id, ...(stop && { stop }) } as const;
+  return { turn, attempt, fact };
+}

@@ -1,0 +1,101 @@
+import { type DraftRecord, type Ids, isMillraceError, type JsonObject } from '@millrace/core';
+import type { Content } from '../contract/content.ts';
+import type { UpdateInput } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import { UpdateWriter } from '../updates/update-writer.ts';
+
+interface MessageDrafts {
+  /** It is to be finished later. */
+  readonly isOpen?: boolean | undefined;
+  /** What the item says of itself: the id and the time that it is shown under, for instance. */
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** A message that belongs to no turn: what somebody said, or wrote from elsewhere. */
+export function messageDrafts(
+  content: Content,
+  ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
+  { isOpen = false, metadata }: MessageDrafts = {},
+): readonly DraftRecord[] {
+  const writer = new UpdateWriter({ turn: 0, attempt: 0, ids });
+  const updates = isOpen ? openingUpdates(content) : [{ type: 'full', content } as const];
+  const drafts = takeContent(() =>
+    updates.flatMap((update) => writer.write({ ...update, index: 0 })),
+  );
+  return metadata === undefined ? drafts : drafts.map((draft) => withMetadata(draft, metadata));
+}
+
+/** What the item says of itself besides. */
+export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRecord {
+  const { fact, turn, attempt } = draft;
+  if (fact?.type !== 'item_started') return draft;
+  return { turn, attempt, fact: { ...fact, metadata: { ...fact.metadata, ...metadata } } };
+}
+
+/** Makes records of what somebody sent. What no log would take is that one's mistake, and told as such. */
+export function takeContent<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!isMillraceError(error) || error instanceof ServerError) return error;
+  const code = error.code === 'too_large' ? 'too_large' : 'invalid';
+  const rule = 'texts have whole characters, ids have 1 to 1024 printable ones, both have limits';
+  const message = `Cannot take this content (${error.code}): ${rule}`;
+  return new ServerError(code, message, {}, { cause: error });
+}
+
+/** A message that goes on, as updates that say what it has so far. */
+function openingUpdates(content: Content): readonly UpdateInput[] {
+  switch (content.type) {
+    case 'text': {
+      const start = { ...content, content: '' };
+      return [{ type: 'start', content: start }, ...textDelta(content.content)];
+    }
+    case 'data': {
+      const text = Object.keys(content.data).length === 0 ? '' : JSON.stringify(content.data);
+      const delta = { type: 'data', data_delta: text } as const;
+      return [{ type: 'start', content: { ...content, data: {} } }, ...unlessEmpty(text, delta)];
+    }
+    case 'tool_request': {
+      const { tool_call_id, name, arguments: input } = content;
+      const text = Object.keys(input).length === 0 ? '' : JSON.stringify(input);
+      const delta = { type: 'tool_request', tool_call_id, name, arguments_delta: text } as const;
+      const start = { ...content, arguments: {} };
+      return [{ type: 'start', content: start }, ...unlessEmpty(text, delta)];
+    }
+    case 'tool_response': {
+      const { tool_call_id, name, content: said } = content;
+      const text = typeof said === 'string' ? said : JSON.stringify(said);
+      const delta = { type: 'tool_response', tool_call_id, name, content_delta: text } as const;
+      const start = { ...content, content: '' };
+      return [{ type: 'start', content: start }, ...unlessEmpty(text, delta)];
+    }
+    case 'reasoning': {
+      const start = { ...content, summary: [], content: null };
+      const summaries = content.summary.map((summary_delta, summary_index) => ({
+        ...({ type: 'delta', index: null } as const),
+        delta: { type: 'reasoning_summary', summary_index, summary_delta } as const,
+      }));
+      const contents = (content.content ?? []).map((content_delta, content_index) => ({
+        ...({ type: 'delta', index: null } as const),
+        delta: { type: 'reasoning_content', content_index, content_delta } as const,
+      }));
+      return [{ type: 'start', content: start }, ...summaries, ...contents];
+    }
+  }
+}
+
+function textDelta(text_delta: string): readonly UpdateInput[] {
+  return unlessEmpty(text_delta, { type: 'text', text_delta });
+}
+
+type DeltaInput = NonNullable<Extract<UpdateInput, { type: 'delta' }>['delta']>;
+
+function unlessEmpty(text: string, delta: DeltaInput): readonly UpdateInput[] {
+  return text === '' ? [] : [{ type: 'delta', delta }];
+}

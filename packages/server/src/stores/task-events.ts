@@ -1,0 +1,119 @@
+import { type LogRecord, sessionId } from '@millrace/core';
+import { type Log, LogError } from '@millrace/log';
+import { ServerError } from '../contract/server-error.ts';
+import type { EventService } from '../contract/service.ts';
+import type { TaskEvent } from '../contract/task.ts';
+import type { QueuedCommand } from '../journal/journal-state.ts';
+import { isoTime, noSuch } from './row-access.ts';
+import type { TaskRows } from './task-store.ts';
+
+/** `assertTask` throws where there is no such task of that agent. */
+export function eventService(
+  log: Log,
+  tasks: TaskRows,
+  assertTask: (taskId: string, agentId: string) => Promise<void>,
+): EventService {
+  return {
+    async get(id) {
+      const place = eventPlace(id);
+      const kept = place && (await tasks.find({ id: place.taskId }));
+      if (place === undefined || kept === undefined) throw noSuch('event', id);
+      return readEvent(log, kept.agentId, place);
+    },
+    async list(query) {
+      await assertTask(query.taskId, query.agentId);
+      return listEvents(log, query);
+    },
+  };
+}
+
+/** Where an event is on which log: its id says both, so that it is found without an index. */
+interface EventPlace {
+  readonly taskId: string;
+  readonly offset: number;
+}
+
+function eventId({ taskId, offset }: EventPlace): string {
+  return `${taskId}.${offset}`;
+}
+
+function eventPlace(id: string): EventPlace | undefined {
+  const [, taskId, offset] = /^(.+)\.([1-9]\d{0,15})$/s.exec(id) ?? [];
+  if (taskId === undefined) return undefined;
+  return { taskId, offset: Number(offset) };
+}
+
+/** Undefined where it is a command of another kind. */
+export function eventOf(
+  taskId: string,
+  agentId: string,
+  { command, offset, time }: Pick<QueuedCommand, 'command' | 'offset' | 'time'>,
+): TaskEvent | undefined {
+  const { type, event } = command;
+  const content = type === 'event' ? command['content'] : event;
+  if (content === undefined) return undefined;
+  return {
+    ...{ id: eventId({ taskId, offset }), task_id: taskId, agent_id: agentId },
+    ...{ sequence_id: offset, created_at: isoTime(time) },
+    content: content as TaskEvent['content'],
+  };
+}
+
+export async function readEvent(log: Log, agentId: string, place: EventPlace): Promise<TaskEvent> {
+  const { taskId, offset } = place;
+  const { records } = await log
+    .read(sessionId(taskId), { from: offset - 1, maxBytes: 1 })
+    .catch(nothing);
+  const record = records.find((one) => one.offset === offset);
+  const event = record && told(taskId, agentId, record);
+  if (event === undefined) throw noSuch('event', eventId(place));
+  return event;
+}
+
+interface EventRange {
+  readonly taskId: string;
+  readonly agentId: string;
+  /** The id of an event. */
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const mostEvents = 1000;
+
+/** In the order in which they were sent. */
+export async function listEvents(
+  log: Log,
+  { taskId, agentId, after, limit = mostEvents }: EventRange,
+): Promise<readonly TaskEvent[]> {
+  const found: TaskEvent[] = [];
+  const most = Math.min(limit, mostEvents);
+  let from = after === undefined ? 0 : cursorOf(taskId, after);
+  while (found.length < most) {
+    const page = await log.read(sessionId(taskId), { from }).catch(nothing);
+    if (page.through <= from) break;
+    from = page.through;
+    found.push(...page.records.flatMap((record) => told(taskId, agentId, record) ?? []));
+  }
+  return found.slice(0, most);
+}
+
+function told(taskId: string, agentId: string, record: LogRecord): TaskEvent | undefined {
+  const { fact, offset, time } = record;
+  if (fact?.type !== 'command_queued') return undefined;
+  return eventOf(taskId, agentId, { command: fact.command, offset, time });
+}
+
+function cursorOf(taskId: string, id: string): number {
+  const place = eventPlace(id);
+  if (place?.taskId === taskId) return place.offset;
+  const message = `Cannot list the events of task ${taskId} after that one: it is no event of this task`;
+  throw new ServerError('invalid', message, { task: taskId });
+}
+
+/** A session is made by its first record; an offset beyond its end has nothing behind it. */
+function nothing(error: unknown): { readonly records: []; readonly through: 0 } {
+  const isNone =
+    error instanceof LogError && (error.code === 'no_session' || error.code === 'bad_offset');
+  if (isNone) return { records: [], through: 0 };
+  throw error;
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { createServer } from '../create-server.ts';
+import { isListedBy } from './task-store.ts';
+
+const task = (id: string, name: string | null, title?: unknown) => ({
+  ...{ id, name },
+  task_metadata: title === undefined ? null : { title: title as string },
+});
+
+test.each([
+  ['the middle of a title', task('1', null, 'The Grain Mill'), 'n mi', true],
+  ['another case', task('1', null, 'STRASSE ÉTÉ'), 'été', true],
+  ['a name, where there is a title too', task('1', 'daily', 'Grain'), 'DAI', true],
+  ['an id', task('abc1', null), 'BC1', true],
+  ['nothing', task('1', null), '', true],
+  ['what is nowhere', task('1', 'daily', 'Grain'), 'rye', false],
+  ['signs that a database would read', task('1', null, 'Grain'), 'G%n', false],
+  ['two of them at once', task('1', 'daily', 'Grain'), 'Grain daily', false],
+  ['a title that is none', task('1', null, 12), '12', false],
+])('a task is looked for by %s', (_what, one, text, isThere) => {
+  expect(isListedBy(one, text)).toBe(isThere);
+});
+
+async function served() {
+  const echo = (name: string): ServedAgent => ({
+    ...{ type: 'sync', name },
+    onMessage: async (content) => content,
+  });
+  const server = createServer({ agents: [echo('a'), echo('b')], tokens: ['operator'] });
+  const { url } = await server.listen({ port: 0 });
+  const ask = async (path: string, { token = 'operator', ...init }: RequestInit & Asked = {}) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return fetch(`${url}${path}`, { ...init, headers });
+  };
+  const post = async (path: string, body: object, method = 'POST') =>
+    (await ask(path, { method, body: JSON.stringify(body) })).json() as Promise<Made>;
+  const made = async (agent: string, title: string): Promise<string> => {
+    const { result } = await post(`/agents/name/${agent}/rpc`, { method: 'task/create' });
+    await post(`/tasks/${result.id}`, { task_metadata: { title } }, 'PUT');
+    return result.id;
+  };
+  const list = async (query: string, token?: string) => {
+    const answer = await ask(`/tasks?${query}`, { ...(token !== undefined && { token }) });
+    const told = (await answer.json()) as readonly { readonly id: string }[];
+    const next = answer.headers.get('x-next-cursor');
+    return { status: answer.status, next, ids: answer.ok ? told.map(({ id }) => id) : [] };
+  };
+  return { made, list, post, [Symbol.asyncDispose]: () => server.close() };
+}
+
+interface Asked {
+  readonly token?: string;
+}
+
+interface Made {
+  readonly result: { readonly id: string };
+  readonly token: string;
+}
+
+test('a server lists those that it finds, page by page, with all else that is asked', async () => {
+  await using it = await served();
+  const mills = [await it.made('a', 'Mill one'), await it.made('a', 'Windmill')];
+  await it.made('a', 'Grain');
+  const other = await it.made('b', 'MILL of another');
+  const all = await it.list('search=mill&order_by=created_at&order_direction=asc');
+  expect(all).toMatchObject({ ids: [...mills, other], next: null });
+  const first = await it.list('search=mill&limit=2&order_by=created_at&order_direction=asc');
+  expect(first.ids).toEqual(mills);
+  const then = `cursor=${first.next}&order_by=created_at&order_direction=asc`;
+  expect(await it.list(`search=mill&limit=2&${then}`)).toMatchObject({ ids: [other], next: null });
+  expect((await it.list('search=mill&agent_name=b')).ids).toEqual([other]);
+  expect((await it.list(`search=${other.toUpperCase()}`)).ids).toEqual([other]);
+  expect((await it.list('search=mill&status=FAILED')).ids).toEqual([]);
+  expect((await it.list(`search=${'x'.repeat(257)}`)).status).toBe(422);
+});
+
+test('whose token is for less finds no more with it', async () => {
+  await using it = await served();
+  const mill = await it.made('a', 'Mill');
+  await it.made('a', 'Grain');
+  const ofTask = (await it.post('/tokens', { task_id: mill })).token;
+  expect((await it.list('search=mill', ofTask)).ids).toEqual([mill]);
+  expect((await it.list('search=grain', ofTask)).ids).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import type { RunResult } from '@millrace/agent';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskChange } from '../contract/service.ts';
+import type { TaskStatus } from '../contract/task.ts';
+import type { TaskRows } from './task-store.ts';
+
+/** Nothing comes after these. */
+const final: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
+const open: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
+
+const becomes: Readonly<Record<TaskChange, TaskStatus>> = {
+  complete: 'COMPLETED',
+  fail: 'FAILED',
+  cancel: 'CANCELED',
+  interrupt: 'INTERRUPTED',
+  terminate: 'TERMINATED',
+  timeout: 'TIMED_OUT',
+};
+
+function isFinal(status: TaskStatus): boolean {
+  return final.includes(status);
+}
+
+/** What it becomes by that. Throws `bad_state` where it is closed already. */
+export function changedStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
+  if (open.includes(now)) return becomes[change];
+  const message = `Cannot ${change} task ${taskId}: it is ${now}, and only a task that is RUNNING or INTERRUPTED can be`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
+}
+
+/** Something new is said to it. Throws `bad_state` where that is too late. */
+export function assertUsable(taskId: string, now: TaskStatus): void {
+  if (!isFinal(now)) return;
+  const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
+}
+
+/** What a task becomes by the end of its run, unless somebody said meanwhile what it is. */
+export async function settleTask(
+  tasks: TaskRows,
+  taskId: string,
+  { stop, error }: RunResult,
+): Promise<void> {
+  const become = async (status: TaskStatus, reason: string) => {
+    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
+  };
+  const { reason, cause } = stop;
+  if (reason === 'error' && cause !== 'held')
+    await become('FAILED', error?.message ?? 'The run ended as an error');
+  if (reason === 'limit') await become('FAILED', `A limit was reached: ${cause ?? ''}`);
+  if (reason !== 'aborted') return;
+  const isCut = cause === 'interrupted';
+  await become(
+    'INTERRUPTED',
+    isCut ? 'The server ended in the midst of it' : 'The run was stopped',
+  );
+}
+
+/** What was stopped is taken up again. */
+export function goesOn(now: TaskStatus): TaskStatus | undefined {
+  return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
+}
+
+/** Something is said to it. Throws where that is too late. */
+export function resumed(taskId: string, now: TaskStatus, isQuiet: boolean): TaskStatus | undefined {
+  assertUsable(taskId, now);
+  return now === 'RUNNING' || isQuiet ? undefined : 'RUNNING';
+}

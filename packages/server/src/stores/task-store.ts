@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import { type Ids, type JsonObject, type SessionId, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { CreateTask, UpdateTask } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage, Ref, TaskQuery } from '../contract/service.ts';
+import type { Task, TaskStatus } from '../contract/task.ts';
+import { ensureSession } from '../journal/session-lease.ts';
+import { changeRow, isConflict, isoTime, listRows, noSuch, rowRefusal } from './row-access.ts';
+
+/** A task, and whose it is. */
+export interface KeptTask {
+  readonly task: Task;
+  readonly agentId: string;
+}
+
+/** A task that somebody asked to be made: it is new, or there was one of that key or name. */
+interface MadeTask extends KeptTask {
+  readonly origin: 'new' | 'key' | 'name';
+}
+
+type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
+
+interface TaskRowsOptions {
+  readonly rows: Rows;
+  readonly log: Log;
+  readonly ids: Ids;
+  /** Called after the row of a task has changed. */
+  readonly onChange: (task: Task) => void;
+}
+
+/** The rows of tasks. Whoever wants to hear of their changes is told. */
+export class TaskRows {
+  readonly #rows: Rows;
+  readonly #log: Log;
+  readonly #ids: Ids;
+  readonly #onChange: (task: Task) => void;
+
+  constructor({ rows, log, ids, onChange }: TaskRowsOptions) {
+    this.#rows = rows;
+    this.#log = log;
+    this.#ids = ids;
+    this.#onChange = onChange;
+  }
+
+  /** The task that the key made or that has the name, even one that was deleted; else a new one. */
+  async create(
+    agentId: string,
+    { name = null, params = null, task_metadata = null }: CreateTask,
+    key?: string,
+  ): Promise<MadeTask> {
+    const id = key === undefined ? this.#ids.session() : idOf(agentId, key);
+    const made = key === undefined ? undefined : await this.#made(id);
+    if (made !== undefined) return made;
+    const known = name === null ? undefined : await this.#named(name);
+    if (known !== undefined) return this.#again(agentId, known, params);
+    const fields: Fields = {
+      ...{ name, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task created' },
+    };
+    try {
+      return { ...keptTask(await this.#make(id, contentOf(agentId, fields))), origin: 'new' };
+    } catch (error) {
+      if (!isConflict(error)) throw rowRefusal(error);
+      // Somebody else was quicker: with the same key, or to take the name.
+      const same = await this.#made(id);
+      if (same !== undefined) return same;
+      const taken = name === null ? undefined : await this.#named(name);
+      if (taken === undefined) throw rowRefusal(error);
+      return this.#again(agentId, taken, params);
+    }
+  }
+
+  /** A task of a session that is there already. */
+  async adopt(
+    agentId: string,
+    id: string,
+    { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
+  ): Promise<Task> {
+    const fields: Fields = {
+      ...{ name: null, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task forked' },
+    };
+    const row = { id, ...contentOf(agentId, fields) };
+    return keptTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
+  }
+
+  /** Undefined where there is none, or it was deleted. */
+  async find(ref: Ref): Promise<KeptTask | undefined> {
+    const row = 'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#named(ref.name);
+    const kept = row && keptTask(row);
+    return kept?.task.status === 'DELETED' ? undefined : kept;
+  }
+
+  async get(ref: Ref): Promise<KeptTask> {
+    const kept = await this.find(ref);
+    if (kept === undefined) throw noSuch('task', 'id' in ref ? ref.id : ref.name);
+    return kept;
+  }
+
+  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<KeptTask>> {
+    const shown = status === undefined ? { is_shown: 'yes' } : { status };
+    return listRows(
+      this.#rows,
+      {
+        table: 'tasks',
+        where: { agent_id: agentId, ...shown },
+        fits: (row) =>
+          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+          (search === undefined || isListedBy(keptTask(row).task, search)),
+        show: keptTask,
+      },
+      page,
+    );
+  }
+
+  update(id: string, { task_metadata, merge_params }: UpdateTask): Promise<Task> {
+    return this.#change(id, (task) => ({
+      ...(task_metadata != null && { task_metadata }),
+      ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
+    }));
+  }
+
+  /** What `next` gives of what it is; undefined leaves it as it is. */
+  setStatus(
+    id: string,
+    next: (status: TaskStatus) => TaskStatus | undefined,
+    reason: string | null,
+  ): Promise<Task> {
+    return this.#change(id, (task) => {
+      const status = next(task.status ?? 'RUNNING');
+      return status === undefined ? undefined : { status, status_reason: reason };
+    });
+  }
+
+  /**
+   * No row of a task is there before its session: whoever hears of a task can stream it, also when
+   * nothing was said in it yet.
+   */
+  async #make(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
+    await ensureSession(this.#log, session);
+    try {
+      return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
+    } catch (error) {
+      // Where there is a row, it is the session of whoever was quicker.
+      if ((await this.#rows.get('tasks', session)) === undefined)
+        await this.#log.delete(session, { ifThrough: 0 });
+      throw error;
+    }
+  }
+
+  /** What a key made before. */
+  async #made(id: SessionId): Promise<MadeTask | undefined> {
+    const row = await this.#rows.get('tasks', id);
+    return row && { ...keptTask(row), origin: 'key' };
+  }
+
+  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
+      const { task, agentId } = keptTask(before);
+      const changed = change(task);
+      if (changed === undefined || isSame(task, changed)) return undefined;
+      const { id: _, created_at, updated_at, ...fields } = task;
+      return contentOf(agentId, { ...fields, ...changed });
+    });
+    const { task } = keptTask(row);
+    if (isChanged) this.#onChange(task);
+    return task;
+  }
+
+  async #named(name: string): Promise<Row | undefined> {
+    const [row] = await this.#rows.list('tasks', { where: { name }, limit: 1 });
+    return row;
+  }
+
+  async #again(agentId: string, row: Row, params: CreateTask['params']): Promise<MadeTask> {
+    const kept = keptTask(row);
+    if (kept.agentId !== agentId) throw anothersName(kept);
+    if (kept.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
+    const task = params == null ? kept.task : await this.#change(row.id, () => ({ params }));
+    return { ...kept, task, origin: 'name' };
+  }
+}
+
+/** The key is in the id, so that no second task can be made for it, whichever process is asked. */
+function idOf(agentId: string, key: string): SessionId {
+  const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
+  return sessionId(hash.digest('hex').slice(0, 32));
+}
+
+function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+  const { name, status } = fields;
+  const keys = {
+    agent_id: agentId,
+    status: status ?? 'RUNNING',
+    ...(name !== null && { name }),
+    ...(status !== 'DELETED' && { is_shown: 'yes' }),
+  };
+  return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
+}
+
+/** What a row says. */
+export function keptTask({ id, createdAt, updatedAt, data }: Row): KeptTask {
+  const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
+  const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
+  return { task: { id, ...fields, ...times }, agentId: agent_id };
+}
+
+function isSame(task: Task, changed: Partial<Fields>): boolean {
+  return Object.entries(changed).every(
+    ([key, value]) => JSON.stringify(task[key as keyof Task]) === JSON.stringify(value),
+  );
+}
+
+function hasAll(data: unknown, wanted: JsonObject): boolean {
+  const have = (data ?? {}) as JsonObject;
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(have[key]) === JSON.stringify(value),
+  );
+}
+
+function anothersName({ task }: KeptTask): ServerError {
+  const message = `Cannot use the name of task ${task.id}: it belongs to another agent. Choose another name`;
+  return new ServerError('conflict', message, { task: task.id });
+}
+
+type Called = Pick<Task, 'id' | 'name' | 'task_metadata'>;
+
+/** Is the text in what a task is called by, in whatever case? An empty one is in each. */
+export function isListedBy({ id, name, task_metadata }: Called, text: string): boolean {
+  const wanted = text.toLowerCase();
+  return [task_metadata?.['title'], name, id].some(
+    (words) => typeof words === 'string' && words.toLowerCase().includes(wanted),
+  );
+}

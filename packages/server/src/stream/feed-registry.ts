@@ -1,0 +1,161 @@
+import type { SessionId } from '@millrace/core';
+import { type Clock, type Log, LogError, systemClock } from '@millrace/log';
+import { ServerError } from '../contract/server-error.ts';
+import type { FrameView, ViewName } from '../contract/stream.ts';
+import type { Channel, Subscriber } from './channel.ts';
+import type { Views } from './frames/views.ts';
+import { Feed, type FeedEnd } from './session-feed.ts';
+import { defaultStreamLimits, type StreamLimits } from './stream-limits.ts';
+
+interface FeedsOptions {
+  readonly log: Log;
+  readonly views: Views;
+  readonly clock?: Clock | undefined;
+  readonly limits?: Partial<StreamLimits> | undefined;
+}
+
+/** What streams take at the moment. */
+interface StreamStats {
+  readonly tasks: number;
+  readonly viewers: number;
+  /** Frames that are kept for whoever comes back. */
+  readonly keptBytes: number;
+  /** What was given to connections and is not on its way yet. */
+  readonly bufferedBytes: number;
+}
+
+/** A feed with the channel of one view. */
+export interface Joined {
+  readonly feed: Feed;
+  readonly channel: Channel;
+}
+
+/** The tasks that somebody watches, one reader each. */
+export class Feeds {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  readonly #views: Views;
+  readonly #feeds = new Map<SessionId, Promise<Feed>>();
+  /** Those that are there, and those that are over but still told to somebody. */
+  readonly #open = new Set<Feed>();
+  #viewers = 0;
+  #isClosed = false;
+
+  constructor({ log, views, clock = systemClock, limits = {} }: FeedsOptions) {
+    this.log = log;
+    this.clock = clock;
+    this.limits = { ...defaultStreamLimits, ...limits };
+    this.#views = views;
+  }
+
+  get stats(): StreamStats {
+    const feeds = [...this.#open];
+    const viewers = feeds.flatMap((feed) => [...everyone(feed)]);
+    return {
+      tasks: feeds.length,
+      viewers: viewers.length,
+      keptBytes: feeds.reduce((sum, { keptBytes }) => sum + keptBytes, 0),
+      bufferedBytes: viewers.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0),
+    };
+  }
+
+  view(name: ViewName): FrameView {
+    const view = this.#views[name];
+    if (view !== undefined) return view;
+    const known = Object.keys(this.#views).join(', ');
+    throw new ServerError(
+      'bad_request',
+      `There is no view of that name here: choose among ${known}`,
+    );
+  }
+
+  /** For one more viewer, who has to be given back by `leave`. */
+  async join(session: SessionId, view: FrameView): Promise<Joined> {
+    if (this.#isClosed) throw closing();
+    if (this.#viewers >= this.limits.maxViewers) throw tooMany('viewers', this.limits.maxViewers);
+    this.#viewers++;
+    try {
+      const feed = await this.#feedOf(session);
+      const channel = await feed.join(view);
+      if (this.#isClosed) throw closing();
+      return { feed, channel };
+    } catch (error) {
+      this.#viewers--;
+      throw refusal(session, error);
+    }
+  }
+
+  leave({ feed, channel }: Joined): void {
+    this.#viewers--;
+    feed.leave(channel);
+  }
+
+  /** Sends everybody away with a hint to come back. */
+  close(): void {
+    this.#isClosed = true;
+    for (const feed of this.#open) {
+      for (const viewer of [...everyone(feed)]) viewer.sendAway('closing');
+      feed.close();
+    }
+    this.#open.clear();
+    this.#feeds.clear();
+  }
+
+  #feedOf(session: SessionId): Promise<Feed> {
+    const known = this.#feeds.get(session);
+    if (known !== undefined) return known;
+    if (this.#feeds.size >= this.limits.maxTasks) throw tooMany('tasks', this.limits.maxTasks);
+    const { log, clock, limits } = this;
+    const onIdle = (feed: Feed) => this.#drop(feed, opened);
+    const onEnd = (feed: Feed, end: FeedEnd) => this.#end(feed, end, opened);
+    const opened = Feed.open(session, { log, clock, limits, onIdle, onEnd });
+    this.#feeds.set(session, opened);
+    opened.then(
+      (feed) => {
+        if (this.#isClosed) feed.close();
+        else this.#open.add(feed);
+      },
+      () => this.#forget(session, opened),
+    );
+    return opened;
+  }
+
+  #drop(feed: Feed, opened: Promise<Feed>): void {
+    this.#forget(feed.session, opened);
+    this.#open.delete(feed);
+    feed.close();
+  }
+
+  #end(feed: Feed, end: FeedEnd, opened: Promise<Feed>): void {
+    // A session that is closed stays as it is; one that is gone may be made again.
+    if (end !== 'closed') this.#forget(feed.session, opened);
+    for (const viewer of [...everyone(feed)]) {
+      if (end === 'failed') viewer.sendAway('failed');
+      else viewer.look();
+    }
+  }
+
+  #forget(session: SessionId, opened: Promise<Feed>): void {
+    if (this.#feeds.get(session) === opened) this.#feeds.delete(session);
+  }
+}
+
+function* everyone(feed: Feed): Iterable<Subscriber> {
+  for (const channel of feed.channels) yield* channel.everyone();
+}
+
+function closing(): ServerError {
+  return new ServerError('unavailable', 'The server is closing: connect again in a moment');
+}
+
+function tooMany(what: 'tasks' | 'viewers', limit: number): ServerError {
+  const message = `The server streams to as many ${what} as it may (${limit}): connect again later`;
+  return new ServerError('unavailable', message, { limit });
+}
+
+function refusal(session: SessionId, error: unknown): unknown {
+  if (!(error instanceof LogError) || error.code !== 'no_session') return error;
+  const message = `Task ${session} has no log: nothing was ever said in it, or it was deleted`;
+  return new ServerError('not_found', message, { session }, { cause: error });
+}

@@ -1,0 +1,72 @@
+import type { Batch, FoldState, LogRecord } from '@millrace/core';
+import type { Frame, FrameView } from '../../contract/stream.ts';
+import { encodeFrame } from './sse.ts';
+
+/** Frames of one view, ready for any number of connections: all that is after an offset, up to another. */
+export interface Told {
+  readonly after: number;
+  readonly through: number;
+  readonly bytes: Buffer;
+}
+
+/** A record with the states around it. */
+export interface Step {
+  readonly before: FoldState;
+  readonly record: LogRecord;
+  readonly after: FoldState;
+}
+
+interface TellOptions {
+  /** A piece ends with the record that makes it longer than this. */
+  readonly pieceBytes: number;
+  /** Of the record there, frames up to the one with this id were told already. */
+  readonly skip?: { readonly offset: number; readonly id: string } | undefined;
+}
+
+/** What a batch is told as. Nothing is empty: what a view does not tell moves the ends of what it does. */
+export function tell(
+  view: FrameView,
+  batch: Batch,
+  steps: readonly Step[],
+  { pieceBytes, skip }: TellOptions,
+): readonly Told[] {
+  if (view.batch !== undefined) return [oneTold(batch, view.batch(batch))];
+  const pieces: Told[] = [];
+  let { after } = batch;
+  let text = '';
+  for (const step of steps) {
+    const frames = view.frames(step.before, step.record, step.after);
+    const { offset } = step.record;
+    text += encodeAll(offset === skip?.offset ? framesAfter(frames, skip.id) : frames);
+    if (text.length < pieceBytes) continue;
+    pieces.push({ after, through: offset, bytes: Buffer.from(text) });
+    after = offset;
+    text = '';
+  }
+  const rest = { after, through: batch.through, bytes: Buffer.from(text) };
+  return text === '' && pieces.length > 0 ? extended(pieces, batch.through) : [...pieces, rest];
+}
+
+/** All of them at once, as the only way to what is told later. */
+export function oneTold(
+  { after, through }: Pick<Batch, 'after' | 'through'>,
+  frames: readonly Frame[],
+): Told {
+  return { after, through, bytes: Buffer.from(encodeAll(frames)) };
+}
+
+function encodeAll(frames: readonly Frame[]): string {
+  let text = '';
+  for (const frame of frames) text += encodeFrame(frame);
+  return text;
+}
+
+function framesAfter(frames: readonly Frame[], id: string): readonly Frame[] {
+  return frames.slice(frames.findIndex((frame) => frame.id === id) + 1);
+}
+
+function extended(pieces: readonly Told[], through: number): readonly Told[] {
+  return pieces.map((piece, index) =>
+    index === pieces.length - 1 ? { ...piece, through } : piece,
+  );
+}

@@ -1,0 +1,244 @@
+import type { Batch, LogRecord, SessionId } from '@millrace/core';
+import { type Clock, type Log, LogError } from '@millrace/log';
+import type { FrameView, ViewName } from '../contract/stream.ts';
+import { Channel } from './channel.ts';
+import { isExact, mergeNeighbours, readExact } from './exact-batch.ts';
+import type { Cursor } from './frames/cursor.ts';
+import { oneTold, type Told } from './frames/frame-chunk.ts';
+import { type History, loadHistory } from './history.ts';
+import { Pieces, replayLog, replaySettled } from './replay.ts';
+import type { StreamLimits } from './stream-limits.ts';
+
+/** So many records are not kept waiting for the end of the time in which they are merged. */
+const maxPending = 4096;
+
+/** How a feed came to its end. */
+export type FeedEnd = 'closed' | 'deleted' | 'failed';
+
+interface FeedOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  /** Nobody watched for a while. */
+  readonly onIdle: (feed: Feed) => void;
+  /** Nothing more will come. */
+  readonly onEnd: (feed: Feed, end: FeedEnd) => void;
+}
+
+/**
+ * The one reader of a session in this process, however many watch it. It follows the log, folds, and
+ * tells each view that somebody watches.
+ */
+export class Feed {
+  readonly session: SessionId;
+  readonly #options: FeedOptions;
+  readonly #channels = new Map<ViewName, Channel>();
+  readonly #leaving = new Map<ViewName, () => void>();
+  readonly #stop = new AbortController();
+  readonly #pieces: Pieces;
+  #history: History;
+  /** Committed, and not told yet; they follow what the history has. */
+  #pending: LogRecord[] = [];
+  #pendingThrough = 0;
+  #stopWindow: (() => void) | undefined;
+  #reload: Promise<void> | undefined;
+  #end: FeedEnd | undefined;
+
+  private constructor(history: History, options: FeedOptions) {
+    this.session = history.state.session;
+    this.#history = history;
+    this.#options = options;
+    this.#pieces = new Pieces(options.limits.replayBytes, options.clock);
+  }
+
+  /** Reads what there is. Throws `no_session` where there is nothing to read. */
+  static async open(session: SessionId, options: FeedOptions): Promise<Feed> {
+    const info = await options.log.info(session);
+    if (info === undefined) {
+      throw new LogError('no_session', `Cannot stream session ${session}: there is none`, {
+        session,
+      });
+    }
+    const history = await loadHistory(options.log, session, info.through);
+    const feed = new Feed(history, options);
+    void feed.#follow();
+    return feed;
+  }
+
+  /** What was told, folded. */
+  get history(): History {
+    return this.#history;
+  }
+
+  /** Nothing more will come. */
+  get end(): FeedEnd | undefined {
+    return this.#end;
+  }
+
+  get viewers(): number {
+    return [...this.#channels.values()].reduce((sum, { viewers }) => sum + viewers, 0);
+  }
+
+  get channels(): Iterable<Channel> {
+    return this.#channels.values();
+  }
+
+  /** What is kept here for viewers, in the ring and of what was replayed. */
+  get keptBytes(): number {
+    const rings = [...this.#channels.values()].reduce((sum, { ringBytes }) => sum + ringBytes, 0);
+    return rings + this.#pieces.bytes;
+  }
+
+  /** The channel of a view, for one more viewer, who has to `leave` it. */
+  async join(view: FrameView): Promise<Channel> {
+    await this.#reload;
+    const { limits, clock } = this.#options;
+    const known = this.#channels.get(view.name);
+    const channel = known ?? new Channel(view, this.#history.state.through, limits, clock);
+    this.#channels.set(view.name, channel);
+    this.#leaving.get(view.name)?.();
+    this.#leaving.delete(view.name);
+    return channel;
+  }
+
+  /** Called when a viewer is gone: after a while a view that nobody watches is not told any more. */
+  leave({ view, viewers }: Channel): void {
+    if (viewers > 0 || this.#leaving.has(view.name)) return;
+    const { clock, limits } = this.#options;
+    const forget = () => this.#forget(view.name);
+    this.#leaving.set(view.name, clock.after(limits.lingerMs, forget, { isIdle: true }));
+  }
+
+  /** What comes after a place that is not in the ring. */
+  async replay({ view }: Channel, cursor: Cursor, isSettled: boolean): Promise<Told | undefined> {
+    await this.#reload;
+    const { through } = this.#history.state;
+    if (cursor.offset > through) return undefined;
+    if (isSettled && !view.settles) return this.#restate(view);
+    if (isSettled) {
+      return this.#pieces.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
+        replaySettled(view, this.#history, cursor.offset),
+      );
+    }
+    const channel = this.#channels.get(view.name);
+    const entry = channel?.nextEntry(cursor) ?? through;
+    return this.#pieces.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
+      replayLog(this.#options.log, view, this.#history, { cursor, through: entry }),
+    );
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#stopWindow?.();
+    for (const cancel of this.#leaving.values()) cancel();
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+    this.#leaving.clear();
+    this.#pieces.clear();
+    this.#pending = [];
+  }
+
+  #restate(view: FrameView): Promise<Told | undefined> {
+    const { state } = this.#history;
+    const { through } = state;
+    return this.#pieces.get(`${view.name} restated ${through}`, async () => {
+      const frames = view.restate(state);
+      const last = frames.at(-1);
+      // With the last of them all was told up to here.
+      const ending = last && [{ ...last, id: last.id ?? `${through}` }];
+      return oneTold({ after: 0, through }, [...frames.slice(0, -1), ...(ending ?? [])]);
+    });
+  }
+
+  async #follow(): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stop;
+    try {
+      const from = this.#history.state.through;
+      for await (const batch of log.follow(this.session, { from, until: 'closed', signal })) {
+        this.#take(isExact(batch) ? batch : await readExact(log, this.session, batch));
+        await this.#reload;
+      }
+      if (!signal.aborted) this.#finish('closed');
+    } catch (error) {
+      const isGone = error instanceof LogError && error.code === 'no_session';
+      if (!signal.aborted) this.#finish(isGone ? 'deleted' : 'failed');
+    }
+  }
+
+  #take({ through, records }: Batch): void {
+    for (const record of records) this.#pending.push(record);
+    this.#pendingThrough = through;
+    if (this.#stopWindow === undefined || this.#pending.length > maxPending) this.#flush();
+    this.#stopWindow ??= this.#openWindow();
+  }
+
+  #openWindow(): () => void {
+    const { clock, limits } = this.#options;
+    return clock.after(limits.mergeMs, () => {
+      this.#stopWindow = undefined;
+      if (this.#pendingThrough <= this.#history.state.through) return;
+      this.#tryFlush();
+      this.#stopWindow ??= this.#openWindow();
+    });
+  }
+
+  #tryFlush(): void {
+    try {
+      this.#flush();
+    } catch {
+      // It is called by a timer, where nobody could catch it.
+      this.#finish('failed');
+    }
+  }
+
+  #flush(): void {
+    if (this.#reload !== undefined || this.#end !== undefined) return;
+    const { through: after } = this.#history.state;
+    if (this.#pendingThrough <= after) return;
+    const records = mergeNeighbours(this.#pending);
+    const batch = { after, through: this.#pendingThrough, records };
+    this.#pending = [];
+    const steps = this.#history.add(batch);
+    if (this.#history.isStale) this.#reload = this.#readAgain();
+    for (const channel of this.#channels.values()) channel.tell(batch, steps);
+  }
+
+  /** What was redacted is not to be told again by anything that is kept here. */
+  async #readAgain(): Promise<void> {
+    const { through } = this.#history.state;
+    for (const channel of this.#channels.values()) channel.forget();
+    this.#pieces.clear();
+    try {
+      this.#history = await loadHistory(this.#options.log, this.session, through);
+      this.#reload = undefined;
+      this.#flush();
+    } catch {
+      this.#reload = undefined;
+      this.#finish('failed');
+    }
+  }
+
+  #forget(name: ViewName): void {
+    this.#leaving.delete(name);
+    const channel = this.#channels.get(name);
+    if (channel === undefined || channel.viewers > 0) return;
+    channel.close();
+    this.#channels.delete(name);
+    if (this.#channels.size === 0) this.#options.onIdle(this);
+  }
+
+  #finish(end: FeedEnd): void {
+    if (this.#end !== undefined) return;
+    if (end !== 'failed') {
+      this.#stopWindow?.();
+      try {
+        this.#flush();
+      } catch {
+        return this.#finish('failed');
+      }
+    }
+    this.#end = end;
+    this.#options.onEnd(this, end);
+  }
+}

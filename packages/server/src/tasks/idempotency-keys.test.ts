@@ -1,0 +1,155 @@
+import { createAgent } from '@millrace/agent';
+import { type LogRecord, sessionId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import type { LoopAgent, SyncAgent } from '../contract/served-agent.ts';
+import { memoryRows } from '../rows/memory-rows.ts';
+import {
+  collect,
+  eventually,
+  type TaskHarness,
+  createTaskHarness,
+  textDelta,
+  textsOf,
+  userText,
+} from '../testing/servers/task-harness.ts';
+
+/** Says how often it was asked, and says the rest when it is let go on. */
+function counting(goesOn: Promise<void> = Promise.resolve()) {
+  const asked: string[] = [];
+  const agent: SyncAgent = {
+    ...{ type: 'sync', name: 'agent' },
+    async *onMessage(content) {
+      asked.push(content.type === 'text' ? content.content : content.type);
+      yield textDelta(0, `Answer ${asked.length}`);
+      await goesOn;
+      yield textDelta(0, '.');
+    },
+  };
+  return { agent, asked };
+}
+
+const looping =
+  (script: readonly string[]) =>
+  (log: Log): readonly LoopAgent[] => {
+    const provider = scriptedProvider(script);
+    return [{ type: 'loop', name: 'agent', agent: createAgent({ provider, log }) }];
+  };
+
+async function keyed(stage: TaskHarness, task_id: string | undefined, text: string, key?: string) {
+  const agentId = await stage.idOf('agent');
+  const body = { content: userText(text), ...(task_id !== undefined && { task_id }) };
+  return stage.service.tasks.sendMessage(agentId, body, { key });
+}
+
+async function recordsOf({ log }: TaskHarness, id: string): Promise<readonly LogRecord[]> {
+  return (await log.read(sessionId(id))).records;
+}
+
+const runsIn = (records: readonly LogRecord[]) =>
+  records.filter(({ fact }) => fact?.type === 'run_started').length;
+
+const isIdle = async ({ log }: TaskHarness, id: string) =>
+  (await log.info(sessionId(id)))?.hasWork === false;
+
+describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
+  const agents = () =>
+    type === 'sync' ? [counting().agent] : looping(['Answer 1.', 'Answer 2.', 'Answer 3.']);
+
+  test('that is sent again with its key has the answer that there is, whole and as a stream', async () => {
+    const stage = await createTaskHarness(agents());
+    const { id } = await stage.newTask('agent');
+    const first = await keyed(stage, id, 'One', 'k');
+    const messages = await first.messages();
+    expect(textsOf(messages)).toEqual(['Answer 1.']);
+    const again = await keyed(stage, id, 'One', 'k');
+    expect(await again.messages()).toEqual(messages);
+    expect((await collect(again.updates())).at(-1)).toEqual((await collect(first.updates())).at(-1));
+    expect(textsOf(await (await keyed(stage, id, 'Two', 'other')).messages())).toEqual([
+      'Answer 2.',
+    ]);
+    expect(await (await keyed(stage, id, 'One', 'k')).messages()).toEqual(messages);
+    expect(runsIn(await recordsOf(stage, id))).toBe(2);
+  });
+
+  test('counts each time without a key', async () => {
+    const stage = await createTaskHarness(agents());
+    const { id } = await stage.newTask('agent');
+    for (const answer of ['Answer 1.', 'Answer 2.'])
+      expect(textsOf(await (await keyed(stage, id, 'One')).messages())).toEqual([answer]);
+  });
+
+  test('counts once, also across a restart', async () => {
+    const [log, rows] = [memoryLog(), memoryRows()];
+    const first = await createTaskHarness(agents(), { log, rows });
+    const { id } = await first.newTask('agent');
+    const messages = await (await keyed(first, id, 'One', 'k')).messages();
+    await first.service.close();
+    const second = await createTaskHarness(agents(), { log, rows });
+    expect(await (await keyed(second, id, 'One', 'k')).messages()).toEqual(messages);
+    expect(runsIn(await recordsOf(second, id))).toBe(1);
+    await second.service.close();
+  });
+
+  test('counts once however many come at once, and without a task makes one task', async () => {
+    const stage = await createTaskHarness(agents());
+    const sent = await Promise.all([1, 2, 3].map(() => keyed(stage, undefined, 'One', 'k')));
+    const [id = '', ...others] = new Set(sent.map(({ taskId }) => taskId));
+    expect(others).toEqual([]);
+    for (const answer of sent) expect(textsOf(await answer.messages())).toEqual(['Answer 1.']);
+    expect((await keyed(stage, undefined, 'One', 'k')).taskId).toBe(id);
+    expect((await keyed(stage, undefined, 'One', 'other')).taskId).not.toBe(id);
+    await eventually(() => isIdle(stage, id));
+    expect(runsIn(await recordsOf(stage, id))).toBe(1);
+  });
+
+  test.each(['interrupt', 'cancel'] as const)(
+    'that is sent again after an %s has its answer, and resumes nothing',
+    async (change) => {
+      const stage = await createTaskHarness(agents());
+      const { id } = await stage.newTask('agent');
+      const messages = await (await keyed(stage, id, 'One', 'k')).messages();
+      await eventually(() => isIdle(stage, id));
+      const { status } = await stage.service.tasks.change(id, change);
+      expect(await (await keyed(stage, id, 'One', 'k')).messages()).toEqual(messages);
+      expect((await stage.task(id)).status).toBe(status);
+    },
+  );
+});
+
+test('a message that is sent again while it is answered is told as it grows', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { agent, asked } = counting(gate.promise);
+  const stage = await createTaskHarness([agent]);
+  const { id } = await stage.newTask('agent');
+  const first = await keyed(stage, id, 'One', 'k');
+  const again = await keyed(stage, id, 'One', 'k');
+  const told = again.updates()[Symbol.asyncIterator]();
+  expect((await told.next()).done).toBe(false);
+  gate.resolve();
+  expect(await again.messages()).toEqual(await first.messages());
+  await told.return?.();
+  expect(asked).toEqual(['One']);
+});
+
+test('a task is made once for a key, with or without a name, and not once more when it was deleted', async () => {
+  const stage = await createTaskHarness([counting().agent]);
+  const agentId = await stage.idOf('agent');
+  const create = (body: object, key?: string) => stage.service.tasks.create(agentId, body, { key });
+  const made = await Promise.all([1, 2, 3].map(() => create({ params: { a: 1 } }, 'k')));
+  expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+  const [{ id = '' } = {}] = made;
+  await stage.service.tasks.update(id, { merge_params: { a: 2 } });
+  expect(await create({ params: { a: 1 } }, 'k')).toMatchObject({ id, params: { a: 2 } });
+  expect((await create({}, 'other')).id).not.toBe(id);
+  expect((await create({})).id).not.toBe(id);
+  const named = await create({ name: 'wheel' }, 'n');
+  expect((await create({ name: 'wheel' }, 'n')).id).toBe(named.id);
+  expect((await create({ name: 'wheel' }, 'm')).id).toBe(named.id);
+  await stage.service.tasks.delete(id);
+  expect(await create({}, 'k')).toMatchObject({ id, status: 'DELETED' });
+  const sessions = (await stage.log.list()).map(({ session }) => session as string);
+  expect(sessions.filter((session) => session === named.id)).toHaveLength(1);
+  expect(await isIdle(stage, named.id)).toBe(true);
+});

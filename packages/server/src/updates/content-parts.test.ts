@@ -1,0 +1,66 @@
+import { type Part, toolCallId } from '@millrace/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { contentSchema } from '../contract/content.ts';
+import { contents } from '../testing/random-updates.ts';
+import { contentOfPart, partsOfContent, reasoningOf } from './content-parts.ts';
+
+test('content made into parts and back is what it was', () => {
+  fc.assert(
+    fc.property(contents, (content) => {
+      const parts = partsOfContent(content);
+      const [first] = parts;
+      const back =
+        first.kind === 'reasoning'
+          ? reasoningOf(
+              parts.filter((part) => part.kind === 'reasoning'),
+              content.author,
+            )
+          : contentOfPart(first, content.author);
+      expect(back).toEqual(content);
+    }),
+  );
+});
+
+const call = { toolCallId: toolCallId('c'), name: 'read' };
+const picture = {
+  kind: 'media',
+  mimeType: 'image/png',
+  source: { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) },
+} as const;
+
+test.each<[string, Part, object]>([
+  ['a picture can be shown as it is', picture, { url: 'data:image/png;base64,AQID' }],
+  [
+    'a file in a blob says which',
+    {
+      ...{ kind: 'file', name: 'a.pdf', mimeType: 'application/pdf' },
+      source: { type: 'blob', hash: 'h', length: 9 },
+    },
+    { name: 'a.pdf', mime_type: 'application/pdf', blob: 'h', length: 9 },
+  ],
+  [
+    'a picture elsewhere has its address',
+    { ...picture, source: { type: 'url', url: 'https://example.com/a.png' } },
+    { url: 'https://example.com/a.png' },
+  ],
+  ['a list is an object with the list in it', { kind: 'structured', value: [1] }, { value: [1] }],
+  ['a custom part has its name', { kind: 'custom', name: 'n', value: 1 }, { name: 'n', value: 1 }],
+])('%s', (_claim, part, data) => {
+  const content = contentOfPart(part, 'agent');
+  expect(content).toMatchObject({ type: 'data', data });
+  expect(contentSchema.parse(content)).toEqual(content);
+});
+
+test('arguments that are no JSON are still there to be seen', () => {
+  const content = contentOfPart({ kind: 'tool_call', ...call, arguments: '{"pa' }, 'agent');
+  expect(content).toMatchObject({ arguments: { invalid_json: '{"pa' } });
+});
+
+test('a result has its pictures with it', () => {
+  const result = { kind: 'tool_result', ...call, text: 'seen', isError: true } as const;
+  expect(contentOfPart({ ...result, attachments: [picture] }, 'agent')).toMatchObject({
+    content: { result: 'seen', attachments: [{ url: 'data:image/png;base64,AQID' }] },
+    is_error: true,
+  });
+});

@@ -1,0 +1,209 @@
+import {
+  type FilePart,
+  type JsonObject,
+  type JsonValue,
+  type MediaPart,
+  type Metadata,
+  type Part,
+  parseJson,
+  type ReasoningForm,
+  type ReasoningPart,
+  type Source,
+  type ToolCallPart,
+  type ToolResultPart,
+  toBase64,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
+import type { Content, ContentOf } from '../contract/content.ts';
+
+export type ContentAuthor = Content['author'];
+
+export const jsonType = 'application/json';
+
+/** What a part is to those who know messages only. */
+export function contentOfPart(part: Part, author: ContentAuthor): Content {
+  const head = { author, style: styleOf(part.metadata) };
+  switch (part.kind) {
+    case 'text': {
+      const value = part.mimeType === jsonType ? objectIn(part.text) : undefined;
+      if (value !== undefined) return { type: 'data', ...head, data: value };
+      return { type: 'text', ...head, content: part.text, ...textHeadOf(part.metadata) };
+    }
+    case 'reasoning':
+      return reasoningOf([part], author);
+    case 'tool_call':
+      return {
+        ...{ type: 'tool_request', ...head, tool_call_id: part.toolCallId, name: part.name },
+        arguments: argumentsOf(part),
+      };
+    case 'tool_result':
+      return {
+        ...{ type: 'tool_response', ...head, tool_call_id: part.toolCallId, name: part.name },
+        content: resultOf(part),
+        is_error: part.isError ? true : null,
+      };
+    case 'structured':
+      return { type: 'data', ...head, data: asObject(part.value) };
+    case 'custom':
+      return { type: 'data', ...head, data: { name: part.name, value: part.value } };
+    case 'media':
+    case 'file':
+      return { type: 'data', ...head, data: shownFile(part) };
+  }
+}
+
+/** The parts of one block: an entry each. What nobody may read has none. */
+export function reasoningOf(
+  parts: readonly ReasoningPart[],
+  author: ContentAuthor,
+): ContentOf<'reasoning'> {
+  const texts = (form: ReasoningPart['form']) =>
+    parts.filter((part) => part.form === form).map(({ text }) => text);
+  const content = texts('full');
+  return {
+    ...{ type: 'reasoning', author, style: styleOf(parts[0]?.metadata) },
+    summary: texts('summary'),
+    content: content.length > 0 ? content : null,
+  };
+}
+
+/** Arguments that are no object have a name here, because the wire takes objects only. */
+function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
+  return input === undefined ? { invalid_json: text } : asObject(input);
+}
+
+function asObject(value: JsonValue): JsonObject {
+  return isObject(value) ? value : { value };
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object that a text means, if it does. */
+export function objectIn(text: string): JsonObject | undefined {
+  const parsed = parseJson(text);
+  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+}
+
+function resultOf({ text, value, attachments = [] }: ToolResultPart): JsonValue {
+  const result = value === undefined ? text : value;
+  return attachments.length === 0 ? result : { result, attachments: attachments.map(shownFile) };
+}
+
+function shownFile(part: MediaPart | FilePart): JsonObject {
+  const name = part.kind === 'file' ? { name: part.name } : {};
+  return { kind: part.kind, ...name, mime_type: part.mimeType, ...shownSource(part) };
+}
+
+/** A page can show an address as it is, and asks for a blob by its hash. */
+function shownSource({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
+  switch (source.type) {
+    case 'bytes':
+      return { url: `data:${mimeType};base64,${toBase64(source.bytes)}` };
+    case 'blob':
+      return { blob: source.hash, length: source.length };
+    case 'url':
+      return { url: source.url };
+  }
+}
+
+/**
+ * The parts that say what a message says: one, or one for each entry of a reasoning block. `extra` is
+ * metadata that goes with the first.
+ */
+export function partsOfContent(
+  content: Content,
+  extra: JsonObject = {},
+): readonly [Part, ...Part[]] {
+  const all: JsonObject = { ...headOf(content), ...extra };
+  const metadata = Object.keys(all).length === 0 ? {} : { metadata: all };
+  switch (content.type) {
+    case 'text':
+      return [{ kind: 'text', text: content.content, ...metadata }];
+    case 'data':
+      return [{ kind: 'structured', value: content.data, ...metadata }];
+    case 'tool_request': {
+      const id = toolCallId(content.tool_call_id);
+      return [{ ...toolCallPart(id, content.name, content.arguments), ...metadata }];
+    }
+    case 'tool_response':
+      return [{ ...resultPart(content), ...metadata }];
+    case 'reasoning': {
+      const [first, ...others] = entriesOf(content);
+      return [{ ...first, ...metadata }, ...others];
+    }
+  }
+}
+
+function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_response'>): Part {
+  const head = { kind: 'tool_result', toolCallId: toolCallId(tool_call_id), name } as const;
+  const isError = is_error ?? false;
+  if (typeof content === 'string') return { ...head, text: content, isError };
+  return { ...head, text: JSON.stringify(content), value: content, isError };
+}
+
+/** A block without an entry is there all the same: that the model thought, and nothing to read. */
+function entriesOf({
+  summary,
+  content,
+}: Pick<ContentOf<'reasoning'>, 'summary' | 'content'>): readonly [Part, ...Part[]] {
+  const entry = (form: ReasoningForm) => (text: string) =>
+    ({ kind: 'reasoning', form, text }) as const;
+  const [first, ...others] = [
+    ...summary.map(entry('summary')),
+    ...(content ?? []).map(entry('full')),
+  ];
+  return [first ?? entry('redacted')(''), ...others];
+}
+
+type TextHead = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
+
+/** What a message says of itself besides its content lives in its part's metadata, if it is not the default. */
+export function headOf(content: Content): JsonObject {
+  const style = content.style === 'static' ? {} : { style: content.style };
+  if (content.type !== 'text') return style;
+  const format = content.format === 'plain' ? {} : { format: content.format };
+  const attachments = content.attachments === null ? {} : { attachments: content.attachments };
+  return { ...style, ...format, ...attachments };
+}
+
+export function styleOf(metadata: Metadata | undefined): Content['style'] {
+  return metadata?.['style'] === 'active' ? 'active' : 'static';
+}
+
+export function textHeadOf(metadata: Metadata | undefined): TextHead {
+  const format = metadata?.['format'];
+  return {
+    format: format === 'markdown' || format === 'code' ? format : 'plain',
+    attachments: attachmentsIn(metadata?.['attachments']),
+  };
+}
+
+/** A provider's metadata may have the same name for something else. */
+function attachmentsIn(value: unknown): TextHead['attachments'] {
+  return Array.isArray(value) && value.every(isAttachment) ? value : null;
+}
+
+function isAttachment(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { file_id, name, type, size } = value as Readonly<Record<string, unknown>>;
+  return [file_id, name, type].every((text) => typeof text === 'string') && Number.isInteger(size);
+}
+
+/** Does it say nothing yet? */
+export function isEmptyContent(content: Content): boolean {
+  switch (content.type) {
+    case 'text':
+      return content.content === '';
+    case 'data':
+      return Object.keys(content.data).length === 0;
+    case 'tool_request':
+      return Object.keys(content.arguments).length === 0;
+    case 'tool_response':
+      return content.content === '' || content.content === null;
+    case 'reasoning':
+      return content.summary.length === 0 && (content.content ?? []).length === 0;
+  }
+}

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readUpdate, textPiece } from './read-update.ts';
+
+const odd = fc.constantFrom(undefined, null, -1, 0.5, 2 ** 53, '', 'x', {}, [], Number.NaN);
+const delta = fc.record(
+  {
+    type: fc.oneof({ weight: 8, arbitrary: fc.constant('text') }, odd),
+    text_delta: fc.oneof({ weight: 8, arbitrary: fc.string() }, odd),
+    more: odd,
+  },
+  { requiredKeys: ['type', 'text_delta'] },
+);
+const update = fc.record(
+  {
+    type: fc.oneof({ weight: 8, arbitrary: fc.constant('delta') }, odd),
+    index: fc.oneof({ weight: 4, arbitrary: fc.nat() }, odd),
+    delta: fc.oneof({ weight: 8, arbitrary: delta }, odd),
+    more: odd,
+  },
+  { requiredKeys: ['type', 'delta'] },
+);
+
+function outcomeOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+}
+
+test('a piece of text is at a glance what it is when it is looked at closely', () => {
+  let glances = 0;
+  fc.assert(
+    fc.property(update, (given) => {
+      if (textPiece(given) !== undefined) glances++;
+      // A field too many, even one that says nothing, is looked at closely.
+      const closely = { ...given, parent_task_message: undefined };
+      expect(outcomeOf(() => readUpdate(given))).toEqual(outcomeOf(() => readUpdate(closely)));
+    }),
+  );
+  expect(glances).toBeGreaterThan(0);
+});

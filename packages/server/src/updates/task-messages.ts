@@ -1,0 +1,189 @@
+import {
+  type FoldState,
+  findOpen,
+  type ItemState,
+  type JsonObject,
+  livePart,
+  type OpenPart,
+  type Part,
+  PartialJson,
+  type PartSlot,
+  type ReasoningPart,
+  toArray,
+} from '@millrace/core';
+import { type Content, contentSchema } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import { contentOfPart, jsonType, reasoningOf, styleOf, textHeadOf } from './content-parts.ts';
+import {
+  editedId,
+  findPlace,
+  isIndexed,
+  isOpenPlace,
+  isTold,
+  type MessagePlace,
+  placesOf,
+} from './logged-message.ts';
+
+/** All messages of a task, oldest first; those that stream with what they have so far. */
+export function messagesOf(state: FoldState): readonly TaskMessage[] {
+  const items = toArray(state.items);
+  const edits = new Map(items.map((item) => [editedId(item), item.id]));
+  const counts = ({ id, item }: MessagePlace) => (edits.get(id) ?? item.id) === item.id;
+  const rows = items
+    .flatMap((item) => placesOf(state, item))
+    .filter((place) => counts(place) && isTold(state, place))
+    .map((place) => rowOf(state, place));
+  return rows.sort(byCreation);
+}
+
+export function messageOf(state: FoldState, id: string): TaskMessage | undefined {
+  const place = findPlace(state, id);
+  return place === undefined || !isTold(state, place) ? undefined : rowOf(state, place);
+}
+
+/** Those of one time stay as the log has them. */
+function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
+  if (a === b || a === null || b === null) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** A message as it is right now. */
+export function rowOf(state: FoldState, place: MessagePlace): TaskMessage {
+  return row(state, place, contentOf(state, place), isOpenPlace(place) ? 'IN_PROGRESS' : 'DONE');
+}
+
+// Once a message, not once a delta; the metadata is all of it that can change while it streams.
+const starts = new WeakMap<
+  MessagePlace,
+  { readonly metadata: unknown; readonly row: TaskMessage }
+>();
+
+/** A message as it began, which is what its deltas refer to: it does not grow with them. */
+export function startOf(state: FoldState, place: MessagePlace): TaskMessage {
+  const metadata = findOpen(state, place.slots[0].id)?.metadata;
+  const known = starts.get(place);
+  if (known !== undefined && known.metadata === metadata) return known.row;
+  const begun = row(state, place, startContent(state, place), 'IN_PROGRESS');
+  starts.set(place, { metadata, row: begun });
+  return begun;
+}
+
+/** A message that is no more, in a vocabulary that has no word for it: there, and empty. */
+export function withdrawnOf(state: FoldState, place: MessagePlace): TaskMessage {
+  return row(state, place, emptyText(place), 'DONE');
+}
+
+function row(
+  state: FoldState,
+  { id, item }: MessagePlace,
+  content: Content,
+  streaming_status: TaskMessage['streaming_status'],
+): TaskMessage {
+  const created_at = createdAt(item);
+  const updated_at = timeOf(item.finishedAt ?? item.startedAt);
+  return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
+}
+
+/** An edit is as old as what it stands for. */
+function createdAt(item: ItemState): string | null {
+  const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
+  if (typeof first === 'string') return first;
+  return timeOf(typeof first === 'number' ? first : item.startedAt);
+}
+
+// Beyond this a number is no date, and `toISOString` throws.
+const lastTime = 8.64e15;
+
+function timeOf(time: number | undefined): string | null {
+  return time === undefined || time > lastTime ? null : new Date(time).toISOString();
+}
+
+function emptyText({ author }: MessagePlace): Content {
+  const head = { author, style: 'static', format: 'plain' } as const;
+  return { type: 'text', ...head, content: '', attachments: null };
+}
+
+function contentOf(state: FoldState, { slots, author, item }: MessagePlace): Content {
+  const parts = slots.map((slot) => partAt(state, slot)).filter((part) => part !== undefined);
+  const [first] = parts;
+  if (first?.kind === 'reasoning' && isIndexed(item)) {
+    return reasoningOf(
+      parts.filter((part): part is ReasoningPart => part.kind === 'reasoning'),
+      author,
+    );
+  }
+  const open = slots[0].part === undefined ? findOpen(state, slots[0].id) : undefined;
+  if (open !== undefined && isJson(open)) return unfinished(open, author);
+  return first === undefined ? emptyText({ author } as MessagePlace) : contentOfPart(first, author);
+}
+
+function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
+  const open = part === undefined ? findOpen(state, id) : undefined;
+  return open === undefined ? part : livePart(open);
+}
+
+/** Does it grow as JSON text? */
+export function isJson({ begin }: OpenPart): boolean {
+  return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
+}
+
+/** As much of an object as its text has so far. */
+function unfinished(open: OpenPart, author: Content['author']): Content {
+  return jsonContent(open, author, soFar(open.text));
+}
+
+function soFar(text: string): JsonObject {
+  const json = new PartialJson();
+  json.feed(text);
+  const { value } = json;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : {};
+}
+
+function jsonContent(open: OpenPart, author: Content['author'], value: JsonObject): Content {
+  const { begin, metadata } = open;
+  const head = { author, style: styleOf(metadata) };
+  if (begin.kind !== 'tool_call') return { type: 'data', ...head, data: value };
+  const call = { tool_call_id: begin.toolCallId, name: begin.name };
+  return { type: 'tool_request', ...head, ...call, arguments: value };
+}
+
+function startContent(state: FoldState, place: MessagePlace): Content {
+  const { author, slots } = place;
+  const open = findOpen(state, slots[0].id);
+  // Only the later entries of a block stream when the first is committed already.
+  if (open === undefined) return reasoningOf([], author);
+  const content = emptyContent(open, author);
+  const preview = place.isFirst ? previewOf(place.item) : undefined;
+  return preview?.type === content.type ? { ...preview, ...headOf(open) } : content;
+}
+
+function emptyContent(open: OpenPart, author: Content['author']): Content {
+  const { begin, metadata } = open;
+  if (begin.kind === 'text' && !isJson(open)) {
+    return { type: 'text', author, content: '', ...headOf(open), ...textHeadOf(metadata) };
+  }
+  if (begin.kind === 'reasoning') return { ...reasoningOf([], author), ...headOf(open) };
+  if (begin.kind === 'tool_result') {
+    const call = { tool_call_id: begin.toolCallId, name: begin.name };
+    return { type: 'tool_response', author, ...headOf(open), ...call, content: '', is_error: null };
+  }
+  return jsonContent(open, author, {});
+}
+
+function headOf({ metadata }: OpenPart): { readonly style: Content['style'] } {
+  return { style: styleOf(metadata) };
+}
+
+// Read once an item, not once a delta.
+const previews = new WeakMap<ItemState, { readonly content: Content | undefined }>();
+
+/** What the agent's `start` had in it. */
+function previewOf(item: ItemState): Content | undefined {
+  const known = previews.get(item);
+  if (known !== undefined) return known.content;
+  const { data: content } = contentSchema.safeParse(item.metadata?.['start']);
+  previews.set(item, { content });
+  return content;
+}

@@ -1,0 +1,86 @@
+import type { DeltaWriter, TextWriter, ToolCallId } from '@millrace/core';
+import type { Content } from '../contract/content.ts';
+import type { UpdateDelta } from '../contract/message.ts';
+import { jsonType } from './content-parts.ts';
+
+/** Which part of an index an update speaks of: parts are kept apart by type, by call and by reasoning entry. */
+export type Place =
+  | { readonly kind: 'text' | 'data' | 'reasoning' }
+  | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
+  | { readonly kind: 'summary' | 'content'; readonly entry: number };
+
+/** `idOf` gives a call's id where the agent left it empty. */
+export function placeOfContent(content: Content, idOf: (id: string) => ToolCallId): Place {
+  switch (content.type) {
+    case 'text':
+    case 'data':
+    case 'reasoning':
+      return { kind: content.type };
+    case 'tool_request':
+      return { kind: 'call', id: idOf(content.tool_call_id), name: content.name };
+    case 'tool_response':
+      return { kind: 'result', id: idOf(content.tool_call_id), name: content.name };
+  }
+}
+
+export function placeOfDelta(delta: UpdateDelta, idOf: (id: string) => ToolCallId): Place {
+  switch (delta.type) {
+    case 'text':
+    case 'data':
+      return { kind: delta.type };
+    case 'tool_request':
+      return { kind: 'call', id: idOf(delta.tool_call_id), name: delta.name };
+    case 'tool_response':
+      return { kind: 'result', id: idOf(delta.tool_call_id), name: delta.name };
+    case 'reasoning_summary':
+      return { kind: 'summary', entry: delta.summary_index };
+    case 'reasoning_content':
+      return { kind: 'content', entry: delta.content_index };
+  }
+}
+
+export function pieceOf(delta: UpdateDelta): string {
+  switch (delta.type) {
+    case 'text':
+      return delta.text_delta;
+    case 'data':
+      return delta.data_delta;
+    case 'tool_request':
+      return delta.arguments_delta;
+    case 'tool_response':
+    case 'reasoning_content':
+      return delta.content_delta;
+    case 'reasoning_summary':
+      return delta.summary_delta;
+  }
+}
+
+export function keyOf(place: Place): string {
+  if ('id' in place) return `${place.kind} ${place.id}`;
+  return 'entry' in place ? `${place.kind} ${place.entry}` : place.kind;
+}
+
+export function isReasoning({ kind }: Place): boolean {
+  return kind === 'reasoning' || kind === 'summary' || kind === 'content';
+}
+
+/** Data streams as the text it is, and is committed as the value it means. */
+export function beginAt(writer: DeltaWriter, place: Place): TextWriter {
+  switch (place.kind) {
+    case 'text':
+      return writer.text();
+    case 'data':
+      return writer.text({ mimeType: jsonType });
+    case 'call':
+      return writer.toolCall(place.id, place.name);
+    case 'result':
+      return writer.toolResult(place.id, place.name);
+    case 'summary':
+      return writer.reasoning('summary');
+    case 'content':
+      return writer.reasoning('full');
+    // A block of which no entry is known yet: nothing to read.
+    case 'reasoning':
+      return writer.reasoning('redacted');
+  }
+}
