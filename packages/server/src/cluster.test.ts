@@ -9,10 +9,10 @@ import { createClient } from '../../client/src/create-client.ts';
 import type { TaskHandle } from '../../client/src/task/task-handle.ts';
 import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
 import { needsRedis } from '../../log/src/testing/start-redis.ts';
-import { type Cluster, startCluster } from './testing/cluster.ts';
-import { clusterAgentName, ending, textOf } from './testing/cluster-agent.ts';
-import { clusterChaos } from './testing/cluster-chaos.ts';
-import { type ClusterStore, openClusterStore } from './testing/cluster-store.ts';
+import { type Cluster, startCluster } from './testing/cluster/cluster.ts';
+import { clusterAgentName, expectedEnd, textOf } from './testing/cluster/cluster-agent.ts';
+import { clusterChaos } from './testing/cluster/chaos.ts';
+import { type ClusterStore, openClusterStore } from './testing/cluster/cluster-store.ts';
 
 const kills = 20;
 const describe = needsRedis(describeOnPostgres());
@@ -61,7 +61,7 @@ describe('two servers and a worker on Postgres and Redis', () => {
     await b.send('hello');
     await a.until(({ items }) => items.length === 2);
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('hello'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('hello'));
     // Not at once, but as it came.
     expect(shown.size).toBeGreaterThan(5);
     expect(a.transcript).toEqual(transcript(await snapshot(store.log, sessionId(a.id))));
@@ -74,9 +74,9 @@ describe('two servers and a worker on Postgres and Redis', () => {
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
     await a.stop();
     await a.until(({ isRunning, task }) => !isRunning && task?.status === 'INTERRUPTED');
-    expect(saysNow(a)).not.toBe(ending('first'));
+    expect(saysNow(a)).not.toBe(expectedEnd('first'));
     await a.send('second');
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('second'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('second'));
   });
 
   test('what changes in a row on B is told live to who watches on A', async () => {
@@ -93,7 +93,7 @@ describe('two servers and a worker on Postgres and Redis', () => {
     await a.until(({ items }) => items.length === 2 && saysNow(a).length > 10);
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
     await a.send('two', { when: 'steer' });
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('two'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('two'));
     const said = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
     expect(said).toEqual(['one', 'two']);
   });
@@ -103,7 +103,7 @@ describe('two servers and a worker on Postgres and Redis', () => {
     await b.send('asking first');
     const { approvals } = await a.until((now) => now.approvals.length === 2);
     for (const { toolCallId } of approvals) await a.approve(toolCallId);
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('asking first'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('asking first'));
   });
 
   test('whoever dies and whatever is lost, a client of A has in the end what the log has, each thing once', async () => {

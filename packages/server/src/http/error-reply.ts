@@ -14,7 +14,7 @@ export function errorReply(error: ServerError): Reply {
     status === 422
       ? { status_code: invalidCode, message, data: null, error: own }
       : { message, code: status, data: null, error: own };
-  const retry = retryAfterMs === undefined ? {} : { 'retry-after': secondsOf(retryAfterMs) };
+  const retry = retryAfterMs === undefined ? {} : { 'retry-after': toSeconds(retryAfterMs) };
   const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
   const allow = status === 405 ? { allow: String(details?.['allow'] ?? '') } : {};
   return new Reply(status === 401 ? { ...body, detail: message } : body, {
@@ -23,18 +23,18 @@ export function errorReply(error: ServerError): Reply {
   });
 }
 
-function secondsOf(ms: number): string {
+function toSeconds(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
 /** What is told of an error that nobody foresaw: nothing, for it may hold anything. */
-export function unforeseen(requestId: string): ServerError {
+export function internalError(requestId: string): ServerError {
   const message = `Cannot answer request ${requestId}: the server failed. Its log has more under this id`;
   return new ServerError('internal', message, { requestId });
 }
 
 /** Refusals of what is below, by the class that throws them, as what they mean to a caller. */
-const meanings: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
+const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
   RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
   LogError: {
     held: 'conflict',
@@ -50,15 +50,15 @@ const meanings: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>
 };
 
 /** As a refusal that can be told; undefined where it is none, and nobody outside should know more. */
-export function knownError(error: unknown): ServerError | undefined {
+export function asServerError(error: unknown): ServerError | undefined {
   if (error instanceof ServerError) return error;
   if (!isMillraceError(error)) return undefined;
-  const code = meanings[error.name]?.[error.code];
+  const code = serverCodes[error.name]?.[error.code];
   return code && new ServerError(code, error.message, error.place, { cause: error });
 }
 
 /** What the framework refuses by itself, in our words. */
-const refusals: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
+const fastifyErrors: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'Cannot take a body of this size. Send less at once'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
@@ -73,9 +73,9 @@ const refusals: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
   FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: it is not percent-encoded as it should'],
 };
 
-export function fastifyRefusal(error: unknown): ServerError | undefined {
+export function fastifyError(error: unknown): ServerError | undefined {
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
-  const known = refusals[code];
+  const known = fastifyErrors[code];
   if (known !== undefined) return new ServerError(...known);
   // Whatever else it holds against the request, as far as it is the request's fault.
   if (code.startsWith('FST_') && statusCode < 500)
@@ -84,7 +84,7 @@ export function fastifyRefusal(error: unknown): ServerError | undefined {
 }
 
 /** There is nothing at that path, or not for that method. */
-export function notFound(
+export function routeNotFound(
   { method, url }: { readonly method: string; readonly url: string },
   routes: readonly Route[],
 ): ServerError {
@@ -100,11 +100,11 @@ export function notFound(
 }
 
 function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
-  const found = routes.filter((route) => fits(path, route.path));
+  const found = routes.filter((route) => matchesPath(path, route.path));
   return [...new Set(found.map(({ method }) => method))];
 }
 
-function fits(path: string, pattern: string): boolean {
+function matchesPath(path: string, pattern: string): boolean {
   const asked = path.split('/');
   const steps = pattern.split('/');
   return (
@@ -116,10 +116,10 @@ function fits(path: string, pattern: string): boolean {
 /** Says what was wrong with something that is no request, and hangs up. */
 export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const { status = 400, body } = errorReply(refusalOf(error.code));
+  const { status = 400, body } = errorReply(protocolError(error.code));
   const text = JSON.stringify(body);
   const head = [
-    `HTTP/1.1 ${status} ${reasons[status] ?? 'Bad Request'}`,
+    `HTTP/1.1 ${status} ${statusTexts[status] ?? 'Bad Request'}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(text)}`,
     'connection: close',
@@ -129,13 +129,13 @@ export function onClientError(error: Error & { readonly code?: string }, socket:
   socket.destroySoon();
 }
 
-const reasons: Readonly<Record<number, string>> = {
+const statusTexts: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
 };
 
-function refusalOf(code: string | undefined): ServerError {
+function protocolError(code: string | undefined): ServerError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new ServerError('headers_too_large', 'Cannot take headers of this size. Send fewer');

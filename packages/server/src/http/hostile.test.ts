@@ -1,17 +1,17 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
-import { type PlainServer, servePlainly } from '../testing/servers/test-server.ts';
+import { startTestServer, type TestServer } from '../testing/servers/test-server.ts';
 
-let server: PlainServer;
+let server: TestServer;
 beforeAll(async () => {
-  server = await servePlainly({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+  server = await startTestServer({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** It is refused, and the server is as it was. */
 async function isStillUp(): Promise<void> {
-  const { status, json } = await server.ask('/healthz');
+  const { status, json } = await server.request('/healthz');
   expect([status, json]).toEqual([200, { status: 'healthy' }]);
 }
 
@@ -65,7 +65,7 @@ describe('a body', () => {
     ['application/x-www-form-urlencoded'],
     ['multipart/form-data; boundary=x'],
   ])('that says it is %s, which any page may send, is not read', async (type) => {
-    const { status, json } = await server.ask('/messages', {
+    const { status, json } = await server.request('/messages', {
       body: '{}',
       headers: { 'content-type': type },
     });
@@ -75,16 +75,16 @@ describe('a body', () => {
   test.each([['gzip'], ['br'], ['deflate, gzip'], ['x']])(
     'that is packed as %s is refused before it is unpacked',
     async (encoding) => {
-      await using server = await servePlainly();
+      await using server = await startTestServer();
       const headers = { 'content-encoding': encoding };
-      const { status, json } = await server.ask('/messages', { headers, body: '{}' });
+      const { status, json } = await server.request('/messages', { headers, body: '{}' });
       expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
     },
   );
 
   test('does not change what objects are, whatever its keys', async () => {
     const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}},"__proto__":{"method":"x"}}`;
-    const { json } = await server.ask('/agents/name/echo/rpc', { body });
+    const { json } = await server.request('/agents/name/echo/rpc', { body });
     expect(json.result.name).toBe('proto');
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
@@ -157,7 +157,7 @@ describe('who is slow', () => {
 
 describe('connections', () => {
   test('beyond the limit are hung up on, and those within it are served on', async () => {
-    await using few = await servePlainly({ limits: { maxConnections: 3 } });
+    await using few = await startTestServer({ limits: { maxConnections: 3 } });
     const get = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
     const sockets = Array.from({ length: 3 }, () => connect(few.port, '127.0.0.1'));
     const answers = sockets.map(
@@ -218,13 +218,13 @@ describe('a path', () => {
   test.each([['x'], ['-1'], ['1.'], ['1.5.2'], ['1e9'], ['99999999999999999999']])(
     'with a cursor that is none is refused: %s',
     async (from) => {
-      const { json } = await server.ask('/agents/name/echo/rpc', {
+      const { json } = await server.request('/agents/name/echo/rpc', {
         body: { method: 'task/create' },
       });
       const { id } = json.result;
-      expect((await server.ask(`/tasks/${id}/stream?from=${from}`)).status).toBe(422);
+      expect((await server.request(`/tasks/${id}/stream?from=${from}`)).status).toBe(422);
       const headers = { 'last-event-id': from };
-      expect((await server.ask(`/tasks/${id}/stream`, { headers })).status).toBe(422);
+      expect((await server.request(`/tasks/${id}/stream`, { headers })).status).toBe(422);
     },
   );
 });

@@ -1,9 +1,9 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { allRoutes } from '../routes/all-routes.ts';
-import { type Gate, passGate } from './access/gate.ts';
-import { answerRoute } from './answer-route.ts';
-import { fastifyRefusal, notFound, onClientError } from './error-reply.ts';
-import { AnsweredRequest } from './http-exchange.ts';
+import { type AccessPolicy, checkAccess } from './access/check-access.ts';
+import { fastifyError, onClientError, routeNotFound } from './error-reply.ts';
+import { handleRoute } from './handle-route.ts';
+import { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { OpenStreams } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
@@ -14,7 +14,7 @@ interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;
-  readonly gate: Gate;
+  readonly access: AccessPolicy;
   readonly page?: string | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
@@ -22,7 +22,7 @@ interface HttpAppOptions extends RouteServices {
 
 /** The table of routes behind the gate, with all its limits. It does not listen yet. */
 export function createHttpApp(options: HttpAppOptions): FastifyInstance {
-  const { limits, gate } = options;
+  const { limits, access } = options;
   const app = fastify({
     bodyLimit: limits.maxBodyBytes,
     requestTimeout: limits.requestTimeoutMs,
@@ -37,12 +37,12 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
       requireHostHeader: false,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: checkingMs(limits),
+      connectionsCheckingInterval: checkIntervalMs(limits),
     },
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => {
-      const answered = begin(options, request, reply);
-      void answered.refuse(fastifyRefusal(error) ?? error);
+      const answered = startExchange(options, request, reply);
+      void answered.sendError(fastifyError(error) ?? error);
     },
   });
   app.server.maxConnections = limits.maxConnections;
@@ -51,40 +51,40 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   );
-  const all = new WeakMap<FastifyRequest, AnsweredRequest>();
+  const all = new WeakMap<FastifyRequest, HttpExchange>();
   const of = (request: FastifyRequest, reply: FastifyReply) => {
-    const answered = all.get(request) ?? begin(options, request, reply);
+    const answered = all.get(request) ?? startExchange(options, request, reply);
     all.set(request, answered);
     return answered;
   };
   app.addHook('onRequest', (request, reply) =>
-    passGate(of(request, reply), gate, routeOf(request)),
+    checkAccess(of(request, reply), access, routeOf(request)),
   );
   app.setErrorHandler((error, request, reply) =>
-    of(request, reply).refuse(fastifyRefusal(error) ?? error),
+    of(request, reply).sendError(fastifyError(error) ?? error),
   );
   app.setNotFoundHandler((request, reply) =>
-    of(request, reply).refuse(notFound(request, allRoutes)),
+    of(request, reply).sendError(routeNotFound(request, allRoutes)),
   );
-  for (const route of [...allRoutes, ...filesOf(options)]) {
+  for (const route of [...allRoutes, ...pageFileRoutes(options)]) {
     app.route({
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { route },
-      handler: (request, reply) => answerRoute(route, of(request, reply), options),
+      handler: (request, reply) => handleRoute(route, of(request, reply), options),
     });
   }
   return app;
 }
 
 /** What the page's folder has, and no route. */
-function filesOf({ page }: HttpAppOptions): readonly Route[] {
+function pageFileRoutes({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
   return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));
 }
 
-function begin(options: HttpAppOptions, request: FastifyRequest, reply: FastifyReply) {
-  return new AnsweredRequest(request, reply, options);
+function startExchange(options: HttpAppOptions, request: FastifyRequest, reply: FastifyReply) {
+  return new HttpExchange(request, reply, options);
 }
 
 function routeOf(request: FastifyRequest): Route | undefined {
@@ -92,6 +92,6 @@ function routeOf(request: FastifyRequest): Route | undefined {
 }
 
 /** Node looks for requests that take too long as often as that. */
-function checkingMs({ headersTimeoutMs, requestTimeoutMs }: HttpLimits): number {
+function checkIntervalMs({ headersTimeoutMs, requestTimeoutMs }: HttpLimits): number {
   return Math.max(10, Math.min(1000, headersTimeoutMs / 2, requestTimeoutMs / 2));
 }

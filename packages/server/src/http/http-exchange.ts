@@ -3,14 +3,14 @@ import type { Clock } from '@millrace/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullScope, type Scope } from '../contract/service.ts';
-import { errorReply, knownError, unforeseen } from './error-reply.ts';
+import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
 
 let requests = 0;
 
 /** One request on its way, and the one answer that it gets. */
-export class AnsweredRequest {
+export class HttpExchange {
   readonly id: string;
   readonly request: FastifyRequest;
   readonly response: ServerResponse;
@@ -18,7 +18,7 @@ export class AnsweredRequest {
   scope: Scope = fullScope;
   /** Tells callers apart: by their token, or where they have none by where they are; set by the gate. */
   caller = '';
-  what: string | undefined;
+  label: string | undefined;
   readonly #reply: FastifyReply;
   readonly #log: RequestLog;
 
@@ -45,7 +45,7 @@ export class AnsweredRequest {
         id: this.id,
         method,
         path: (url.split('?', 1)[0] ?? '').slice(0, 512),
-        what: this.what,
+        what: this.label,
         status: this.response.statusCode,
         durationMs: clock.now() - startedAt,
         address: request.ip,
@@ -54,15 +54,15 @@ export class AnsweredRequest {
   }
 
   /** As what can be told of it. */
-  toRefusal = (error: unknown): ServerError => {
-    const known = knownError(error);
+  toServerError = (error: unknown): ServerError => {
+    const known = asServerError(error);
     if (known !== undefined) return known;
     this.#log.failure(this.id, error);
-    return unforeseen(this.id);
+    return internalError(this.id);
   };
 
-  async refuse(error: unknown): Promise<FastifyReply> {
-    return this.send(errorReply(this.toRefusal(error)));
+  async sendError(error: unknown): Promise<FastifyReply> {
+    return this.send(errorReply(this.toServerError(error)));
   }
 
   async send({ body, status = 200, headers }: Reply): Promise<FastifyReply> {
@@ -86,7 +86,7 @@ export class AnsweredRequest {
     try {
       await write(this.response);
     } catch (error) {
-      const refusal = this.toRefusal(error);
+      const refusal = this.toServerError(error);
       if (this.response.headersSent) this.response.destroy();
       else this.#refuseRaw(refusal);
     }

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
-import { servePlainly } from '../testing/servers/test-server.ts';
-import { eventually } from '../testing/servers/test-service.ts';
+import { eventually } from '../testing/servers/task-harness.ts';
+import { startTestServer } from '../testing/servers/test-server.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
 describe('a server that closes', () => {
   test('lets what is under way end, refuses what comes with a hint, and is gone then', async () => {
-    const at = await servePlainly();
+    const at = await startTestServer();
     const { promise: isFinished, resolve: finish } = Promise.withResolvers<void>();
     const closed = at.server.close(() => isFinished);
-    const { status, headers, json } = await at.ask('/tasks');
+    const { status, headers, json } = await at.request('/tasks');
     expect([status, headers.get('retry-after'), json.error.code]).toEqual([
       503,
       '1',
@@ -21,11 +21,11 @@ describe('a server that closes', () => {
     expect(headers.get('connection')).toBe('close');
     finish();
     await closed;
-    await expect(at.ask('/tasks')).rejects.toThrow();
+    await expect(at.request('/tasks')).rejects.toThrow();
   });
 
   test('closes connections that wait for nothing at once', async () => {
-    const at = await servePlainly();
+    const at = await startTestServer();
     const socket = connect(at.port, '127.0.0.1');
     socket.write(get('/healthz'));
     await new Promise((resolve) => socket.once('data', resolve));
@@ -35,7 +35,7 @@ describe('a server that closes', () => {
   });
 
   test('closes connections on which nothing was asked yet at once, however late they came', async () => {
-    const at = await servePlainly({ clock: new TestClock() });
+    const at = await startTestServer({ clock: new TestClock() });
     const hungUp: Promise<unknown>[] = [];
     const connected = async () => {
       const socket = connect(at.port, '127.0.0.1');
@@ -53,7 +53,7 @@ describe('a server that closes', () => {
 
   test('cuts off what does not end in time', async () => {
     const clock = new TestClock();
-    const at = await servePlainly({
+    const at = await startTestServer({
       clock,
       streams: {
         serve: async ({ response }) => {
@@ -63,7 +63,7 @@ describe('a server that closes', () => {
         close: async () => {},
       },
     });
-    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const { json } = await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
     const socket = connect(at.port, '127.0.0.1');
     socket.write(get(`/tasks/${json.result.id}/stream`));
     const read = await new Promise((resolve) => socket.once('data', resolve));
@@ -81,7 +81,7 @@ describe('a server that closes', () => {
   });
 
   test('closes once, however often it is told', async () => {
-    const at = await servePlainly();
+    const at = await startTestServer();
     let finished = 0;
     const finish = async () => {
       finished++;
@@ -91,9 +91,9 @@ describe('a server that closes', () => {
   });
 
   test('closes all the same where what is to be finished fails, and says so', async () => {
-    const at = await servePlainly();
+    const at = await startTestServer();
     await expect(at.server.close(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    await expect(at.ask('/healthz')).rejects.toThrow();
+    await expect(at.request('/healthz')).rejects.toThrow();
   });
 });
 
@@ -102,9 +102,9 @@ describe('the request log', () => {
     const lines: string[] = [];
     const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
     const requestLog = { format, write: (line: string) => lines.push(line) };
-    const at = await servePlainly({ clock, requestLog });
-    await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
-    await at.ask('/tasks/nobody?secret=1');
+    const at = await startTestServer({ clock, requestLog });
+    await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    await at.request('/tasks/nobody?secret=1');
     await at.server.close();
     return lines;
   }
@@ -134,7 +134,7 @@ describe('the request log', () => {
   test('has no failure in it where somebody hangs up in the middle of a body', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'json', write: (line: string) => lines.push(line) } as const;
-    await using at = await servePlainly({ requestLog });
+    await using at = await startTestServer({ requestLog });
     const head = 'POST /messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
     const socket = connect(at.port, '127.0.0.1');
     socket.write(`${head}content-length: 100\r\nexpect: 100-continue\r\n\r\n`);
@@ -149,15 +149,15 @@ describe('the request log', () => {
   test('says where something failed that nobody foresaw, and not what it said', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'text', write: (line: string) => lines.push(line) } as const;
-    await using at = await servePlainly({
+    await using at = await startTestServer({
       requestLog,
       streams: {
         serve: async () => Promise.reject(new TypeError('the password is swordfish')),
         close: async () => {},
       },
     });
-    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
-    const { status, json: refusal, text } = await at.ask(`/tasks/${json.result.id}/stream`);
+    const { json } = await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const { status, json: refusal, text } = await at.request(`/tasks/${json.result.id}/stream`);
     expect([status, refusal.error.code]).toEqual([500, 'internal']);
     const failure = lines.find((line) => line.includes('failure'));
     expect(failure).toMatch(/failure \w+: TypeError at .*http-server\.test\.ts/);

@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ServerError } from '../contract/server-error.ts';
-import { tokenName } from './access/gate.ts';
+import { callerOfToken } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { createHttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams, SilentConnections } from './open-connections.ts';
+import { OpenStreams, UnusedConnections } from './open-connections.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
 
@@ -33,7 +33,7 @@ export class HttpServer {
   readonly #closing = new AbortController();
   readonly #hosts: Set<string>;
   readonly #app: FastifyInstance;
-  readonly #silent: SilentConnections;
+  readonly #silent: UnusedConnections;
   #isTokenNeeded: boolean;
   #closed: Promise<void> | undefined;
 
@@ -42,27 +42,27 @@ export class HttpServer {
     const { clock, tokens, hosts = [], origins = [] } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
-    this.#isTokenNeeded = tokens.hasOperators;
+    this.#isTokenNeeded = tokens.hasOperatorTokens;
     const closing = this.#closing.signal;
     const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller);
-    tokens.onRevoked((id) => openStreams.cut(tokenName(id)));
+    tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
     this.#app = createHttpApp({
       ...options,
       limits: this.#limits,
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
       closing,
-      gate: {
+      access: {
         hosts: this.#hosts,
         origins: new Set(origins),
         rateLimit: new RateLimit(clock, this.#limits),
         tokens,
-        isTokenNeeded: () => this.#isTokenNeeded,
+        isTokenRequired: () => this.#isTokenNeeded,
         closing,
       },
     });
     const { server } = this.#app;
-    this.#silent = new SilentConnections(server);
+    this.#silent = new UnusedConnections(server);
     // A connection whose last answer ends while the server closes would wait for a request that is not taken.
     const hangUp = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
     server.on('request', (_request, response) => response.once('close', hangUp));
@@ -107,7 +107,7 @@ export class HttpServer {
   async #needToken(host: string): Promise<void> {
     this.#isTokenNeeded = true;
     const { tokens } = this.#options;
-    if (tokens.hasOperators || (await tokens.list()).length > 0) return;
+    if (tokens.hasOperatorTokens || (await tokens.list()).length > 0) return;
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;
     throw new ServerError('unauthorized', message, { host });
   }

@@ -15,7 +15,7 @@ export class OpenStreams {
   }
 
   /** Throws where a caller has too many already. */
-  assertRoom(caller: string): void {
+  assertCapacity(caller: string): void {
     if ((this.#byCaller.get(caller)?.size ?? 0) < this.#most) return;
     const message = `Cannot open more than ${this.#most} streams of one caller. Close some`;
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
@@ -32,7 +32,7 @@ export class OpenStreams {
   }
 
   /** Hangs up on a caller. */
-  cut(caller: string): void {
+  disconnect(caller: string): void {
     for (const response of this.#byCaller.get(caller) ?? []) response.destroy();
   }
 }
@@ -41,7 +41,7 @@ export class OpenStreams {
  * Connections on which nothing was said yet, as browsers and HTTP clients keep some ready. Node does not
  * count them among those that are idle, and a server that closes would wait for them.
  */
-export class SilentConnections {
+export class UnusedConnections {
   readonly #sockets = new Set<Socket>();
   #isClosing = false;
 

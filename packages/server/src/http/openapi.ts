@@ -11,7 +11,7 @@ import {
   taskSummarySchema,
   trackerSchema,
 } from '../contract/task.ts';
-import { kindOf, type QueryKind } from './request-input.ts';
+import { type QueryKind, queryKindOf } from './request-input.ts';
 import { headerParameter, type Route } from './route.ts';
 
 /** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
@@ -20,7 +20,7 @@ const apiVersion = '0.1.0';
 type Json = Readonly<Record<string, unknown>>;
 
 /** Things that have a name of their own, as they are on the way in and on the way out. */
-const named: readonly (readonly [string, z.ZodType])[] = [
+const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['Agent', agentInfoSchema],
   ['Content', contentSchema],
   ['Task', taskSchema],
@@ -42,11 +42,11 @@ const errorSchema = z.object({
 });
 
 /** The OpenAPI document of a table of routes. */
-export function openApiOf(routes: readonly Route[]): Json {
+export function createOpenApiDocument(routes: readonly Route[]): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
-    const operation = { [route.method.toLowerCase()]: operationOf(route, schemas) };
+    const operation = { [route.method.toLowerCase()]: createOperation(route, schemas) };
     paths[route.path] = { ...paths[route.path], ...operation };
   }
   return {
@@ -69,7 +69,7 @@ export function openApiOf(routes: readonly Route[]): Json {
   };
 }
 
-function operationOf(route: Route, schemas: Schemas): Json {
+function createOperation(route: Route, schemas: Schemas): Json {
   const { method, path, summary, body, status = 200, replyType = 'application/json' } = route;
   const id = operationId(method, path);
   const reply = { schema: schemas.add(`${id}_reply`, route.reply, 'output') };
@@ -116,12 +116,17 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   return Object.entries(fields).map(([name, field]) => {
     const schema = jsonSchemaOf(field as z.ZodType, 'input');
     const required = place === 'path' || !(field as z.ZodType).safeParse(undefined).success;
-    return { name, in: place, required, ...written(kindOf(field as z.ZodType), schema) };
+    return {
+      name,
+      in: place,
+      required,
+      ...parameterStyle(queryKindOf(field as z.ZodType), schema),
+    };
   });
 }
 
 /** How a value of that kind stands in a query. */
-function written(kind: QueryKind, schema: Json): Json {
+function parameterStyle(kind: QueryKind, schema: Json): Json {
   if (kind === 'json') return { content: { 'application/json': { schema } } };
   return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
 }
@@ -137,7 +142,7 @@ class Schemas {
   readonly #outputs = z.registry<{ id: string }>();
 
   constructor() {
-    for (const [id, schema] of named) {
+    for (const [id, schema] of namedSchemas) {
       this.#outputs.add(schema, { id });
       this.#inputs.add(schema, { id: `${id}Input` });
     }

@@ -14,7 +14,7 @@ interface PageFile {
   readonly bytes: Buffer;
 }
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -27,7 +27,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Only what comes from here runs or is loaded; pictures and sounds of a task are made in the page. */
-const policy =
+const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const maxFiles = 1000;
@@ -37,9 +37,9 @@ const maxFiles = 1000;
  * are the page's own, and each file at its path.
  */
 export function pageRoutes(folder: string): readonly Route[] {
-  const files = filesIn(folder);
+  const files = readFiles(folder);
   const index = files.find(({ path }) => path === '/index.html');
-  if (index === undefined) throw noPage(folder);
+  if (index === undefined) throw pageNotFound(folder);
   const others = files.filter((file) => file !== index && typeOf(file.path) !== undefined);
   return [
     fileRoute('/', index),
@@ -48,7 +48,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-function filesIn(folder: string): readonly PageFile[] {
+function readFiles(folder: string): readonly PageFile[] {
   try {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
     const found = entries.filter((entry) => entry.isFile()).slice(0, maxFiles);
@@ -58,27 +58,27 @@ function filesIn(folder: string): readonly PageFile[] {
       return { path: `/${path.join('/')}`, bytes: readFileSync(file) };
     });
   } catch (cause) {
-    throw noPage(folder, cause);
+    throw pageNotFound(folder, cause);
   }
 }
 
-function noPage(folder: string, cause?: unknown): ServerError {
+function pageNotFound(folder: string, cause?: unknown): ServerError {
   const message = `Cannot serve the page from ${folder}: there is no index.html in it. Build the page, or leave out \`page\``;
   return new ServerError('not_found', message, { folder }, { cause });
 }
 
 function typeOf(path: string): string | undefined {
-  return types[path.slice(path.lastIndexOf('.') + 1)];
+  return contentTypes[path.slice(path.lastIndexOf('.') + 1)];
 }
 
 /** Everybody may read it: it holds no secret. */
 function fileRoute(path: string, { path: of, bytes }: PageFile): Route {
   const type = typeOf(of) ?? 'application/octet-stream';
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
-  const encoded = encoder(bytes, type);
+  const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    'content-security-policy': policy,
+    'content-security-policy': contentSecurityPolicy,
     'cross-origin-opener-policy': 'same-origin',
     // What has the hash of its content in its name never changes.
     'cache-control': isHashed(of) ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -106,16 +106,16 @@ function isHashed(path: string): boolean {
   return /^\/assets\/.+-[\w-]{8}\.\w+$/.test(path);
 }
 
-interface Encoded {
+interface EncodedBody {
   readonly body: Buffer;
   readonly encoding?: 'br' | 'gzip';
 }
 
 /** In the shortest form that the reader takes; each is made once, when it is first asked for. */
-function encoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => Encoded {
+function createEncoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => EncodedBody {
   const made = new Map<string, Buffer>();
   const isText = /^text|json|svg/.test(type);
-  const once = (encoding: 'br' | 'gzip', make: () => Buffer): Encoded => {
+  const once = (encoding: 'br' | 'gzip', make: () => Buffer): EncodedBody => {
     const body = made.get(encoding) ?? make();
     made.set(encoding, body);
     return { body, encoding };
@@ -123,11 +123,11 @@ function encoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) =>
   return (headers) => {
     const accepted = String(headers['accept-encoding'] ?? '');
     if (!isText) return { body: bytes };
-    if (/\bbr\b/.test(accepted)) return once('br', () => brotliCompressSync(bytes, brotli));
+    if (/\bbr\b/.test(accepted)) return once('br', () => brotliCompressSync(bytes, brotliOptions));
     if (/\bgzip\b/.test(accepted)) return once('gzip', () => gzipSync(bytes));
     return { body: bytes };
   };
 }
 
 /** The best takes seconds, and is hardly better. */
-const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };

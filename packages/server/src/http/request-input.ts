@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import type { HttpLimits } from './http-limits.ts';
 
-type JsonBody =
+type JsonResult =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly code: JsonFailure['code'] | 'encoding'; readonly why: string };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** A body as JSON. What is wrong with it is told by where it is, and never quotes it. */
-export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonBody {
-  const text = textOf(bytes);
+export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonResult {
+  const text = decodeText(bytes);
   if (text === undefined) return { ok: false, code: 'encoding', why: 'it is not UTF-8' };
   const { maxBodyBytes: maxTextLength, maxJsonDepth: maxDepth } = limits;
   const result = parseJson(text, { maxTextLength, maxDepth });
@@ -20,7 +20,7 @@ export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonBody {
   return { ok: false, code, why: `${message} (at character ${position})` };
 }
 
-function textOf(bytes: Uint8Array): string | undefined {
+function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes);
   } catch {
@@ -38,7 +38,8 @@ export function readQuery(schema: z.ZodObject, values: Values): Values {
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(schema.shape)) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value !== undefined && value !== '') read[name] = readValue(name, kindOf(field), value);
+    if (value !== undefined && value !== '')
+      read[name] = readValue(name, queryKindOf(field), value);
   }
   return read;
 }
@@ -46,7 +47,7 @@ export function readQuery(schema: z.ZodObject, values: Values): Values {
 export type QueryKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
 /** How a field of a query is written. */
-export function kindOf(field: z.core.$ZodType): QueryKind {
+export function queryKindOf(field: z.core.$ZodType): QueryKind {
   const inner = unwrap(field);
   switch (inner._zod.def.type) {
     case 'number':

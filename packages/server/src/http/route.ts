@@ -33,9 +33,9 @@ export interface RouteContext extends RouteServices {
   readonly closing: AbortSignal;
   readonly limits: HttpLimits;
   /** For the request log: which method of several it was. */
-  note(what: string): void;
+  labelRequest(what: string): void;
   /** An error as what can be told of it; what nobody foresaw is logged, and not told. */
-  toRefusal(this: void, error: unknown): ServerError;
+  toServerError(this: void, error: unknown): ServerError;
 }
 
 type Fields = z.ZodObject;
@@ -117,13 +117,13 @@ export class StreamReply {
   }
 }
 
-const keyForm: RegExp = /^[\x21-\x7e]{1,256}$/;
+const idempotencyKeyPattern: RegExp = /^[\x21-\x7e]{1,256}$/;
 
 /** What makes a request that is sent again count once; undefined where the client named none. */
 function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (typeof key === 'string' && keyForm.test(key)) return key;
+  if (typeof key === 'string' && idempotencyKeyPattern.test(key)) return key;
   const message =
     'Cannot take this idempotency-key: it is not of 1 to 256 printable characters without spaces';
   throw new ServerError('invalid', message);
@@ -133,7 +133,7 @@ function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
 const headerDocs = {
   'idempotency-key': {
     description: 'A request that is sent again with the same key counts once',
-    schema: { type: 'string', pattern: keyForm.source },
+    schema: { type: 'string', pattern: idempotencyKeyPattern.source },
   },
   'last-event-id': {
     description: 'The id of the event after which to go on. It counts before `from`',
@@ -149,7 +149,7 @@ export function headerParameter(name: RouteHeader): Readonly<Record<string, unkn
 }
 
 /** What came with a request, besides what it asks for. */
-export function sentWith({
+export function requestMetadata({
   headers,
   trace,
 }: Pick<RouteContext, 'headers' | 'trace'>): RequestMetadata {

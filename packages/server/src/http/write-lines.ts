@@ -32,11 +32,11 @@ export async function writeLines<T>(
   response.once('close', onEnd);
   closing.addEventListener('abort', onEnd, { once: true });
   if (closing.aborted || response.destroyed) onEnd();
-  const stopBeating = heartbeat && beat(response, heartbeat);
+  const stopBeating = heartbeat && startHeartbeat(response, heartbeat);
   try {
     for (;;) {
       const next = await watch.unlessAborted(iterator.next());
-      if (next === left) return finish(response, errorLine);
+      if (next === left) return endEarly(response, errorLine);
       if (next.done === true) return void response.end();
       if (!response.write(line(next.value))) await watch.unlessAborted(drained(response));
     }
@@ -52,7 +52,7 @@ export async function writeLines<T>(
 }
 
 /** Until it is stopped. Who does not read what there is is not told that there is nothing. */
-function beat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
+function startHeartbeat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
   let stop = () => {};
   const next = () => {
     if (!response.writableNeedDrain) response.write(text);
@@ -66,7 +66,7 @@ function beat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): ()
 }
 
 /** Either the reader left, or the server is about to. */
-function finish(response: ServerResponse, errorLine: LineOptions<never>['errorLine']): void {
+function endEarly(response: ServerResponse, errorLine: LineOptions<never>['errorLine']): void {
   if (response.destroyed) return;
   const message = 'Cannot tell the rest: the server closes. The task has it; ask again in a moment';
   response.end(errorLine(new ServerError('unavailable', message)));

@@ -8,7 +8,7 @@ import {
   deletedSchema,
   listQuery,
   listReply,
-  pageOf,
+  toPageQuery,
 } from './route-schemas.ts';
 
 export const agentRoutes: readonly Route[] = [
@@ -19,7 +19,7 @@ export const agentRoutes: readonly Route[] = [
     query: z.object({ task_id: z.string().optional(), ...listQuery }),
     reply: z.array(agentInfoSchema),
     async handle({ query }, { service }) {
-      return listReply(await service.agents.list({ ...pageOf(query), taskId: query.task_id }));
+      return listReply(await service.agents.list({ ...toPageQuery(query), taskId: query.task_id }));
     },
   }),
   route({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
-import { type DrawnRequest, requestsOf } from '../testing/random-requests.ts';
+import { type RandomRequest, requestsOf } from '../testing/random-requests.ts';
 
 const echoSync: ServedAgent = {
   type: 'sync',
@@ -31,7 +31,7 @@ interface Told {
 }
 
 /** What the server said to it; a stream is left when it begins. */
-async function send(url: string, ids: LearnedIds, drawn: DrawnRequest): Promise<Told> {
+async function send(url: string, ids: LearnedIds, drawn: RandomRequest): Promise<Told> {
   const path = ids.fill(`${drawn.path}?${drawn.query}`, encodeURIComponent);
   const body = drawn.body && ids.fill(drawn.body, (id) => JSON.stringify(id).slice(1, -1));
   const response = await fetch(new URL(path, url), {
@@ -67,7 +67,7 @@ test('10,000 requests drawn from the document: none fails the server, and it sta
   }
   const seen = new Map<number, number>();
   const some = fc.array(requestsOf(document), { minLength: 100, maxLength: 100 });
-  const run = async (requests: readonly DrawnRequest[]) => {
+  const run = async (requests: readonly RandomRequest[]) => {
     for (let at = 0; at < requests.length; at += 10) {
       const several = requests.slice(at, at + 10);
       const told = await Promise.all(several.map((drawn) => send(url, ids, drawn)));

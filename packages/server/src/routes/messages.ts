@@ -9,7 +9,7 @@ import {
   updateMessagesSchema,
 } from '../contract/request-bodies.ts';
 import { type Route, route } from '../http/route.ts';
-import { listQuery, listReply, messageIdParams, pageOf } from './route-schemas.ts';
+import { listQuery, listReply, messageIdParams, toPageQuery } from './route-schemas.ts';
 
 const filters = z.union([messageFilterSchema, z.array(messageFilterSchema).max(32)]);
 
@@ -24,7 +24,7 @@ export const messageRoutes: readonly Route[] = [
     query: z.object({ task_id: z.string().min(1), ...filtersQuery, ...listQuery }),
     reply: z.array(taskMessageSchema),
     async handle({ query }, { service }) {
-      const page = pageOf(query, 'created_at');
+      const page = toPageQuery(query, 'created_at');
       const filters = filtersOf(query);
       return listReply(await service.messages.list({ ...page, taskId: query.task_id, filters }));
     },

@@ -28,7 +28,7 @@ export const listQuery = {
 const listQuerySchema = z.object(listQuery);
 
 /** Lists are sorted by their last change unless told. */
-export function pageOf(
+export function toPageQuery(
   query: z.output<typeof listQuerySchema>,
   orderBy: PageQuery['orderBy'] = 'updated_at',
 ): PageQuery {

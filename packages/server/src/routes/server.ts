@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openApiOf } from '../http/openapi.ts';
+import { createOpenApiDocument } from '../http/openapi.ts';
 import { Reply, type Route, route, StreamReply } from '../http/route.ts';
 
 const healthReply = z.object({ status: z.literal('healthy') });
@@ -39,7 +39,7 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       access: 'public',
       reply: z.looseObject({}),
       async handle() {
-        document ??= openApiOf([...others, ...routes]);
+        document ??= createOpenApiDocument([...others, ...routes]);
         return new Reply(document, { headers: { 'cache-control': 'no-cache' } });
       },
     }),
@@ -84,8 +84,8 @@ const docsPolicy =
 function docsPage(routes: readonly Route[]): string {
   const rows = routes.map(
     ({ method, path, summary, body, query }) =>
-      `<tr><td><code>${method}</code></td><td><code>${escaped(path)}</code>${fieldsOf(query?.shape)}</td>` +
-      `<td>${escaped(summary)}${body === undefined ? '' : ' <small>(with a JSON body)</small>'}</td></tr>`,
+      `<tr><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code>${queryFields(query?.shape)}</td>` +
+      `<td>${escapeHtml(summary)}${body === undefined ? '' : ' <small>(with a JSON body)</small>'}</td></tr>`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -116,11 +116,11 @@ code, small { font-size: 0.875rem; }
 td small { display: block; opacity: 0.75; }
 `;
 
-function fieldsOf(shape: Readonly<Record<string, unknown>> | undefined): string {
+function queryFields(shape: Readonly<Record<string, unknown>> | undefined): string {
   const names = Object.keys(shape ?? {});
-  return names.length === 0 ? '' : `<small>?${escaped(names.join(', '))}</small>`;
+  return names.length === 0 ? '' : `<small>?${escapeHtml(names.join(', '))}</small>`;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

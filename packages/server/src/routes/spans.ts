@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createSpanSchema, updateSpanSchema } from '../contract/request-bodies.ts';
 import { spanSchema } from '../contract/task.ts';
 import { type Route, route } from '../http/route.ts';
-import { listQuery, listReply, pageOf, spanIdParams } from './route-schemas.ts';
+import { listQuery, listReply, spanIdParams, toPageQuery } from './route-schemas.ts';
 
 export const spanRoutes: readonly Route[] = [
   route({
@@ -25,7 +25,7 @@ export const spanRoutes: readonly Route[] = [
     reply: z.array(spanSchema),
     async handle({ query }, { service }) {
       const of = { traceId: query.trace_id, taskId: query.task_id };
-      return listReply(await service.spans.list({ ...pageOf(query), ...of }));
+      return listReply(await service.spans.list({ ...toPageQuery(query), ...of }));
     },
   }),
   route({

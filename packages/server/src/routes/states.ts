@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createStateSchema, updateStateSchema } from '../contract/request-bodies.ts';
 import { taskStateSchema } from '../contract/task.ts';
 import { type Route, route } from '../http/route.ts';
-import { listQuery, listReply, pageOf, stateIdParams } from './route-schemas.ts';
+import { listQuery, listReply, stateIdParams, toPageQuery } from './route-schemas.ts';
 
 export const stateRoutes: readonly Route[] = [
   route({
@@ -25,7 +25,7 @@ export const stateRoutes: readonly Route[] = [
     reply: z.array(taskStateSchema),
     async handle({ query }, { service }) {
       const of = { taskId: query.task_id, agentId: query.agent_id };
-      return listReply(await service.states.list({ ...pageOf(query), ...of }));
+      return listReply(await service.states.list({ ...toPageQuery(query), ...of }));
     },
   }),
   route({

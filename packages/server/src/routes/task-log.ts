@@ -6,29 +6,35 @@ import { pastRequestSchema, taskDigestSchema } from '../contract/inspection.ts';
 import { commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { taskSchema } from '../contract/task.ts';
-import { type Route, type RouteContext, route, StreamReply, sentWith } from '../http/route.ts';
+import {
+  type Route,
+  type RouteContext,
+  requestMetadata,
+  route,
+  StreamReply,
+} from '../http/route.ts';
 import { digestReply, digestsOf } from '../inspection/task-digest.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
-const query = z.object({
+const streamQuery = z.object({
   view: z.enum(['updates', 'events', 'records', 'ui']).default('updates'),
   /** The `id` of the event after which to go on; 0 is the start. `last-event-id` comes first. */
   from: z.string().max(64).optional(),
 });
 
-const reply = z.string();
+const streamReply = z.string();
 
-const replyType = 'text/event-stream';
+const eventStreamType = 'text/event-stream';
 
-const cursorForm = /^\d{1,15}(?:\.\d{1,9})?$/;
+const cursorPattern = /^\d{1,15}(?:\.\d{1,9})?$/;
 
 /** What a browser may show by itself, because nothing in it can run. */
-const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
+const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
 /** Roughly, of one page; at least one record comes. */
 const pageBytes = 2 ** 20;
 
-const count = z.coerce.number().int().min(1).max(1_000_000);
+const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
 
 export const taskLogRoutes: readonly Route[] = [
   route({
@@ -36,11 +42,12 @@ export const taskLogRoutes: readonly Route[] = [
     path: '/tasks/{task_id}/stream',
     summary: 'What happens to a task, as server-sent events that can be left and rejoined',
     params: taskIdParams,
-    query,
+    query: streamQuery,
     headers: ['last-event-id'],
-    reply,
-    replyType,
-    handle: ({ params, query: asked }, context) => open({ id: params.task_id }, asked, context),
+    reply: streamReply,
+    replyType: eventStreamType,
+    handle: ({ params, query: asked }, context) =>
+      openStream({ id: params.task_id }, asked, context),
   }),
   route({
     method: 'GET',
@@ -48,11 +55,12 @@ export const taskLogRoutes: readonly Route[] = [
     summary:
       'What happens to a task of a name, as server-sent events that can be left and rejoined',
     params: taskNameParams,
-    query,
+    query: streamQuery,
     headers: ['last-event-id'],
-    reply,
-    replyType,
-    handle: ({ params, query: asked }, context) => open({ name: params.task_name }, asked, context),
+    reply: streamReply,
+    replyType: eventStreamType,
+    handle: ({ params, query: asked }, context) =>
+      openStream({ name: params.task_name }, asked, context),
   }),
   route({
     method: 'POST',
@@ -65,7 +73,7 @@ export const taskLogRoutes: readonly Route[] = [
     status: 202,
     reply: z.object({ offset: z.int(), is_repeat: z.boolean() }),
     handle: ({ params, body }, context) =>
-      context.service.tasks.submit(params.task_id, body, sentWith(context)),
+      context.service.tasks.submit(params.task_id, body, requestMetadata(context)),
   }),
   route({
     method: 'POST',
@@ -89,13 +97,13 @@ export const taskLogRoutes: readonly Route[] = [
     replyType: 'application/octet-stream',
     async handle({ params: { task_id: task, hash } }, { service, log }) {
       const { id } = await service.tasks.get({ id: task });
-      const type = await blobTypeOf(log, id, hash);
+      const type = await blobMediaType(log, id, hash);
       const bytes = type === undefined ? undefined : await log.blobs.get(hash);
       if (type === undefined || bytes === undefined) {
         const message = `Cannot find a blob of this hash in task ${id}: no message of it refers to one`;
         throw new ServerError('not_found', message, { task: id });
       }
-      const isShown = shown.test(type);
+      const isShown = inlineTypes.test(type);
       return new StreamReply(async (response) => {
         response.writeHead(200, {
           'content-type': isShown ? type : 'application/octet-stream',
@@ -154,39 +162,39 @@ export const taskLogRoutes: readonly Route[] = [
     summary:
       'What an agent loop asked its model in an attempt of a turn, made again from the log: without headers, and with notes on what may have changed since',
     params: taskIdParams,
-    query: z.object({ turn: count, attempt: count.default(1) }),
+    query: z.object({ turn: positiveCount, attempt: positiveCount.default(1) }),
     reply: pastRequestSchema,
     handle: ({ params, query }, { service }) => service.tasks.request(params.task_id, query),
   }),
 ];
 
-async function open(
+async function openStream(
   ref: { readonly id: string } | { readonly name: string },
-  { view, from: asked }: z.output<typeof query>,
+  { view, from: asked }: z.output<typeof streamQuery>,
   { service, streams, headers }: RouteContext,
 ): Promise<StreamReply> {
-  const from = cursorOf(headers['last-event-id'], asked);
+  const from = readCursor(headers['last-event-id'], asked);
   const { id: taskId } = await service.tasks.get(ref);
   return new StreamReply((response) => streams.serve({ taskId, view, from, response }));
 }
 
 /** Whoever comes back has the header, with a later cursor than what it once asked for. */
-function cursorOf(header: string | string[] | undefined, asked: string | undefined) {
+function readCursor(header: string | string[] | undefined, asked: string | undefined) {
   const from = header === undefined || header === '' ? asked : String(header);
-  if (from === undefined || cursorForm.test(from)) return from;
+  if (from === undefined || cursorPattern.test(from)) return from;
   const message =
     'Cannot go on from there: a cursor is the id of an event, such as 12 or 12.1. Leave it out to begin with what is there';
   throw new ServerError('invalid', message);
 }
 
 /** The media type of a blob that the task's transcript names; undefined where it names none such. */
-async function blobTypeOf(log: Log, taskId: string, hash: string): Promise<string | undefined> {
+async function blobMediaType(log: Log, taskId: string, hash: string): Promise<string | undefined> {
   const session = sessionId(taskId);
   if ((await log.info(session)) === undefined) return undefined;
-  return typeIn(await snapshot(log, session), hash);
+  return findMediaType(await snapshot(log, session), hash);
 }
 
-function typeIn(state: FoldState, hash: string): string | undefined {
+function findMediaType(state: FoldState, hash: string): string | undefined {
   for (const { parts } of transcript(state)) {
     for (const part of parts) {
       const found = mediaOf(part).find(

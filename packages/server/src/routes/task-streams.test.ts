@@ -3,7 +3,7 @@ import { memoryLog } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import { agentText } from '../testing/servers/test-service.ts';
+import { agentText } from '../testing/servers/task-harness.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
 async function served() {
@@ -38,13 +38,13 @@ test('the header says where to go on, also where the address says where it began
   const { get, say } = await served();
   await say();
   const all = get('view=events&from=0');
-  await all.until(({ text }) => text.includes('run_finished'));
-  all.leave();
+  await all.waitUntil(({ text }) => text.includes('run_finished'));
+  all.disconnect();
   const ids = all.messages.flatMap(({ id }) => id ?? []);
   const middle = ids[Math.floor(ids.length / 2)] ?? expect.fail();
   const resumed = get('view=events&from=0', middle);
-  await resumed.until(({ text }) => text.includes('run_finished'));
-  resumed.leave();
+  await resumed.waitUntil(({ text }) => text.includes('run_finished'));
+  resumed.disconnect();
   const tail = all.messages.slice(all.messages.findIndex(({ id }) => id === middle) + 1);
   const told = resumed.messages.filter(({ event }) => event === 'message');
   expect(told).toEqual(tail.filter(({ event }) => event === 'message'));
@@ -58,7 +58,7 @@ test('what cannot be streamed is refused as JSON, before anything is streamed', 
     [get('from=100000'), 410],
     [get('view=films'), 422],
   ] as const) {
-    await reader.over();
+    await reader.waitForEnd();
     expect(reader.status).toBe(status);
     expect(reader.headers['content-type']).toMatch(/^application\/json/);
     expect(JSON.parse(reader.text)).toHaveProperty('message');
@@ -71,11 +71,11 @@ test.each(['updates', 'events', 'records'])(
     const { get, say, log, id } = await served();
     await log.delete(sessionId(id));
     const reader = get(`view=${view}`);
-    await reader.until(({ status }) => status !== undefined);
+    await reader.waitUntil(({ status }) => status !== undefined);
     expect(reader.status).toBe(200);
     await say();
-    await reader.until(({ text }) => text.includes('Hello'));
+    await reader.waitUntil(({ text }) => text.includes('Hello'));
     expect(reader.text).toContain('Hello');
-    reader.leave();
+    reader.disconnect();
   },
 );

@@ -10,7 +10,7 @@ import { views } from '../stream/frames/views.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
 import { streamTask, type TaskWatch } from '../stream/stream-task.ts';
 
-interface FeedStreamsOptions {
+interface TaskStreamsOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly service: TaskService & { readonly changes: Pick<TaskChanges, 'listen'> };
@@ -18,7 +18,12 @@ interface FeedStreamsOptions {
 }
 
 /** Streams from the log, with what the task's row says beside it. */
-export function feedStreams({ log, clock, service, limits }: FeedStreamsOptions): TaskStreams {
+export function createTaskStreams({
+  log,
+  clock,
+  service,
+  limits,
+}: TaskStreamsOptions): TaskStreams {
   const feeds = new Feeds({ log, clock, limits, views });
   return {
     async serve({ taskId, view, from, response }) {
@@ -39,7 +44,7 @@ export function feedStreams({ log, clock, service, limits }: FeedStreamsOptions)
 
 /** Listens before it looks, so that no change falls in between. */
 async function watchTask(
-  { tasks, changes }: FeedStreamsOptions['service'],
+  { tasks, changes }: TaskStreamsOptions['service'],
   taskId: string,
 ): Promise<{ readonly watch: TaskWatch; readonly stop: () => void }> {
   let changed: Task | undefined;

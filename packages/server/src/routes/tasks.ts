@@ -14,11 +14,11 @@ import {
   deletedSchema,
   listQuery,
   listReply,
-  pageOf,
   taskIdParams,
   taskNameParams,
+  toPageQuery,
 } from './route-schemas.ts';
-import { withWork } from './work-status.ts';
+import { withWorkStatus } from './work-status.ts';
 
 /**
  * What a list of tasks can be asked for besides: `work` tells which of them somebody works on, and which of
@@ -28,7 +28,7 @@ const listRelationships = { relationships: z.array(z.enum(['agents', 'work'])).o
 
 const relationshipsQuery = { relationships: z.array(z.enum(['agents'])).optional() };
 
-const query = z.object(relationshipsQuery);
+const taskQuery = z.object(relationshipsQuery);
 
 const changes: readonly (readonly [TaskChange, string])[] = [
   ['complete', 'Ends a task as COMPLETED'],
@@ -60,13 +60,16 @@ export const taskRoutes: readonly Route[] = [
     async handle({ query }, { service, log, clock }) {
       const { agent_id: id, agent_name: name, status, task_metadata: metadata, search } = query;
       const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
-      const asked = { ...pageOf(query), agentId, status, metadata, search };
+      const asked = { ...toPageQuery(query), agentId, status, metadata, search };
       const listed = await service.tasks.list(asked);
       // A name and an id of two agents: there is no task of both.
       const found = id !== undefined && id !== agentId ? [] : listed.data;
       const data = found.map((task) => withRelationships(task, query));
       const isWork = query.relationships?.includes('work') ?? false;
-      return listReply({ ...listed, data: isWork ? await withWork(data, { log, clock }) : data });
+      return listReply({
+        ...listed,
+        data: isWork ? await withWorkStatus(data, { log, clock }) : data,
+      });
     },
   }),
   route({
@@ -74,7 +77,7 @@ export const taskRoutes: readonly Route[] = [
     path: '/tasks/{task_id}',
     summary: 'A task by its id',
     params: taskIdParams,
-    query,
+    query: taskQuery,
     reply: taskResponseSchema,
     async handle({ params, query: asked }, { service }) {
       return withRelationships(await service.tasks.get({ id: params.task_id }), asked);
@@ -85,7 +88,7 @@ export const taskRoutes: readonly Route[] = [
     path: '/tasks/name/{task_name}',
     summary: 'A task by its name',
     params: taskNameParams,
-    query,
+    query: taskQuery,
     reply: taskResponseSchema,
     async handle({ params, query: asked }, { service }) {
       return withRelationships(await service.tasks.get({ name: params.task_name }), asked);

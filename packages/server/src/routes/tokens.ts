@@ -5,7 +5,7 @@ import type { TokenInfo } from '../http/access/token-store.ts';
 import { type Route, route } from '../http/route.ts';
 import { deletedSchema } from './route-schemas.ts';
 
-const body = z.object({
+const createTokenBody = z.object({
   agent_id: z.string().min(1).nullish(),
   task_id: z.string().min(1).nullish(),
   label: z.string().max(256).nullish(),
@@ -26,7 +26,7 @@ export const tokenRoutes: readonly Route[] = [
     path: '/tokens',
     summary: 'A new token, for all, for one agent or for one task; it is told this once',
     access: 'all',
-    body,
+    body: createTokenBody,
     status: 201,
     reply: tokenSchema.extend({ token: z.string() }),
     async handle({ body: { agent_id, task_id, label } }, { tokens, service }) {
@@ -40,7 +40,7 @@ export const tokenRoutes: readonly Route[] = [
       if (task_id != null)
         scope = { kind: 'task', taskId: (await service.tasks.get({ id: task_id })).id };
       const issued = await tokens.issue(scope, label ?? null);
-      return { ...tokenOf(issued), token: issued.token };
+      return { ...toTokenReply(issued), token: issued.token };
     },
   }),
   route({
@@ -50,7 +50,7 @@ export const tokenRoutes: readonly Route[] = [
     access: 'all',
     reply: z.array(tokenSchema),
     async handle(_input, { tokens }) {
-      return (await tokens.list()).map(tokenOf);
+      return (await tokens.list()).map(toTokenReply);
     },
   }),
   route({
@@ -67,7 +67,7 @@ export const tokenRoutes: readonly Route[] = [
   }),
 ];
 
-function tokenOf({ id, scope, label, createdAt }: TokenInfo): z.output<typeof tokenSchema> {
+function toTokenReply({ id, scope, label, createdAt }: TokenInfo): z.output<typeof tokenSchema> {
   return {
     id,
     agent_id: scope.kind === 'agent' ? scope.agentId : null,

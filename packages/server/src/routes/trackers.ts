@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { updateTrackerSchema } from '../contract/request-bodies.ts';
 import { trackerSchema } from '../contract/task.ts';
 import { type Route, route } from '../http/route.ts';
-import { listQuery, listReply, pageOf, trackerIdParams } from './route-schemas.ts';
+import { listQuery, listReply, toPageQuery, trackerIdParams } from './route-schemas.ts';
 
 export const trackerRoutes: readonly Route[] = [
   route({
@@ -17,7 +17,7 @@ export const trackerRoutes: readonly Route[] = [
     reply: z.array(trackerSchema),
     async handle({ query }, { service }) {
       const of = { taskId: query.task_id, agentId: query.agent_id };
-      return listReply(await service.trackers.list({ ...pageOf(query), ...of }));
+      return listReply(await service.trackers.list({ ...toPageQuery(query), ...of }));
     },
   }),
   route({

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { TaskSummary } from '../contract/task.ts';
 import { createServer } from '../create-server.ts';
 import { sqliteRows } from '../rows/sqlite/index.ts';
-import { withWork } from './work-status.ts';
+import { withWorkStatus } from './work-status.ts';
 
 const write = defineTool({
   name: 'write',
@@ -121,7 +121,7 @@ test('of a task whose log cannot be read it is not said, and of the others it is
   const log = reading(it.log, (session, options) =>
     session === broken ? Promise.reject(new Error('broken')) : it.log.read(session, options),
   );
-  const told = await withWork(await it.list(''), { log, clock: { now: () => 0 } });
+  const told = await withWorkStatus(await it.list(''), { log, clock: { now: () => 0 } });
   const said = new Map(told.map(({ id, ...work }) => [id, work]));
   expect(said.get(broken)).toMatchObject({ is_at_work: true, awaits_approval: undefined });
   expect(said.get(sound)).toMatchObject(waits);
@@ -136,7 +136,7 @@ test('what takes too long to know is not said', async () => {
     now += 1000;
     return it.log.read(session, options);
   });
-  const told = await withWork(await it.list(''), { log, clock: { now: () => now } });
+  const told = await withWorkStatus(await it.list(''), { log, clock: { now: () => now } });
   const known = told.filter(({ awaits_approval }) => awaits_approval !== undefined);
   expect(told.every(({ is_at_work }) => is_at_work)).toBe(true);
   expect(known.length).toBeGreaterThan(0);

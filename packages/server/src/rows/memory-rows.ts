@@ -49,7 +49,7 @@ class MemoryRows implements Rows {
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, row.id, ifVersion, version);
     const { name } = row.keys;
-    if (name !== undefined && (rows.idNamed(name) ?? row.id) !== row.id)
+    if (name !== undefined && (rows.idByName(name) ?? row.id) !== row.id)
       throw nameConflict(table, name, row.id);
     const now = this.#clock.now();
     const kept = copy({
@@ -111,7 +111,7 @@ export class MemoryTable {
     return this.#rows.get(id);
   }
 
-  idNamed(name: string): string | undefined {
+  idByName(name: string): string | undefined {
     return this.#names.get(name);
   }
 

@@ -3,7 +3,7 @@ import { type Row, type RowQuery, RowsError } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 
 const maxKeys = 8;
-const keyForm = /^[a-z][a-z_]{0,31}$/;
+const keyPattern = /^[a-z][a-z_]{0,31}$/;
 /** What one row may hold; there may be many, and each is read whole. */
 const dataLimits = { maxDepth: 128, maxTextLength: 4 * 2 ** 20 };
 const maxLimit = 1000;
@@ -16,7 +16,7 @@ export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>):
   const keys = Object.entries(row.keys);
   if (keys.length > maxKeys) throw refuse(`it has ${keys.length} keys, and ${maxKeys} is the most`);
   for (const [key, value] of keys) {
-    if (!keyForm.test(key)) throw refuse('a key is not of lower case letters and underscores');
+    if (!keyPattern.test(key)) throw refuse('a key is not of lower case letters and underscores');
     if (!isId(value)) throw refuse(`its ${key} is not of 1 to 1024 printable characters`);
   }
   const problem = checkJson(row.data, dataLimits);
@@ -32,7 +32,7 @@ export function completeQuery(query: RowQuery): CompleteQuery | undefined {
     const message = `Cannot list rows so: limit is a whole number up to ${maxLimit}, offset one from 0 on, and at most ${maxKeys} keys are asked for`;
     throw new RowsError('bad_row', message, { limit, offset });
   }
-  const canBe = where.every(([key, value]) => keyForm.test(key) && isId(value));
+  const canBe = where.every(([key, value]) => keyPattern.test(key) && isId(value));
   return canBe ? { where, orderBy, direction, limit, offset, after } : undefined;
 }
 
@@ -51,11 +51,11 @@ interface RowPosition {
 }
 
 /** Where a list of rows goes on, as a text that means nothing to whoever carries it. */
-export function cursorOf({ at, id }: RowPosition): string {
+export function encodeCursor({ at, id }: RowPosition): string {
   return Buffer.from(`${at}:${id}`).toString('base64url');
 }
 
-export function positionOf(cursor: string): RowPosition {
+export function decodeCursor(cursor: string): RowPosition {
   const [, at, id] = /^(\d{1,16}(?:\.\d+)?):(.+)$/s.exec(
     Buffer.from(cursor, 'base64url').toString(),
   ) ?? [undefined, '', ''];

@@ -38,7 +38,7 @@ export async function listRows<T>(
     for (const row of some) {
       const isWanted = fits(row);
       if (isWanted && data.length === limit && after !== undefined)
-        return { data, next: cursorOencodeCursor };
+        return { data, next: encodeCursor(after) };
       after = { at: row[orderBy], id: row.id };
       if (isWanted && skipped > 0) skipped--;
       else if (isWanted) {
@@ -48,7 +48,7 @@ export async function listRows<T>(
     }
   }
   // Looking ended, and not the list: it goes on from there.
-  return { data, next: after === undefined ? null : cursorOencodeCursor };
+  return { data, next: after === undefined ? null : encodeCursor(after) };
 }
 
 function given(where: RowList<unknown>['where']): RowQuery['where'] {

@@ -54,7 +54,7 @@ const has = (word: string) => (reader: SseReader) => reader.text.includes(word);
 test('a hundred viewers cost one reader of the log, which ends a while after the last has left', async () => {
   const clock = new TestClock();
   const { log, counts } = counted(memoryLog());
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log, clock });
   const readers = Array.from(
     { length: 100 },
@@ -84,7 +84,7 @@ test('a hundred viewers cost one reader of the log, which ends a while after the
 
 test('a viewer who leaves ends nothing, and comes back to what was said meanwhile', async () => {
   const log = memoryLog();
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log });
   const path = '/watched?view=records';
   const [one, two] = [
@@ -110,7 +110,7 @@ test('a viewer who leaves ends nothing, and comes back to what was said meanwhil
 test('the first delta is told at once, later ones together after 20 ms', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log, clock });
   const reader = new SseReader({ port: server.port, path: '/watched?view=events' });
   await reader.waitUntil(({ messages }) => messages.length === 2);
@@ -138,7 +138,7 @@ test('the first delta is told at once, later ones together after 20 ms', async (
 test('an idle stream is kept alive by comments, 15 s after the last word', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log, clock });
   const reader = new SseReader({ port: server.port, path: '/watched' });
   await reader.waitUntil(({ messages }) => messages.length > 0);

@@ -42,7 +42,7 @@ function fold(...readers: readonly SseReader[]) {
 
 test('law 11: what waits for stalled readers is bounded by their number, not by what is said', async () => {
   const log = memoryLog();
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
@@ -71,7 +71,7 @@ test('law 11: what waits for stalled readers is bounded by their number, not by 
 
 test('a reader that stalls and reads again is told all of it, in fewer pieces than it was said in', async () => {
   const log = memoryLog();
-  const { append: say, end } = await openTextWriter(log, session);
+  const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
@@ -91,7 +91,7 @@ test('a reader that stalls and reads again is told all of it, in fewer pieces th
 
 test('a reader that is too far behind is sent away, and resumes without losing anything', async () => {
   const log = memoryLog();
-  const { append: say, end } = await openTextWriter(log, session);
+  const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 100, retryMs: 77 },
@@ -112,7 +112,7 @@ test('a reader that is too far behind is sent away, and resumes without losing a
 test('a reader that takes nothing for a minute is cut off', async () => {
   const clock = new TestClock();
   const log = memoryLog();
-  const { append: say } = await openTextWriter(log, session);
+  const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({
     log,
     clock,
@@ -132,7 +132,7 @@ test('a reader that takes nothing for a minute is cut off', async () => {
 
 test('a frame larger than what is given at once is told in pieces', async () => {
   const log = memoryLog();
-  const { append: say, end } = await openTextWriter(log, session);
+  const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log, limits: { pieceBytes: 10_000 } });
   const reader = new SseReader({ port: server.port, path });
   await reader.waitUntil(({ messages }) => messages.length > 0);

@@ -6,7 +6,7 @@ import { updatesOf } from '../updates/updates-view.ts';
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 
 /** What Agentex's own client shows after these updates, and which messages it would ask for again. */
-export function shownBy(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
+export function shownByAgentex(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
   const gone = new Set<string | null>();
   for (const update of updates) {
     const id = update.parent_task_message?.id ?? null;
@@ -34,7 +34,7 @@ export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | nul
 }
 
 /** All updates of a log, and the state that each record left. */
-export function toldOf(session: SessionId, records: readonly LogRecord[], through?: number) {
+export function updatesOfLog(session: SessionId, records: readonly LogRecord[], through?: number) {
   const folder = new Folder(emptyState(session));
   const steps: { readonly offset: number; readonly updates: readonly Update[] }[] = [];
   const last = through ?? records.at(-1)?.offset ?? 0;

@@ -13,7 +13,7 @@ import type { Frame } from '../contract/stream.ts';
 import { uiView } from '../ui/ui-view.ts';
 
 /** What `useChat` keeps, without React. */
-class PlainState implements ChatState<UIMessage> {
+class TestChatState implements ChatState<UIMessage> {
   #status: ChatState<UIMessage>['status'] = 'ready';
   error: Error | undefined = undefined;
   messages: UIMessage[] = [];
@@ -63,7 +63,7 @@ export class BrowserChat extends AbstractChat<UIMessage> {
 
   constructor({ url, agent, id, init }: BrowserOptions) {
     const waiting = new Set<() => void>();
-    const state = new PlainState(() => {
+    const state = new TestChatState(() => {
       for (const wake of waiting) wake();
     });
     const transport = new DefaultChatTransport({ api: `${url}/agents/name/${agent}/chat` });
@@ -79,7 +79,7 @@ export class BrowserChat extends AbstractChat<UIMessage> {
   }
 
   /** Resolves when it is so. */
-  async until(isSo: (chat: this) => boolean): Promise<void> {
+  async waitUntil(isSo: (chat: this) => boolean): Promise<void> {
     while (!isSo(this)) {
       await new Promise<void>((resolve) => {
         const wake = () => {
@@ -104,7 +104,9 @@ export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
 }
 
 /** Frames as their bytes, read by the AI SDK's own transport. */
-export function received(frames: readonly Frame[]): Promise<ReadableStream<UIMessageChunk> | null> {
+export function readFrames(
+  frames: readonly Frame[],
+): Promise<ReadableStream<UIMessageChunk> | null> {
   const body = frames.map(
     ({ id, data }) => `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`,
   );
@@ -113,15 +115,15 @@ export function received(frames: readonly Frame[]): Promise<ReadableStream<UIMes
   return transport.reconnectToStream({ chatId: 'c' });
 }
 
-interface Shown {
+interface ShownMessage {
   readonly message: UIMessage | undefined;
   /** What the stream said went wrong with the run. */
   readonly errors: readonly string[];
 }
 
 /** The message that the AI SDK's reader makes of frames. It must take all of them. */
-export async function shownByUi(frames: readonly Frame[]): Promise<Shown> {
-  const stream = await received(frames);
+export async function shownByUi(frames: readonly Frame[]): Promise<ShownMessage> {
+  const stream = await readFrames(frames);
   if (stream === null) return { message: undefined, errors: [] };
   const errors: string[] = [];
   let message: UIMessage | undefined;

@@ -58,7 +58,7 @@ export class CuttingProxy {
   }
 }
 
-interface CutOptions {
+interface ReadThroughCutsOptions {
   readonly proxy: CuttingProxy;
   /** With the view, and where it begins. */
   readonly path: string;
@@ -74,7 +74,9 @@ interface CutOptions {
 const maxConnections = 1_000;
 
 /** Reads a stream to its end as a browser does: cut off, it comes back with the last id that it has. */
-export async function readCut(options: CutOptions): Promise<{ readonly connections: number }> {
+export async function readThroughCuts(
+  options: ReadThroughCutsOptions,
+): Promise<{ readonly connections: number }> {
   const {
     proxy,
     path,
@@ -87,7 +89,7 @@ export async function readCut(options: CutOptions): Promise<{ readonly connectio
   let lastEventId: string | undefined;
   for (let connections = 1; connections <= maxConnections; connections++) {
     const reader = new SseReader({ port: proxy.port, path, lastEventId, onMessage });
-    await reader.over();
+    await reader.waitForEnd();
     lastEventId = reader.parser.lastId ?? lastEventId;
     const last = reader.messages.at(-1);
     if (last !== undefined && isEnd(last)) return { connections };

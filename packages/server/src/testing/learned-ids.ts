@@ -1,6 +1,6 @@
-import type { DrawnRequest } from './random-requests.ts';
+import type { RandomRequest } from './random-requests.ts';
 
-const most = 9;
+const maxPerPool = 9;
 
 /** Ids and names that a server told, to ask it about them again. */
 export class LearnedIds {
@@ -11,11 +11,11 @@ export class LearnedIds {
     if (pool === 'agents' && (this.#pools.get(pool)?.length ?? 0) >= 4) return;
     const others = (this.#pools.get(pool) ?? []).filter((known) => known !== id);
     // The latest ones: what was made a while ago may be gone.
-    this.#pools.set(pool, [...others, id].slice(-most));
+    this.#pools.set(pool, [...others, id].slice(-maxPerPool));
   }
 
   /** From an answer, wherever in it an id is. */
-  learnFrom({ path }: Pick<DrawnRequest, 'path'>, json: unknown): void {
+  learnFrom({ path }: Pick<RandomRequest, 'path'>, json: unknown): void {
     const pool = path.split('/')[1] ?? '';
     const cursor = fieldOf(json, 'next_cursor');
     if (typeof cursor === 'string') this.learn('cursors', cursor);

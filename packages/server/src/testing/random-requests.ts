@@ -1,7 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import fc from 'fast-check';
 
-export interface DrawnRequest {
+export interface RandomRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -12,7 +12,7 @@ export interface DrawnRequest {
 type Document = any;
 
 /** Requests of every operation of an OpenAPI document: rarely those that take away, often those that make. */
-export function requestsOf(document: Document): fc.Arbitrary<DrawnRequest> {
+export function requestsOf(document: Document): fc.Arbitrary<RandomRequest> {
   const operations = Object.entries<Document>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Document>(methods).map(([method, operation]) => ({
       weight: method === 'delete' || operation.security ? 1 : path.endsWith('/rpc') ? 40 : 6,
@@ -27,7 +27,7 @@ function requestOf(
   path: string,
   method: string,
   operation: Document,
-): fc.Arbitrary<DrawnRequest> {
+): fc.Arbitrary<RandomRequest> {
   const named = (place: string) =>
     operation.parameters.filter((parameter: Document) => parameter.in === place);
   const values = (parameters: readonly Document[]) => {
@@ -80,7 +80,7 @@ function encode(value: unknown): string {
 type Schema = any;
 
 /** What a value may be that is none of what was asked for. */
-const odd: fc.Arbitrary<JsonValue> = fc.oneof(
+const oddValues: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom<JsonValue>(
     ...[null, true, -1, 0, 1.5, 2 ** 60, '', ' ', '__proto__', 'constructor', '\u0000', '\ud800'],
     ...[
@@ -96,7 +96,7 @@ const odd: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>,
 );
 
-const free = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonValue>;
+const anyJson = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonValue>;
 
 /** Names of things whose ids are learned on the way: `{{tasks:3}}` is filled in when it is sent. */
 const pools: Readonly<Record<string, string>> = {
@@ -115,11 +115,11 @@ const pools: Readonly<Record<string, string>> = {
 
 /** Values that fit a schema of the document, mostly; now and then one that does not. */
 function valuesOf(document: Schema, schema: Schema, name = ''): fc.Arbitrary<JsonValue> {
-  const fitting = fittingOf(document, schema, name);
-  return fc.oneof({ weight: 30, arbitrary: fitting }, { weight: 1, arbitrary: odd });
+  const fitting = validValues(document, schema, name);
+  return fc.oneof({ weight: 30, arbitrary: fitting }, { weight: 1, arbitrary: oddValues });
 }
 
-function fittingOf(document: Schema, schema: Schema, name: string): fc.Arbitrary<JsonValue> {
+function validValues(document: Schema, schema: Schema, name: string): fc.Arbitrary<JsonValue> {
   const pool = pools[name];
   if (pool !== undefined) return fc.nat(9).map((n) => (n === 9 ? 'nobody' : `{{${pool}:${n}}}`));
   if (schema.$ref !== undefined) return valuesOf(document, resolve(document, schema.$ref), name);
@@ -181,16 +181,18 @@ function objectOf(document: Schema, schema: Schema): fc.Arbitrary<JsonValue> {
   ]);
   if (fields.length > 0) {
     const all = fc.record(Object.fromEntries(fields), { requiredKeys: required });
-    return fc.tuple(all, fc.nat(9)).map(([value, n]) => (n === 0 ? value : withOneName(value)));
+    return fc
+      .tuple(all, fc.nat(9))
+      .map(([value, n]) => (n === 0 ? value : withSingleTaskRef(value)));
   }
   const isKnown = additionalProperties?.type ?? additionalProperties?.$ref;
-  const value = isKnown ? valuesOf(document, additionalProperties) : free;
+  const value = isKnown ? valuesOf(document, additionalProperties) : anyJson;
   const keys = fc.constantFrom('{{messages:1}}', 'a', 'b', 'constructor');
   return fc.dictionary(keys, value, { maxKeys: 2 });
 }
 
 /** A task by its id and by its name at once is refused: that is tried, and not most of the time. */
-function withOneName(value: Readonly<Record<string, unknown>>): JsonValue {
+function withSingleTaskRef(value: Readonly<Record<string, unknown>>): JsonValue {
   const { task_name, ...rest } = value;
   const isNamed = task_name === undefined || Object.hasOwn(rest, 'task_id');
   return (isNamed ? rest : value) as JsonValue;

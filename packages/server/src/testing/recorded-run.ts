@@ -154,16 +154,16 @@ export async function drive(
 
 const at = { turn: 1, attempt: 1 };
 
-interface Speaker {
+interface TextWriter {
   readonly driver: Driver;
   /** One more delta of the one text. */
-  say(chunk: string): Promise<unknown>;
+  append(chunk: string): Promise<unknown>;
   /** The text is whole, and the session closed. */
   end(): Promise<unknown>;
 }
 
 /** Says one text in one turn, as slowly as a test likes. */
-export async function speaker(log: Log, session: SessionId): Promise<Speaker> {
+export async function openTextWriter(log: Log, session: SessionId): Promise<TextWriter> {
   const driver = await log.open(session);
   const item = itemId('answer');
   const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
@@ -175,7 +175,7 @@ export async function speaker(log: Log, session: SessionId): Promise<Speaker> {
   ]);
   return {
     driver,
-    say: (chunk) => {
+    append: (chunk) => {
       text.append(chunk);
       return driver.append(take());
     },

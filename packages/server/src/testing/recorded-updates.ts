@@ -16,7 +16,7 @@ import { UpdateWriter, type UpdateWriterOptions } from '../updates/update-writer
 export const task = sessionId('task');
 
 /** Drafts on a log that takes only what the protocol allows. */
-export class Scribe {
+export class RecordBuilder {
   readonly records: LogRecord[] = [];
   state: FoldState = emptyState(task);
 
@@ -36,19 +36,19 @@ export class Scribe {
   }
 }
 
-interface Written {
+interface RecordedUpdates {
   readonly records: readonly LogRecord[];
   readonly state: FoldState;
   readonly warnings: UpdateWarnings;
 }
 
 /** What an agent's answer is on the log, to its end or until it is stopped. */
-export function written(
+export function recordUpdates(
   updates: readonly unknown[],
   options: Partial<UpdateWriterOptions> & { readonly stop?: Stop; readonly leave?: true } = {},
-): Written {
+): RecordedUpdates {
   const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds(), ...options });
-  const scribe = new Scribe();
+  const scribe = new RecordBuilder();
   for (const update of updates) scribe.add(writer.write(update));
   if (!options.leave) {
     scribe.add(options.stop === undefined ? writer.end() : writer.endPartial(options.stop));

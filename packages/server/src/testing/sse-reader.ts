@@ -16,7 +16,7 @@ export class SseReader {
   readonly #waiting = new Set<() => void>();
   #response: IncomingMessage | undefined;
   #text = '';
-  isOver = false;
+  isEnded = false;
   /** How it came to its end, `undefined` while it goes on or where it ended as it should. */
   error: Error | undefined;
 
@@ -51,19 +51,19 @@ export class SseReader {
     this.#response?.resume();
   }
 
-  leave(): void {
+  disconnect(): void {
     this.#request.destroy();
   }
 
   /** Resolves when it is so, or when nothing more comes. */
-  async until(isSo: (reader: this) => boolean): Promise<void> {
-    while (!isSo(this) && !this.isOver) {
+  async waitUntil(isSo: (reader: this) => boolean): Promise<void> {
+    while (!isSo(this) && !this.isEnded) {
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 
-  async over(): Promise<this> {
-    await this.until(() => false);
+  async waitForEnd(): Promise<this> {
+    await this.waitUntil(() => false);
     return this;
   }
 
@@ -84,7 +84,7 @@ export class SseReader {
   }
 
   #end(error: Error | undefined): void {
-    this.isOver = true;
+    this.isEnded = true;
     this.error ??= error;
     this.#wake();
   }

@@ -21,11 +21,11 @@ import type { UiChunk } from './ui-chunk.ts';
 export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
   if (part !== undefined) return wholeChunks(state, id, part);
   const open = findOpen(state, id);
-  return open === undefined ? [] : [...beginChunks(open), ...growthChunks(open, open.text)];
+  return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
 }
 
 /** The words under which a part streams; none where it is said at its end only. */
-export function streamedAs({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
+export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
   switch (begin.kind) {
     case 'text':
       // JSON is shown as the value it means, which is known at its end.
@@ -41,19 +41,19 @@ export function streamedAs({ begin }: OpenPart): 'text' | 'reasoning' | 'call' |
 
 export function beginChunks(open: OpenPart): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamedAs(open);
-  if (begin.kind === 'tool_call') return [inputStart(begin)];
+  const as = streamKind(open);
+  if (begin.kind === 'tool_call') return [toolInputStart(begin)];
   return as === 'text' || as === 'reasoning' ? [{ type: `${as}-start`, id }] : [];
 }
 
-function inputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
+function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
   return { type: 'tool-input-start', toolCallId, toolName: name };
 }
 
 /** A stretch of what streams. A tool's progress is not kept: its result comes instead of it. */
-export function growthChunks(open: OpenPart, text: string): readonly UiChunk[] {
+export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamedAs(open);
+  const as = streamKind(open);
   if (text === '') return [];
   if (begin.kind === 'tool_call') {
     return [{ type: 'tool-input-delta', toolCallId: begin.toolCallId, inputTextDelta: text }];
@@ -71,7 +71,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
       return [{ type: `${kind}-start`, id }, ...said, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
-      return [inputStart(part), inputEnd(part)];
+      return [toolInputStart(part), toolInputEnd(part)];
     case 'tool_result':
       return resultChunks(state, part);
     case 'structured':
@@ -84,7 +84,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
   }
 }
 
-export function inputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
+export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
   const call = { toolCallId, toolName: name };
   if (input !== undefined) return { type: 'tool-input-available', ...call, input };
   const errorText = 'The arguments are not JSON, or were cut off';
@@ -98,7 +98,7 @@ function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[
     ? { type: 'tool-output-error', toolCallId, errorText: text }
     : { type: 'tool-output-available', toolCallId, output: value === undefined ? text : value };
   if (hasCall(state, toolCallId)) return [result];
-  const input = callAnywhere(state, toolCallId)?.input ?? {};
+  const input = findCall(state, toolCallId)?.input ?? {};
   return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, result];
 }
 
@@ -137,7 +137,7 @@ export function hasCall(state: FoldState, id: ToolCallId): boolean {
 }
 
 /** The call, of whichever run. */
-function callAnywhere(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
+function findCall(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
   for (const { parts } of toArray(state.items).toReversed()) {
     for (const { part } of parts) {
       if (part?.kind === 'tool_call' && part.toolCallId === id) return part;

@@ -15,50 +15,60 @@ import {
   type Stop,
   type StopReason,
 } from '@millrace/core';
-import { beginChunks, growthChunks, inputEnd, streamedAs, wholeChunks } from './part-chunks.ts';
+import { beginChunks, streamKind, textChunks, toolInputEnd, wholeChunks } from './part-chunks.ts';
 import {
-  answeredChunks,
-  askedChunks,
+  approvalAnswerChunks,
+  approvalRequestChunks,
   hasStep,
   isInStep,
   isStepItem,
   messageChunks,
-  questionChunks,
+  pendingApprovalChunks,
+  restateStep,
   steeringChunks,
-  stepAgain,
 } from './step-chunks.ts';
 import type { FinishReason, UiChunk } from './ui-chunk.ts';
 
 /** What a record is to the AI SDK: one assistant message a run, one step a turn. */
-export function uiChunksOf(
+export function recordChunks(
   before: FoldState,
   { delta, fact, turn }: LogRecord,
   after: FoldState,
 ): readonly UiChunk[] {
-  if (delta !== undefined) return before === after ? [] : ofDelta(before, delta, after);
-  return ofFact(before, fact, turn, after);
+  if (delta !== undefined) return before === after ? [] : deltaChunks(before, delta, after);
+  return factChunks(before, fact, turn, after);
 }
 
 /** The message of the run that goes on, from its start; nothing where none does. */
-export function uiRestatement(state: FoldState): readonly UiChunk[] {
+export function restateMessage(state: FoldState): readonly UiChunk[] {
   if (state.run === undefined) return [];
-  const said = [...messageChunks(state), ...questionChunks(state)];
+  const said = [...messageChunks(state), ...pendingApprovalChunks(state)];
   return [{ type: 'start', messageId: messageId(state) }, ...said];
 }
 
-function ofFact(before: FoldState, fact: Fact, turn: number, after: FoldState): readonly UiChunk[] {
+function factChunks(
+  before: FoldState,
+  fact: Fact,
+  turn: number,
+  after: FoldState,
+): readonly UiChunk[] {
   switch (fact.type) {
     case 'run_started':
       return [{ type: 'start', messageId: messageId(after) }];
     case 'run_finished':
-      return before.run === fact.runId ? endChunks(fact.stop) : [];
+      return before.run === fact.runId ? finishChunks(fact.stop) : [];
     default:
-      return after.run === undefined ? [] : ofWork(before, fact, turn, after);
+      return after.run === undefined ? [] : runFactChunks(before, fact, turn, after);
   }
 }
 
 /** What happens in a run. */
-function ofWork(before: FoldState, fact: Fact, turn: number, after: FoldState): readonly UiChunk[] {
+function runFactChunks(
+  before: FoldState,
+  fact: Fact,
+  turn: number,
+  after: FoldState,
+): readonly UiChunk[] {
   switch (fact.type) {
     case 'item_started': {
       const item = findItem(after, fact.itemId);
@@ -72,21 +82,21 @@ function ofWork(before: FoldState, fact: Fact, turn: number, after: FoldState): 
     case 'turn_finished':
       return hasStep(before, turn) ? [{ type: 'finish-step' }] : [];
     case 'item_redacted':
-      return isInStep(before, findItem(before, fact.itemId)) ? stepAgain(after) : [];
+      return isInStep(before, findItem(before, fact.itemId)) ? restateStep(after) : [];
     case 'attempt_superseded':
-      return hasStep(before, turn) ? stepAgain(after) : [{ type: 'start-step' }];
+      return hasStep(before, turn) ? restateStep(after) : [{ type: 'start-step' }];
     case 'snapshot':
-      return hasStep(before, turn) ? stepAgain(after) : [];
+      return hasStep(before, turn) ? restateStep(after) : [];
     case 'approval_asked':
-      return askedChunks(after, fact);
+      return approvalRequestChunks(after, fact);
     case 'approval_answered':
-      return answeredChunks(before, fact);
+      return approvalAnswerChunks(before, fact);
     default:
       return [];
   }
 }
 
-function ofDelta(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
+function deltaChunks(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
   if (delta.type === 'unknown') return [];
   const open = findOpen(before, delta.partId);
   // What is open says itself which item it is in, and most of a log is about such parts.
@@ -102,12 +112,12 @@ function ofDelta(before: FoldState, delta: Delta, after: FoldState): readonly Ui
       return begun === undefined ? [] : beginChunks(begun);
     }
     case 'append_text':
-      return open === undefined ? [] : grown(open, delta);
+      return open === undefined ? [] : appendChunks(open, delta);
     case 'commit_part':
-      return ofCommit(before, delta, open, after);
+      return commitChunks(before, delta, open, after);
     case 'retract_part': {
-      const wasTold = open === undefined || streamedAs(open) !== undefined;
-      return wasTold && isInStep(before, item) ? stepAgain(after) : [];
+      const wasTold = open === undefined || streamKind(open) !== undefined;
+      return wasTold && isInStep(before, item) ? restateStep(after) : [];
     }
     case 'append_bytes':
     case 'replace_structured':
@@ -116,15 +126,15 @@ function ofDelta(before: FoldState, delta: Delta, after: FoldState): readonly Ui
   }
 }
 
-function grown(open: OpenPart, { at, chunk }: AppendText): readonly UiChunk[] {
+function appendChunks(open: OpenPart, { at, chunk }: AppendText): readonly UiChunk[] {
   const text = chunk.slice(open.text.length - at);
   const { begin } = open;
-  if (begin.kind !== 'tool_result') return growthChunks(open, text);
+  if (begin.kind !== 'tool_result') return textChunks(open, text);
   const { toolCallId } = begin;
   return [{ type: 'data-tool-progress', data: { toolCallId, text }, transient: true }];
 }
 
-function ofCommit(
+function commitChunks(
   before: FoldState,
   { partId }: CommitBuilt | CommitWhole,
   open: OpenPart | undefined,
@@ -132,17 +142,18 @@ function ofCommit(
 ): readonly UiChunk[] {
   const part = partOf(after, partId);
   if (part === undefined) return [];
-  if (open === undefined || streamedAs(open) === undefined) return wholeChunks(after, partId, part);
+  if (open === undefined || streamKind(open) === undefined) return wholeChunks(after, partId, part);
   const { begin } = open;
   if (part.kind === 'tool_call' && begin.kind === 'tool_call') {
-    if (part.toolCallId === begin.toolCallId && part.name === begin.name) return [inputEnd(part)];
+    if (part.toolCallId === begin.toolCallId && part.name === begin.name)
+      return [toolInputEnd(part)];
   }
   const isText = part.kind === 'text' || part.kind === 'reasoning';
   if (isText && part.kind === begin.kind && part.text.startsWith(open.text)) {
-    const rest = growthChunks(open, part.text.slice(open.text.length));
+    const rest = textChunks(open, part.text.slice(open.text.length));
     return [...rest, { type: `${part.kind}-end`, id: partId }];
   }
-  return isInStep(before, findItemOfPart(before, partId)) ? stepAgain(after) : [];
+  return isInStep(before, findItemOfPart(before, partId)) ? restateStep(after) : [];
 }
 
 function partOf(state: FoldState, id: PartId): Part | undefined {
@@ -153,7 +164,7 @@ export function messageId({ session, run }: Pick<FoldState, 'session' | 'run'>):
   return `${session}.${run}`;
 }
 
-const reasons: { readonly [Reason in StopReason]: FinishReason } = {
+const finishReasons: { readonly [Reason in StopReason]: FinishReason } = {
   stop: 'stop',
   length: 'length',
   tool_use: 'tool-calls',
@@ -168,8 +179,8 @@ const reasons: { readonly [Reason in StopReason]: FinishReason } = {
 };
 
 /** How a run ended. A client stops reading at an error, so that is said last. */
-export function endChunks({ reason, cause }: Stop): readonly UiChunk[] {
-  const finish: UiChunk = { type: 'finish', finishReason: reasons[reason] };
+export function finishChunks({ reason, cause }: Stop): readonly UiChunk[] {
+  const finish: UiChunk = { type: 'finish', finishReason: finishReasons[reason] };
   const why = cause === undefined ? {} : { reason: cause };
   if (reason === 'aborted') return [{ type: 'abort', ...why }, finish];
   if (reason !== 'error') return [finish];

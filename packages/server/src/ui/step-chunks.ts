@@ -38,9 +38,9 @@ export function messageChunks(state: FoldState, items = itemsOfRun(state)): read
 }
 
 /** The step that goes on, all over again: nothing less can be taken back. */
-export function stepAgain(state: FoldState): readonly UiChunk[] {
+export function restateStep(state: FoldState): readonly UiChunk[] {
   const said = stepItems(state).flatMap((item) => itemChunks(state, item));
-  return [{ type: 'reset-step' }, ...said, ...questionChunks(state)];
+  return [{ type: 'reset-step' }, ...said, ...pendingApprovalChunks(state)];
 }
 
 export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
@@ -71,13 +71,15 @@ export function steeringChunks(state: FoldState, item: ItemState): readonly UiCh
   return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
 }
 
-type Question = Pick<AskedApproval, 'toolCallId'> & { readonly reason?: string | undefined };
-type Answered = Extract<Fact, { readonly type: 'approval_answered' }>;
+type ApprovalQuestion = Pick<AskedApproval, 'toolCallId'> & {
+  readonly reason?: string | undefined;
+};
+type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
 /** A call that waits for somebody. A call has one question at a time, so that its id names that too. */
-export function askedChunks(
+export function approvalRequestChunks(
   state: FoldState,
-  { toolCallId, reason }: Question,
+  { toolCallId, reason }: ApprovalQuestion,
 ): readonly UiChunk[] {
   if (!hasCall(state, toolCallId)) return [];
   const why = reason === undefined ? {} : { reason };
@@ -85,14 +87,14 @@ export function askedChunks(
 }
 
 /** All that is asked at the moment. */
-export function questionChunks(state: FoldState): readonly UiChunk[] {
-  return state.asked.flatMap((one) => askedChunks(state, one));
+export function pendingApprovalChunks(state: FoldState): readonly UiChunk[] {
+  return state.asked.flatMap((one) => approvalRequestChunks(state, one));
 }
 
 /** Somebody answered. A client refuses an answer to what it was not asked. */
-export function answeredChunks(
+export function approvalAnswerChunks(
   before: FoldState,
-  { toolCallId, decision, reason }: Omit<Answered, 'type' | 'name'>,
+  { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,
 ): readonly UiChunk[] {
   const isAsked = before.asked.some((one) => one.toolCallId === toolCallId);
   if (!isAsked || !hasCall(before, toolCallId)) return [];

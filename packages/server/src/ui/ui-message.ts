@@ -16,10 +16,10 @@ export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {
     const made = partOf(chunk);
-    const at = changedBy(parts, chunk);
+    const at = changedPartIndex(parts, chunk);
     const last = parts[at];
     if (made !== undefined) parts.push(made);
-    else if (last !== undefined) parts[at] = { ...last, ...changeOf(chunk, last) };
+    else if (last !== undefined) parts[at] = { ...last, ...changesOf(chunk, last) };
   }
   return parts;
 }
@@ -50,12 +50,12 @@ function partOf(chunk: UiChunk): UiPart | undefined {
 }
 
 /** A call by its id; anything else is the last one. */
-function changedBy(parts: readonly UiPart[], chunk: UiChunk): number {
+function changedPartIndex(parts: readonly UiPart[], chunk: UiChunk): number {
   if (!('toolCallId' in chunk)) return parts.length - 1;
   return parts.findLastIndex(({ toolCallId }) => toolCallId === chunk.toolCallId);
 }
 
-function changeOf(chunk: UiChunk, last: UiPart): Readonly<Record<string, JsonValue>> {
+function changesOf(chunk: UiChunk, last: UiPart): Readonly<Record<string, JsonValue>> {
   switch (chunk.type) {
     case 'text-delta':
     case 'reasoning-delta':

@@ -15,11 +15,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
 import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
-import { received, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
+import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
-import { Scribe, written } from '../testing/recorded-updates.ts';
+import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { readableLine, uiHeaders, uiView } from './ui-view.ts';
+import { encodeChunk, uiHeaders, uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
 function saidBy(message: UIMessage | undefined): readonly unknown[] {
@@ -231,14 +231,16 @@ describe('frames', () => {
   });
 
   test('are none where no run goes on', () => {
-    const { records, state } = written([{ type: 'delta', index: 0, delta: { text_delta: 'x' } }]);
+    const { records, state } = recordUpdates([
+      { type: 'delta', index: 0, delta: { text_delta: 'x' } },
+    ]);
     expect(uiFramesOf(state.session, records).flatMap(({ frames }) => frames)).toEqual([]);
     expect(uiView.restate(state)).toEqual([]);
   });
 });
 
 test('an answer that came by updates is shown as one: data, reasoning, and a result without its call', async () => {
-  const scribe = new Scribe();
+  const scribe = new RecordBuilder();
   const outside = { turn: 0, attempt: 0 };
   const runId = toRunId('run');
   const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds() });
@@ -291,7 +293,7 @@ test('the SDK’s transport takes every value, whatever its keys are named', asy
     fc.asyncProperty(tree, async (text) => {
       const parsed = parseJson(text);
       const data = (parsed.ok ? parsed.value : null) as JsonObject;
-      const stream = await received([{ data: readableLine({ type: 'data-x', data }) }]);
+      const stream = await readFrames([{ data: encodeChunk({ type: 'data-x', data }) }]);
       const chunks = [];
       for await (const chunk of stream ?? []) chunks.push(chunk);
       expect(chunks).toHaveLength(1);
@@ -302,5 +304,5 @@ test('the SDK’s transport takes every value, whatever its keys are named', asy
 
 test('a value without such keys is as it was', () => {
   const data = { constructor: 'a builder', list: [{ proto: null }] };
-  expect(JSON.parse(readableLine({ type: 'data-x', data }))).toEqual({ type: 'data-x', data });
+  expect(JSON.parse(encodeChunk({ type: 'data-x', data }))).toEqual({ type: 'data-x', data });
 });

@@ -1,5 +1,5 @@
 import type { Frame, FrameView } from '../contract/stream.ts';
-import { uiChunksOf, uiRestatement } from './record-chunks.ts';
+import { recordChunks, restateMessage } from './record-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 /** By these a client knows the protocol; the last one keeps a proxy from holding frames back. */
@@ -17,36 +17,36 @@ export const uiDone = '[DONE]';
 export const uiView: FrameView = {
   name: 'ui',
   frames: (before, record, after) => {
-    const chunks = uiChunksOf(before, record, after).map(readableLine);
+    const chunks = recordChunks(before, record, after).map(encodeChunk);
     const isEnd = record.fact?.type === 'run_finished' && chunks.length > 0;
-    return numbered(record.offset, isEnd ? [...chunks, uiDone] : chunks);
+    return toFrames(record.offset, isEnd ? [...chunks, uiDone] : chunks);
   },
-  restate: (state) => uiRestatement(state).map((chunk) => ({ data: readableLine(chunk) })),
+  restate: (state) => restateMessage(state).map((chunk) => ({ data: encodeChunk(chunk) })),
 };
 
 /** The last one of a record is named by it alone: who has that one has all of the record. */
-function numbered(offset: number, lines: readonly string[]): readonly Frame[] {
+function toFrames(offset: number, lines: readonly string[]): readonly Frame[] {
   const last = lines.length - 1;
   return lines.map((data, k) => ({ id: k === last ? `${offset}` : `${offset}.${k}`, data }));
 }
 
 // The SDK refuses a whole stream for one of these keys, wherever it is, and a view must not end a chat.
-const suspicious = /"(?:__proto__|constructor)":/;
+const blockedKeyPattern = /"(?:__proto__|constructor)":/;
 
 /** A chunk as its client will read it: without the keys that it reads as an attack. */
-export function readableLine(chunk: UiChunk): string {
+export function encodeChunk(chunk: UiChunk): string {
   const line = JSON.stringify(chunk);
-  if (!suspicious.test(line)) return line;
-  return JSON.stringify(chunk, (_key, value: unknown) => withoutTraps(value));
+  if (!blockedKeyPattern.test(line)) return line;
+  return JSON.stringify(chunk, (_key, value: unknown) => withoutBlockedKeys(value));
 }
 
-function withoutTraps(value: unknown): unknown {
+function withoutBlockedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const kept = Object.entries(value).filter(([key, held]) => !isTrap(key, held));
+  const kept = Object.entries(value).filter(([key, held]) => !isBlockedKey(key, held));
   return Object.fromEntries(kept);
 }
 
-function isTrap(key: string, held: unknown): boolean {
+function isBlockedKey(key: string, held: unknown): boolean {
   if (key === '__proto__') return true;
   const isObject = typeof held === 'object' && held !== null;
   return key === 'constructor' && isObject && Object.hasOwn(held, 'prototype');

@@ -46,7 +46,7 @@ export function checkOrigin(
   { origin, host }: OriginRequest,
   allowed: ReadonlySet<string>,
 ): Readonly<Record<string, string>> {
-  if (origin === undefined || isOwn(origin, host)) return {};
+  if (origin === undefined || isSameOrigin(origin, host)) return {};
   if (!allowed.has(origin)) {
     const message = 'Cannot answer to a page of this origin. Add it to `origins` if it may ask';
     throw new ServerError('forbidden', message);
@@ -66,7 +66,7 @@ export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-max-age': '600',
 };
 
-function isOwn(origin: string, host: string | undefined): boolean {
+function isSameOrigin(origin: string, host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(origin)) return false;
   return new URL(origin).host === host.toLowerCase();
 }

@@ -3,7 +3,7 @@ import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import { rawRequest } from '../../testing/raw-request.ts';
-import { type PlainServer, servePlainly } from '../../testing/servers/test-server.ts';
+import { startTestServer, type TestServer } from '../../testing/servers/test-server.ts';
 import { TokenStore } from './token-store.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -13,12 +13,12 @@ const rawHead = (path: string, headers: readonly string[]) =>
 
 describe('a token', () => {
   test('is not needed on loopback where none is set', async () => {
-    await using server = await servePlainly();
-    expect((await server.ask('/tasks')).status).toBe(200);
+    await using server = await startTestServer();
+    expect((await server.request('/tasks')).status).toBe(200);
   });
 
   test('has to be there to listen elsewhere', async () => {
-    const refused = servePlainly({ listen: { port: 0, host: '0.0.0.0' } });
+    const refused = startTestServer({ listen: { port: 0, host: '0.0.0.0' } });
     await expect(refused).rejects.toThrow(/Cannot listen on 0\.0\.0\.0 without a token/);
   });
 
@@ -27,8 +27,8 @@ describe('a token', () => {
     ['another', bearer('guess')],
     ['half of it', bearer('oper')],
   ])('is needed where one is set, and %s is refused', async (_what, headers) => {
-    await using server = await servePlainly({ operators: ['operator'] });
-    const { status, json, headers: answered } = await server.ask('/tasks', { headers });
+    await using server = await startTestServer({ operators: ['operator'] });
+    const { status, json, headers: answered } = await server.request('/tasks', { headers });
     expect([status, json.code, json.detail]).toEqual([401, 401, json.message]);
     expect(answered.get('www-authenticate')).toBe('Bearer');
   });
@@ -38,8 +38,8 @@ describe('a token', () => {
     ['bare', 'operator'],
     ['long', `Bearer ${'x'.repeat(9000)}`],
   ])('of another form is refused: %s', async (_what, authorization) => {
-    await using server = await servePlainly({ operators: ['operator'] });
-    expect((await server.ask('/tasks', { headers: { authorization } })).status).toBe(401);
+    await using server = await startTestServer({ operators: ['operator'] });
+    expect((await server.request('/tasks', { headers: { authorization } })).status).toBe(401);
   });
 
   test.each([[''], [' '], ['two words'], ['line\nbreak'], ['x'.repeat(4097)]])(
@@ -50,44 +50,44 @@ describe('a token', () => {
   );
 
   test('that is right lets in, and health and the document need none', async () => {
-    await using server = await servePlainly({ operators: ['first', 'operator'] });
-    expect((await server.ask('/tasks', { headers: bearer('operator') })).status).toBe(200);
+    await using server = await startTestServer({ operators: ['first', 'operator'] });
+    expect((await server.request('/tasks', { headers: bearer('operator') })).status).toBe(200);
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs'])
-      expect((await server.ask(path)).status).toBe(200);
+      expect((await server.request(path)).status).toBe(200);
   });
 
   test('that nobody gave is refused also where none is needed', async () => {
-    await using server = await servePlainly();
-    expect((await server.ask('/tasks', { headers: bearer('guess') })).status).toBe(401);
+    await using server = await startTestServer();
+    expect((await server.request('/tasks', { headers: bearer('guess') })).status).toBe(401);
     const headers = { 'x-agent-api-key': 'guess' };
-    expect((await server.ask('/tasks', { headers })).status).toBe(401);
+    expect((await server.request('/tasks', { headers })).status).toBe(401);
   });
 
   test('is kept as its hash alone, told once, and gone when it is revoked', async () => {
     const rows = memoryRows();
-    await using server = await servePlainly({ rows, operators: ['operator'] });
+    await using server = await startTestServer({ rows, operators: ['operator'] });
     const headers = bearer('operator');
     const body = { label: 'for the laptop' };
-    const { status, json } = await server.ask('/tokens', { headers, body });
+    const { status, json } = await server.request('/tokens', { headers, body });
     expect(status).toBe(201);
     const kept = JSON.stringify(await rows.list('tokens'));
     expect(kept).not.toContain(json.token);
     expect(kept).not.toContain('operator');
-    expect((await server.ask('/tokens', { headers })).text).not.toContain(json.token);
-    expect((await server.ask('/tasks', { headers: bearer(json.token) })).status).toBe(200);
-    await server.ask(`/tokens/${json.id}`, { method: 'DELETE', headers });
-    expect((await server.ask('/tasks', { headers: bearer(json.token) })).status).toBe(401);
+    expect((await server.request('/tokens', { headers })).text).not.toContain(json.token);
+    expect((await server.request('/tasks', { headers: bearer(json.token) })).status).toBe(200);
+    await server.request(`/tokens/${json.id}`, { method: 'DELETE', headers });
+    expect((await server.request('/tasks', { headers: bearer(json.token) })).status).toBe(401);
   });
 
   test('is in no log line and in no answer', async () => {
     for (const format of ['text', 'json'] as const) {
       const lines: string[] = [];
       const requestLog = { format, write: (line: string) => lines.push(line) };
-      await using server = await servePlainly({ operators: ['swordfish'], requestLog });
+      await using server = await startTestServer({ operators: ['swordfish'], requestLog });
       const answers = [
-        await server.ask('/tasks?token=swordfish', { headers: bearer('swordfish') }),
-        await server.ask('/tasks', { headers: bearer('swordfish2') }),
-        await server.ask('/nowhere?swordfish', { headers: bearer('swordfish') }),
+        await server.request('/tasks?token=swordfish', { headers: bearer('swordfish') }),
+        await server.request('/tasks', { headers: bearer('swordfish2') }),
+        await server.request('/nowhere?swordfish', { headers: bearer('swordfish') }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([200, 401, 404]);
       expect(lines.join('\n') + answers.map(({ text }) => text).join()).not.toContain('swordfish');
@@ -97,20 +97,20 @@ describe('a token', () => {
 
 describe('a token for one agent', () => {
   async function twoAgents(): Promise<{
-    server: PlainServer;
+    server: TestServer;
     tasks: Record<'a' | 'b', string>;
     headers: Record<string, string>;
   }> {
-    const server = await servePlainly({ agents: ['a', 'b'], operators: ['operator'] });
+    const server = await startTestServer({ agents: ['a', 'b'], operators: ['operator'] });
     const all = bearer('operator');
     const make = async (name: string) => {
       const body = { method: 'task/create', params: { name: `of ${name}` } };
-      const { json } = await server.ask(`/agents/name/${name}/rpc`, { headers: all, body });
+      const { json } = await server.request(`/agents/name/${name}/rpc`, { headers: all, body });
       return json.result.id as string;
     };
     const tasks = { a: await make('a'), b: await make('b') };
     const body = { agent_id: 'agent-a' };
-    const { json } = await server.ask('/tokens', { headers: all, body });
+    const { json } = await server.request('/tokens', { headers: all, body });
     return { server, tasks, headers: { 'x-agent-api-key': json.token } };
   }
 
@@ -141,7 +141,7 @@ describe('a token for one agent', () => {
       ] as const;
     const statusOf = async ([path, body, method]: readonly [string, object?, string?]) => {
       const init = { headers, ...(body && { body }), ...(method && { method }) };
-      return (await server.ask(path, init)).status;
+      return (await server.request(path, init)).status;
     };
     for (const ask of asks(tasks.b, 'agent-b'))
       expect([ask, await statusOf(ask)]).toEqual([ask, 404]);
@@ -157,12 +157,12 @@ describe('a token for one agent', () => {
     const all = bearer('operator');
     const content = { type: 'text', author: 'agent', content: 'x' };
     const of = { task_id: tasks.b };
-    const { json: message } = await server.ask('/messages', {
+    const { json: message } = await server.request('/messages', {
       headers: all,
       body: { ...of, content },
     });
     const state = { ...of, agent_id: 'agent-b', state: {} };
-    const { json: kept } = await server.ask('/states', { headers: all, body: state });
+    const { json: kept } = await server.request('/states', { headers: all, body: state });
     for (const [method, path, body] of [
       ['GET', `/messages/${message.id}`],
       ['PUT', `/messages/${message.id}`, { ...of, content }],
@@ -173,10 +173,10 @@ describe('a token for one agent', () => {
       ['DELETE', `/states/${kept.id}`],
     ] as const) {
       const init = { method, headers, ...(body && { body }) };
-      expect([path, (await server.ask(path, init)).status]).toEqual([path, 404]);
+      expect([path, (await server.request(path, init)).status]).toEqual([path, 404]);
     }
     const body = { method: 'task/create', params: { name: 'of b' } };
-    const taken = await server.ask('/agents/agent-a/rpc', { headers, body });
+    const taken = await server.request('/agents/agent-a/rpc', { headers, body });
     expect(taken.json.error.data.code).toBe('conflict');
     expect(taken.text).not.toContain(tasks.b);
   });
@@ -190,22 +190,24 @@ describe('a token for one agent', () => {
       ['/agents/register', agent],
       ['/agents/register-build', agent],
     ] as const)
-      expect((await server.ask(path, { headers, body })).status).toBe(403);
-    expect((await server.ask('/tokens', { headers })).status).toBe(403);
-    expect((await server.ask('/agents/agent-a', { method: 'DELETE', headers })).status).toBe(403);
+      expect((await server.request(path, { headers, body })).status).toBe(403);
+    expect((await server.request('/tokens', { headers })).status).toBe(403);
+    expect((await server.request('/agents/agent-a', { method: 'DELETE', headers })).status).toBe(
+      403,
+    );
   });
 
   test('for one task reaches that one, and makes no other', async () => {
     const { server, tasks } = await twoAgents();
     await using _ = server;
     const body = { task_id: tasks.a };
-    const { json } = await server.ask('/tokens', { headers: bearer('operator'), body });
+    const { json } = await server.request('/tokens', { headers: bearer('operator'), body });
     const headers = bearer(json.token);
     const statusOf = async (path: string, sent?: object) =>
-      (await server.ask(path, { headers, ...(sent && { body: sent }) })).status;
+      (await server.request(path, { headers, ...(sent && { body: sent }) })).status;
     expect(await statusOf(`/tasks/${tasks.a}`)).toBe(200);
     expect(await statusOf(`/tasks/${tasks.b}`)).toBe(404);
-    expect((await server.ask('/tasks', { headers })).json).toMatchObject([{ id: tasks.a }]);
+    expect((await server.request('/tasks', { headers })).json).toMatchObject([{ id: tasks.a }]);
     const create = { method: 'task/create', params: {} };
     expect(await statusOf('/agents/agent-a/rpc', create)).toBe(403);
     expect(await statusOf('/agents/agent-b/rpc', create)).toBe(404);
@@ -217,7 +219,7 @@ describe('a host', () => {
     (await rawRequest(port, rawHead('/tasks', [`host: ${host}`]))).status;
 
   test('that is not the server’s own is refused, as DNS rebinding would have it', async () => {
-    await using server = await servePlainly({ hosts: ['mill.example'] });
+    await using server = await startTestServer({ hosts: ['mill.example'] });
     const { port } = server;
     for (const host of [
       'localhost',
@@ -238,7 +240,7 @@ describe('a host', () => {
   });
 
   test('of another network interface does not hear', async () => {
-    await using server = await servePlainly();
+    await using server = await startTestServer();
     const others = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .filter(({ internal, family }) => !internal && family === 'IPv4');
@@ -251,34 +253,36 @@ describe('a page of another origin', () => {
   const page = 'https://app.example';
 
   test('is refused where it is not named, also before it asks', async () => {
-    await using server = await servePlainly();
+    await using server = await startTestServer();
     for (const origin of [page, 'null', 'http://localhost:1', 'file://']) {
-      const { status, headers } = await server.ask('/tasks', { headers: { origin } });
+      const { status, headers } = await server.request('/tasks', { headers: { origin } });
       expect([origin, status]).toEqual([origin, 403]);
       expect(headers.get('access-control-allow-origin')).toBeNull();
-      const asked = await server.ask('/tasks', { method: 'OPTIONS', headers: { origin } });
+      const asked = await server.request('/tasks', { method: 'OPTIONS', headers: { origin } });
       expect(asked.status).toBe(403);
     }
-    const own = await server.ask('/tasks', { headers: { origin: server.url } });
+    const own = await server.request('/tasks', { headers: { origin: server.url } });
     expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, null]);
   });
 
   test('may ask where it is named, and only it may read', async () => {
-    await using server = await servePlainly({ origins: [page], operators: ['operator'] });
-    const asked = await server.ask('/tasks', {
+    await using server = await startTestServer({ origins: [page], operators: ['operator'] });
+    const asked = await server.request('/tasks', {
       method: 'OPTIONS',
       headers: { origin: page, 'access-control-request-method': 'POST' },
     });
     expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, page]);
     expect(asked.headers.get('access-control-allow-headers')).toContain('authorization');
     const headers = { origin: page, ...bearer('operator') };
-    const { status, headers: answered } = await server.ask('/tasks', { headers });
+    const { status, headers: answered } = await server.request('/tasks', { headers });
     expect([status, answered.get('access-control-allow-origin')]).toEqual([200, page]);
     expect(answered.get('vary')).toBe('origin');
     expect(answered.get('access-control-allow-credentials')).toBeNull();
-    const other = await server.ask('/tasks', { headers: { ...headers, origin: `${page}.evil` } });
+    const other = await server.request('/tasks', {
+      headers: { ...headers, origin: `${page}.evil` },
+    });
     expect(other.status).toBe(403);
-    const stranger = await server.ask('/tasks', { headers: { origin: page } });
+    const stranger = await server.request('/tasks', { headers: { origin: page } });
     expect([stranger.status, stranger.headers.get('access-control-allow-origin')]).toEqual([
       401,
       page,
@@ -291,14 +295,14 @@ describe('requests', () => {
 
   test('beyond what one caller may ask are refused until time has passed', async () => {
     const clock = new TestClock();
-    await using server = await servePlainly({ clock, limits });
+    await using server = await startTestServer({ clock, limits });
     const statuses = async (count: number) => {
       const found: number[] = [];
-      for (let n = 0; n < count; n++) found.push((await server.ask('/tasks')).status);
+      for (let n = 0; n < count; n++) found.push((await server.request('/tasks')).status);
       return found;
     };
     expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
-    expect((await server.ask('/tasks')).headers.get('retry-after')).toBe('1');
+    expect((await server.request('/tasks')).headers.get('retry-after')).toBe('1');
     clock.jump(1000);
     expect(await statuses(3)).toEqual([200, 200, 429]);
     clock.jump(3_600_000);
@@ -307,9 +311,9 @@ describe('requests', () => {
 
   test('of a token are counted by it, and those of guesses by where they come from', async () => {
     const clock = new TestClock();
-    await using server = await servePlainly({ clock, limits, operators: ['one', 'two'] });
+    await using server = await startTestServer({ clock, limits, operators: ['one', 'two'] });
     const statusOf = async (token: string) =>
-      (await server.ask('/tasks', { headers: bearer(token) })).status;
+      (await server.request('/tasks', { headers: bearer(token) })).status;
     for (const status of [200, 200, 200, 429]) expect(await statusOf('one')).toBe(status);
     expect(await statusOf('two')).toBe(200);
     for (const status of [401, 401, 401, 429])

@@ -21,13 +21,13 @@ export class TokenStore {
 
   constructor(rows: Rows, operators: readonly string[] = []) {
     // It could not be sent as a token; and what is empty is what everybody has.
-    if (!operators.every((token) => /^[\x21-\x7e]{1,4096}$/.test(token))) throw badToken();
+    if (!operators.every((token) => /^[\x21-\x7e]{1,4096}$/.test(token))) throw invalidToken();
     this.#rows = rows;
     this.#operators = operators.map(hashOf);
   }
 
   /** Has anybody a token, so that whoever has none is a stranger? */
-  get hasOperators(): boolean {
+  get hasOperatorTokens(): boolean {
     return this.#operators.length > 0;
   }
 
@@ -36,8 +36,12 @@ export class TokenStore {
     const token = `mr_${randomBytes(32).toString('base64url')}`;
     const id = tokenId(token);
     const data: JsonObject = { scope: { ...scope }, label };
-    const row = await this.#rows.put('tokens', { id, keys: keysOf(scope), data }, { ifVersion: 0 });
-    return { token, ...infoOf(row) };
+    const row = await this.#rows.put(
+      'tokens',
+      { id, keys: rowKeysOf(scope), data },
+      { ifVersion: 0 },
+    );
+    return { token, ...toTokenInfo(row) };
   }
 
   /** What the token allows; undefined where nobody gave it. */
@@ -50,12 +54,12 @@ export class TokenStore {
     if (isOperator) return { kind: 'all' };
     const row = await this.#rows.get('tokens', hash.toString('hex'));
     const isIt = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
-    return isIt ? infoOf(row).scope : undefined;
+    return isIt ? toTokenInfo(row).scope : undefined;
   }
 
   async list(): Promise<readonly TokenInfo[]> {
     const rows = await this.#rows.list('tokens', { limit: 1000 });
-    return rows.map(infoOf);
+    return rows.map(toTokenInfo);
   }
 
   async revoke(id: string): Promise<boolean> {
@@ -75,7 +79,7 @@ export function tokenId(token: string): string {
   return hashOf(token).toString('hex');
 }
 
-function badToken(): ServerError {
+function invalidToken(): ServerError {
   const message =
     'Cannot use a token that is empty, has spaces in it or is longer than 4096 characters. Set another';
   return new ServerError('invalid', message);
@@ -85,7 +89,7 @@ function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-function keysOf(scope: Scope): Readonly<Record<string, string>> {
+function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
   switch (scope.kind) {
     case 'all':
       return {};
@@ -96,7 +100,7 @@ function keysOf(scope: Scope): Readonly<Record<string, string>> {
   }
 }
 
-function infoOf({ id, keys, data, createdAt }: Row): TokenInfo {
+function toTokenInfo({ id, keys, data, createdAt }: Row): TokenInfo {
   const label = typeof data['label'] === 'string' ? data['label'] : null;
   const { agent_id: agentId, task_id: taskId } = keys;
   const scope: Scope =

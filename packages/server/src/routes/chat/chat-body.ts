@@ -45,7 +45,7 @@ export const chatBodySchema = z.looseObject({
 type ChatBody = z.output<typeof chatBodySchema>;
 
 /** What is new in a chat. */
-export type ChatNews =
+export type ChatInput =
   /** Something that a person said; or is to be answered once more. */
   | {
       readonly kind: 'message';
@@ -57,22 +57,22 @@ export type ChatNews =
   | {
       readonly kind: 'rulings';
       readonly messageId: string | undefined;
-      readonly rulings: readonly Ruling[];
+      readonly rulings: readonly ApprovalAnswer[];
     };
 
-export interface Ruling {
+export interface ApprovalAnswer {
   readonly callId: string;
   readonly isApproved: boolean;
   readonly reason: string | undefined;
 }
 
-export function newsIn({ messages, trigger }: ChatBody): ChatNews {
+export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
   const isAgain = trigger === 'regenerate-message';
   if (last?.role === 'user') {
     return { kind: 'message', id: last.id, text: textIn(last.parts), isAgain };
   }
-  const rulings = isAgain || last?.role !== 'assistant' ? [] : rulingsIn(last.parts);
+  const rulings = isAgain || last?.role !== 'assistant' ? [] : approvalAnswersIn(last.parts);
   if (rulings.length > 0) return { kind: 'rulings', messageId: last?.id, rulings };
   const message =
     'Cannot find anything new in this chat: its last message is neither of a person, nor does it answer an approval. Send one of these last';
@@ -90,7 +90,7 @@ function textIn(parts: Parts): string {
   throw new ServerError('invalid', message);
 }
 
-function rulingsIn(parts: Parts): readonly Ruling[] {
+function approvalAnswersIn(parts: Parts): readonly ApprovalAnswer[] {
   return parts.flatMap(({ toolCallId, state, approval }) =>
     state === 'approval-responded' && toolCallId !== undefined && approval?.approved !== undefined
       ? [{ callId: toolCallId, isApproved: approval.approved, reason: approval.reason }]

@@ -12,7 +12,7 @@ import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import { BrowserChat } from '../../testing/ai-sdk-client.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
-import { agentText, textDelta } from '../../testing/servers/test-service.ts';
+import { agentText, textDelta } from '../../testing/servers/task-harness.ts';
 
 const words = ['It ', 'is ', 'a ', 'long — 😀 ', 'story', ', ', 'and ', 'it ', 'ends', '.'];
 
@@ -73,13 +73,13 @@ test('a message whose connection was cut at any byte is resumed, no word lost or
       const sent = chat.sendMessage({ text: 'Tell me' });
       prompter.let(count);
       const said = words.slice(0, count).join('');
-      await chat.until(({ text, status }) => text === said || status === 'error');
+      await chat.waitUntil(({ text, status }) => text === said || status === 'error');
       if (chat.status !== 'error') await chat.stop();
       await sent;
       expect(said.startsWith(chat.text)).toBe(true);
       const resumed = [chat.resumeStream(), other.resumeStream()];
       const isThere = ({ text, status }: BrowserChat) => text === said && status === 'streaming';
-      for (const one of [chat, other]) await one.until(isThere);
+      for (const one of [chat, other]) await one.waitUntil(isThere);
       prompter.let(words.length - count);
       await Promise.all(resumed);
       expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
@@ -118,13 +118,13 @@ test('a message is resumed in the midst of a tool, with its reasoning and its st
   const hasCall = ({ lastMessage }: BrowserChat) =>
     lastMessage?.parts.some((part) => 'state' in part && part.state === 'input-available') ?? false;
   const sent = chat.sendMessage({ text: 'Is it there?' });
-  await chat.until(hasCall);
+  await chat.waitUntil(hasCall);
   await chat.stop();
   await sent;
   const other = browse('talk');
   const resumed = [chat.resumeStream(), other.resumeStream()];
   const isThere = (one: BrowserChat) => hasCall(one) && one.status === 'streaming';
-  for (const one of [chat, other]) await one.until(isThere);
+  for (const one of [chat, other]) await one.waitUntil(isThere);
   let_();
   await Promise.all(resumed);
   for (const { lastMessage } of [chat, other])
@@ -144,7 +144,7 @@ test('two who write in one chat are both answered, one after the other', async (
   ]);
   const [one, two] = [browse('talk'), browse('talk')];
   const sent = [one.sendMessage({ text: 'First' })];
-  await one.until(({ messages }) => messages.length === 2);
+  await one.waitUntil(({ messages }) => messages.length === 2);
   sent.push(two.sendMessage({ text: 'Second' }));
   prompter.let(2 * words.length);
   await Promise.all(sent);

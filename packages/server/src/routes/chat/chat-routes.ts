@@ -1,21 +1,21 @@
 import { type FoldState, type ItemState, toArray } from '@millrace/core';
 import { z } from 'zod';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
-import { messageId, uiRestatement } from '../../ui/record-chunks.ts';
+import { messageId, restateMessage } from '../../ui/record-chunks.ts';
 import { isStepItem } from '../../ui/step-chunks.ts';
 import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
-import { ruleInChat } from './answer-approvals.ts';
+import { answerApprovals } from './answer-approvals.ts';
 import {
   chatBodySchema,
   chatIdParams,
   chatMessageSchema,
   chatParams,
-  newsIn,
+  readChatInput,
 } from './chat-body.ts';
 import { emptyChat, readChat } from './chat-state.ts';
-import { type Chat, findChat, knownChat, openChat } from './chat-task.ts';
-import { sayInChat } from './send-message.ts';
-import { type Telling, tellChat } from './stream-answer.ts';
+import { type Chat, findChat, openChat, requireChat } from './chat-task.ts';
+import { sendChatMessage } from './send-message.ts';
+import { type AnswerStream, streamAnswer } from './stream-answer.ts';
 
 const reply = z.string();
 const replyType = 'text/event-stream';
@@ -45,15 +45,15 @@ export const chatRoutes: readonly Route[] = [
     reply,
     replyType,
     async handle({ params, body }, context) {
-      const news = newsIn(body);
+      const news = readChatInput(body);
       const isNew = news.kind === 'message' && !news.isAgain;
       const name = { agentName: params.agent_name, chatId: body.id };
-      const chat = await (isNew ? openChat(name, context) : knownChat(name, context));
+      const chat = await (isNew ? openChat(name, context) : requireChat(name, context));
       const telling =
         news.kind === 'rulings'
-          ? await ruleInChat(chat, news, context)
-          : await sayInChat(chat, news, context);
-      return tellChat(telling, context);
+          ? await answerApprovals(chat, news, context)
+          : await sendChatMessage(chat, news, context);
+      return streamAnswer(telling, context);
     },
   }),
   route({
@@ -84,15 +84,18 @@ export const chatRoutes: readonly Route[] = [
         context,
       );
       const telling = chat && (await resumeChat(chat, context));
-      return telling ? tellChat(telling, context) : new Reply(undefined, { status: 204 });
+      return telling ? streamAnswer(telling, context) : new Reply(undefined, { status: 204 });
     },
   }),
 ];
 
 /** The message that goes on, from its start; also one that waits for an approval. Undefined where none does. */
-async function resumeChat({ taskId }: Chat, { log }: RouteContext): Promise<Telling | undefined> {
+async function resumeChat(
+  { taskId }: Chat,
+  { log }: RouteContext,
+): Promise<AnswerStream | undefined> {
   const from = await readChat(log, emptyChat(taskId));
-  return from.fold.run === undefined ? undefined : { from, opening: uiRestatement(from.fold) };
+  return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
 }
 
 /** All that was said in a chat. What a person said while an answer went on is part of that. */
@@ -114,5 +117,5 @@ function chatMessages(fold: FoldState): readonly UiMessage[] {
 
 /** Of whichever run, told as if it went on. */
 function answerOf(fold: FoldState): UiMessage {
-  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(uiRestatement(fold)) };
+  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }

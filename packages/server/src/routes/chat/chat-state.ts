@@ -19,10 +19,10 @@ export interface ChatState {
   readonly through: number;
   readonly isParked: boolean;
   /** Commands that wait, in the order in which they came. */
-  readonly queue: readonly Queued[];
+  readonly queue: readonly QueuedCommand[];
 }
 
-interface Queued {
+interface QueuedCommand {
   readonly key: string;
   readonly offset: number;
 }
@@ -46,7 +46,7 @@ export function foldChat(
   batch: Batch,
 ): { readonly state: ChatState; readonly steps: readonly ChatStep[] } {
   const folder = new Folder({ ...state.fold, through: state.through });
-  const fresh = asOneRun(
+  const fresh = joinParkedRuns(
     batch.records.filter(({ offset }) => offset > state.through),
     state,
   );
@@ -60,7 +60,7 @@ export function foldChat(
   let before = state;
   for (const { record, isSeam } of fresh) {
     const fold = folded.get(record) ?? before.fold;
-    const after = { fold, through: record.offset, ...besideAfter(before, record) };
+    const after = { fold, through: record.offset, ...queueAfter(before, record) };
     steps.push({ before, record, after, isSeam });
     before = after;
   }
@@ -86,7 +86,7 @@ export async function readChat(
 }
 
 /** Where runs that go on with others have their name. */
-function asOneRun(
+function joinParkedRuns(
   records: readonly LogRecord[],
   { fold, isParked }: ChatState,
 ): readonly Pick<ChatStep, 'record' | 'isSeam'>[] {
@@ -94,7 +94,7 @@ function asOneRun(
   let parked = isParked;
   return records.map((record) => {
     const { fact } = record;
-    const isSeam = isPark(record) || (parked && fact?.type === 'run_started');
+    const isSeam = parksRun(record) || (parked && fact?.type === 'run_started');
     if (fact?.type === 'run_started' && !isSeam) run = fact.runId;
     parked = isParkedAfter({ isParked: parked }, record);
     if (fact?.type !== 'run_finished' || run === undefined) return { record, isSeam };
@@ -103,16 +103,16 @@ function asOneRun(
   });
 }
 
-function isPark({ fact }: LogRecord): boolean {
+function parksRun({ fact }: LogRecord): boolean {
   return fact?.type === 'run_finished' && fact.stop.reason === 'parked';
 }
 
 function isParkedAfter({ isParked }: Pick<ChatState, 'isParked'>, record: LogRecord): boolean {
   const type = record.fact?.type;
-  return type === 'run_started' || type === 'run_finished' ? isPark(record) : isParked;
+  return type === 'run_started' || type === 'run_finished' ? parksRun(record) : isParked;
 }
 
-function besideAfter(before: ChatState, record: LogRecord): Pick<ChatState, 'isParked' | 'queue'> {
+function queueAfter(before: ChatState, record: LogRecord): Pick<ChatState, 'isParked' | 'queue'> {
   const { fact, offset } = record;
   const { queue } = before;
   const isParked = isParkedAfter(before, record);

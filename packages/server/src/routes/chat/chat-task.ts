@@ -33,13 +33,13 @@ export async function findChat(
   { service, log }: RouteContext,
 ): Promise<Chat | undefined> {
   const agent = await service.agents.get({ name: agentName });
-  const task = await service.tasks.get({ name: chatId }).catch(unlessUnknown);
+  const task = await service.tasks.get({ name: chatId }).catch(ignoreNotFound);
   if (!task?.agents?.some(({ id }) => id === agent.id)) return undefined;
   await ensureSession(log, sessionId(task.id));
   return { id: chatId, taskId: task.id, agentId: agent.id, kind: kindOf(agent) };
 }
 
-export async function knownChat(name: ChatName, context: RouteContext): Promise<Chat> {
+export async function requireChat(name: ChatName, context: RouteContext): Promise<Chat> {
   const chat = await findChat(name, context);
   if (chat !== undefined) return chat;
   const { agentName, chatId } = name;
@@ -52,7 +52,7 @@ function kindOf({ acp_type, registration_metadata }: AgentInfo): Chat['kind'] {
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
-function unlessUnknown(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (error instanceof ServerError && error.code === 'not_found') return undefined;
   throw error;
 }

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { BrowserChat, type BrowserOptions } from '../../testing/ai-sdk-client.ts';
-import { agentText, eventually, textDelta } from '../../testing/servers/test-service.ts';
+import { agentText, eventually, textDelta } from '../../testing/servers/task-harness.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({}) },
@@ -164,7 +164,7 @@ describe('useChat with an agent loop', () => {
     const { browse, request, taskOf } = await serve(looping([stalls, 'Back again']));
     const chat = browse('talk');
     const sent = chat.sendMessage({ text: 'Hi' });
-    await chat.until(({ text }) => text !== '');
+    await chat.waitUntil(({ text }) => text !== '');
     const { id } = await taskOf('talk');
     expect((await request(`/tasks/${id}/commands`, { type: 'abort' })).status).toBe(202);
     await sent;
@@ -177,7 +177,7 @@ describe('useChat with an agent loop', () => {
     const { browse, request, taskOf, log } = await serve(looping([stalls, 'First', 'Second']));
     const [chat, other] = [browse('talk'), browse('talk')];
     const sent = [chat.sendMessage({ text: 'One' })];
-    await chat.until(({ text }) => text !== '');
+    await chat.waitUntil(({ text }) => text !== '');
     const { id } = await taskOf('talk');
     sent.push(other.sendMessage({ text: 'Two' }));
     await eventually(async () => {
@@ -198,12 +198,12 @@ describe('useChat with an agent loop', () => {
     const chat = browse('talk');
     const sent = chat.sendMessage({ text: 'Hi' });
     const isSaid = ({ text }: { readonly text: string }) => text === 'One';
-    await chat.until(isSaid);
+    await chat.waitUntil(isSaid);
     await chat.stop();
     await sent;
     const other = browse('talk');
     const resumed = other.resumeStream();
-    await other.until(isSaid);
+    await other.waitUntil(isSaid);
     const { id } = await taskOf('talk');
     await request(`/agents/name/helper/rpc`, {
       ...{ jsonrpc: '2.0', id: 1, method: 'task/interrupt', params: { task_id: id } },
@@ -223,7 +223,7 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
     await chat.sendMessage({ text: 'Is it there?' });
     expect([chat.status, toolIn(chat)]).toMatchObject(['ready', { state: 'approval-requested' }]);
     await chat.addToolApprovalResponse({ id: 'c1', approved: true });
-    await chat.until(({ text }) => text.includes('It is.'));
+    await chat.waitUntil(({ text }) => text.includes('It is.'));
     expect(saidIn(chat)).toEqual(['user', 'assistant']);
     expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual([
       ...['step-start', 'text', 'tool-look', 'step-start', 'text'],
@@ -238,7 +238,7 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'It is private' });
-    await chat.until(({ text }) => text.includes('Then not.'));
+    await chat.waitUntil(({ text }) => text.includes('Then not.'));
     const errorText = expect.stringContaining('It is private');
     expect(toolIn(chat)).toMatchObject({ state: 'output-error', errorText });
   });
@@ -253,9 +253,9 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
     const loaded = (await (await request(`${chatPath}/talk`)).json()) as { messages: UIMessage[] };
     expect(loaded.messages.at(-1)).toEqual(chat.lastMessage);
     await other.addToolApprovalResponse({ id: 'c1', approved: true });
-    await other.until(({ text }) => text.includes('It is.'));
+    await other.waitUntil(({ text }) => text.includes('It is.'));
     await chat.addToolApprovalResponse({ id: 'c1', approved: false });
-    await chat.until(({ text }) => text.includes('It is.'));
+    await chat.waitUntil(({ text }) => text.includes('It is.'));
     expect(toolIn(chat)).toMatchObject({ state: 'output-available' });
     expect(chat.text).toBe('May I?|It is.');
   });
@@ -290,7 +290,7 @@ test('several approvals at once are answered together', async () => {
   await chat.sendMessage({ text: 'Is it there?' });
   await chat.addToolApprovalResponse({ id: 'c1', approved: true });
   await chat.addToolApprovalResponse({ id: 'c2', approved: false });
-  await chat.until(({ text }) => text.includes('It is.'));
+  await chat.waitUntil(({ text }) => text.includes('It is.'));
   const states = [0, 1].map((at) => toolIn(chat, at));
   expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-error' }]);
 });

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Update } from '../../contract/message.ts';
 import { ServerError } from '../../contract/server-error.ts';
-import { type PlainServer, servePlainly } from '../../testing/servers/test-server.ts';
+import { startTestServer, type TestServer } from '../../testing/servers/test-server.ts';
 
 const rpc = '/agents/name/echo/rpc';
 const hello = { type: 'text', author: 'user', content: 'hello' } as const;
 
-let server: PlainServer;
+let server: TestServer;
 beforeAll(async () => {
-  server = await servePlainly();
+  server = await startTestServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const call = (body: unknown) => server.ask(rpc, { body });
+const call = (body: unknown) => server.request(rpc, { body });
 
 describe('each standard error of JSON-RPC', () => {
   const request = { jsonrpc: '2.0', id: 'r1', method: 'task/create', params: {} };
@@ -69,14 +69,14 @@ describe('each standard error of JSON-RPC', () => {
   });
 
   test('-32603 without a word of what happened where nobody foresaw it', async () => {
-    await using broken = await servePlainly({
+    await using broken = await startTestServer({
       // biome-ignore lint/correctness/useYield: it throws before
       answer: async function* () {
         throw new Error('the password is swordfish');
       },
     });
     const send = { ...request, method: 'message/send', params: { content: hello } };
-    const { json, text } = await broken.ask(rpc, { body: send });
+    const { json, text } = await broken.request(rpc, { body: send });
     expect(json.error.code).toBe(-32_603);
     expect(text).not.toContain('swordfish');
   });
@@ -97,7 +97,7 @@ describe('a request', () => {
     const params = { name: 'by a notification' };
     const { status, text } = await call({ jsonrpc: '2.0', method: 'task/create', params });
     expect([status, text]).toEqual([204, '']);
-    const { json } = await server.ask('/tasks/name/by%20a%20notification');
+    const { json } = await server.request('/tasks/name/by%20a%20notification');
     expect(json.status).toBe('RUNNING');
     const wrong = await call({ jsonrpc: '2.0', method: 'no/such' });
     expect([wrong.status, wrong.text]).toEqual([204, '']);
@@ -106,7 +106,7 @@ describe('a request', () => {
   test('to an unknown agent or task is a 404, so that no client takes it for an answer', async () => {
     const body = { id: 1, method: 'task/cancel', params: { task_id: 'nobody' } };
     for (const path of [rpc, '/agents/nobody/rpc', '/agents/name/nobody/rpc']) {
-      const { status, json } = await server.ask(path, { body });
+      const { status, json } = await server.request(path, { body });
       expect([path, status, json.code, json.data]).toEqual([path, 404, 404, null]);
     }
   });
@@ -119,7 +119,7 @@ describe('a request', () => {
 });
 
 describe('message/send with stream', () => {
-  const send = (at: PlainServer, accept: string) =>
+  const send = (at: TestServer, accept: string) =>
     fetch(new URL(rpc, at.url), {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept },
@@ -154,7 +154,7 @@ describe('message/send with stream', () => {
 
   test('tells each update when it is there, before the next one is', async () => {
     const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
-    await using at = await servePlainly({
+    await using at = await startTestServer({
       answer: async function* () {
         yield delta('one');
         await isRead;
@@ -170,7 +170,7 @@ describe('message/send with stream', () => {
   });
 
   test('ends with an error as its last line', async () => {
-    await using at = await servePlainly({
+    await using at = await startTestServer({
       answer: async function* () {
         yield delta('one');
         throw new ServerError('agent_failed', 'Cannot go on: the agent threw');
@@ -184,7 +184,7 @@ describe('message/send with stream', () => {
   });
 
   test('ends with a line that says so when the server closes', async () => {
-    const at = await servePlainly({
+    const at = await startTestServer({
       answer: async function* () {
         yield delta('one');
         await new Promise(() => {});
@@ -202,7 +202,7 @@ describe('message/send with stream', () => {
   test('is no faster than its reader, and ends when that one leaves', async () => {
     let sent = 0;
     const { promise: isOver, resolve: over } = Promise.withResolvers<void>();
-    await using at = await servePlainly({
+    await using at = await startTestServer({
       answer: async function* () {
         try {
           for (; sent < 10_000; sent++) yield delta('x'.repeat(10_000));

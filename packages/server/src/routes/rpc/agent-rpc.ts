@@ -3,14 +3,14 @@ import type { Answer, Ref } from '../../contract/service.ts';
 import { Reply, type Route, type RouteContext, route, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { agentIdParams, agentNameParams } from '../route-schemas.ts';
-import { type RpcOutcome, rpcBodySchema, rpcMethods, rpcReplySchema } from './rpc-methods.ts';
+import { type RpcResult, rpcBodySchema, rpcMethods, rpcReplySchema } from './rpc-methods.ts';
 import {
+  RpcError,
   type RpcId,
-  RpcRefusal,
   type RpcRequest,
-  readRpc,
+  readRpcRequest,
   rpcCodes,
-  rpcError,
+  rpcErrorBody,
 } from './rpc-request.ts';
 
 const rpc = {
@@ -27,19 +27,19 @@ export const agentRpcRoutes: readonly Route[] = [
     path: '/agents/{agent_id}/rpc',
     summary: 'JSON-RPC to an agent; message/send with `stream: true` answers in lines',
     params: agentIdParams,
-    handle: ({ params }, context) => answer({ id: params.agent_id }, context),
+    handle: ({ params }, context) => handleRpc({ id: params.agent_id }, context),
   }),
   route({
     ...rpc,
     path: '/agents/name/{agent_name}/rpc',
     summary: 'JSON-RPC to an agent of a name; message/send with `stream: true` answers in lines',
     params: agentNameParams,
-    handle: ({ params }, context) => answer({ name: params.agent_name }, context),
+    handle: ({ params }, context) => handleRpc({ name: params.agent_name }, context),
   }),
 ];
 
 /** These are told as HTTP has them: a client that looks no further must not take them for an answer. */
-const asHttp: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
+const httpErrorCodes: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unauthorized',
   'forbidden',
   'not_found',
@@ -47,35 +47,39 @@ const asHttp: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unavailable',
 ]);
 
-async function answer(agent: Ref, context: RouteContext): Promise<Reply | StreamReply> {
+async function handleRpc(agent: Ref, context: RouteContext): Promise<Reply | StreamReply> {
   const { id: agentId } = await context.service.agents.get(agent);
   let request: RpcRequest | undefined;
   try {
-    request = readRpc(context.bytes, context.limits);
-    const outcome = await call(agentId, request, context);
+    request = readRpcRequest(context.bytes, context.limits);
+    const outcome = await callMethod(agentId, request, context);
     return toReply(outcome, request, context);
   } catch (error) {
-    const refusal = error instanceof RpcRefusal ? error : context.toRefusal(error);
+    const refusal = error instanceof RpcError ? error : context.toServerError(error);
     if (request?.isNotification) return new Reply(undefined, { status: 204 });
-    if (refusal instanceof ServerError && asHttp.has(refusal.code)) throw refusal;
-    const own = refusal instanceof RpcRefusal ? refusal.id : (request?.id ?? null);
-    return envelope(null, rpcError(refusal), own);
+    if (refusal instanceof ServerError && httpErrorCodes.has(refusal.code)) throw refusal;
+    const own = refusal instanceof RpcError ? refusal.id : (request?.id ?? null);
+    return envelope(null, rpcErrorBody(refusal), own);
   }
 }
 
-function call(agentId: string, request: RpcRequest, context: RouteContext): Promise<RpcOutcome> {
+function callMethod(
+  agentId: string,
+  request: RpcRequest,
+  context: RouteContext,
+): Promise<RpcResult> {
   const method = rpcMethods.get(request.method);
   if (method === undefined) {
     const known = [...rpcMethods.keys()].join(', ');
     const message = `Cannot find this method. There are ${known}`;
-    throw new RpcRefusal(rpcCodes.noMethod, message, request.id);
+    throw new RpcError(rpcCodes.noMethod, message, request.id);
   }
-  context.note(request.method);
+  context.labelRequest(request.method);
   return method(agentId, request.params, context);
 }
 
 function toReply(
-  outcome: RpcOutcome,
+  outcome: RpcResult,
   { id: own, isNotification }: RpcRequest,
   context: RouteContext,
 ): Reply | StreamReply {
@@ -95,10 +99,10 @@ function rpcStream(
   id: RpcId,
   options: {
     readonly closing: AbortSignal;
-    readonly toRefusal: (error: unknown) => ServerError;
+    readonly toServerError: (error: unknown) => ServerError;
   },
 ): StreamReply {
-  const { closing, toRefusal } = options;
+  const { closing, toServerError } = options;
   const envelope = (result: unknown, error: unknown) =>
     `${JSON.stringify({ jsonrpc: '2.0', result, error, id })}\n`;
   return new StreamReply((response) => {
@@ -111,7 +115,7 @@ function rpcStream(
     return writeLines(response, answer.updates(), {
       closing,
       line: (update) => envelope(update, null),
-      errorLine: (error) => envelope(null, rpcError(toRefusal(error))),
+      errorLine: (error) => envelope(null, rpcErrorBody(toServerError(error))),
     });
   });
 }

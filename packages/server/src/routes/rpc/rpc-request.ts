@@ -22,7 +22,7 @@ export const rpcCodes = {
 } as const;
 
 /** Why a request got no further, with the id that it had as far as that can be told. */
-export class RpcRefusal extends Error {
+export class RpcError extends Error {
   readonly code: number;
   readonly id: RpcId;
 
@@ -33,26 +33,26 @@ export class RpcRefusal extends Error {
   }
 }
 
-export function readRpc(bytes: Uint8Array | undefined, limits: HttpLimits): RpcRequest {
+export function readRpcRequest(bytes: Uint8Array | undefined, limits: HttpLimits): RpcRequest {
   const body = readJson(bytes ?? new Uint8Array(), limits);
-  if (!body.ok) throw new RpcRefusal(rpcCodes.parse, `Cannot read the request: ${body.why}`);
+  if (!body.ok) throw new RpcError(rpcCodes.parse, `Cannot read the request: ${body.why}`);
   const { value } = body;
   if (Array.isArray(value))
-    throw new RpcRefusal(
+    throw new RpcError(
       rpcCodes.invalidRequest,
       'Cannot take a batch: send its requests one by one',
     );
   if (typeof value !== 'object' || value === null)
-    throw new RpcRefusal(rpcCodes.invalidRequest, 'Cannot take the request: it is no object');
-  return requestOf(value as Readonly<Record<string, JsonValue>>);
+    throw new RpcError(rpcCodes.invalidRequest, 'Cannot take the request: it is no object');
+  return toRpcRequest(value as Readonly<Record<string, JsonValue>>);
 }
 
-function requestOf(value: Readonly<Record<string, JsonValue>>): RpcRequest {
+function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   const own = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
   const [id, version, method] = [own('id'), own('jsonrpc'), own('method')];
   const known = isRpcId(id) ? id : null;
   const refuse = (why: string) =>
-    new RpcRefusal(rpcCodes.invalidRequest, `Cannot take the request: ${why}`, known);
+    new RpcError(rpcCodes.invalidRequest, `Cannot take the request: ${why}`, known);
   if (id !== undefined && !isRpcId(id)) throw refuse('its id is no text, whole number or null');
   // Clients of Agentex leave the version out.
   if (version !== undefined && version !== '2.0') throw refuse('its jsonrpc is not "2.0"');
@@ -66,9 +66,9 @@ function isRpcId(id: unknown): id is RpcId {
 }
 
 /** What is told of a refusal within the answer. */
-export function rpcError(error: ServerError | RpcRefusal): object {
+export function rpcErrorBody(error: ServerError | RpcError): object {
   const { message } = error;
-  if (error instanceof RpcRefusal) return { code: error.code, message, data: null };
+  if (error instanceof RpcError) return { code: error.code, message, data: null };
   const data = { code: error.code, ...error.details };
   return { code: error.rpcCode, message, data };
 }

@@ -13,7 +13,7 @@ export class ScopeRules {
   }
 
   /** Throws as if the task were not there. */
-  async task(id: string): Promise<void> {
+  async assertTask(id: string): Promise<void> {
     if (!(await this.hasTask(id))) throw noSuch('task', id);
   }
 
@@ -21,7 +21,7 @@ export class ScopeRules {
     const { scope } = this;
     if (scope.kind === 'task') return scope.taskId === id;
     const { agents } = await this.#service.tasks.get({ id });
-    return agents?.some((agent) => agent.id === scope.agentId) ?? false;
+    return agents?.some((assertAgent) => assertAgent.id === scope.agentId) ?? false;
   }
 
   async agent(id: string): Promise<void> {
@@ -40,7 +40,7 @@ export class ScopeRules {
    * What is found, where it is the caller's. What is not, and what is not there, is refused in the same
    * words, which have no more in them than what was asked for.
    */
-  async own<T>(
+  async findOwned<T>(
     what: string,
     asked: string,
     find: Promise<T>,
@@ -54,27 +54,27 @@ export class ScopeRules {
   }
 
   /** The same of what belongs to a task. */
-  ofTask<T extends { readonly task_id: string }>(
+  findOwnedByTask<T extends { readonly task_id: string }>(
     what: string,
     asked: string,
     find: Promise<T>,
   ): Promise<T> {
-    return this.own(what, asked, find, ({ task_id }) => this.hasTask(task_id));
+    return this.findOwned(what, asked, find, ({ task_id }) => this.hasTask(task_id));
   }
 
   /** Of a list that may be narrowed to a task: to which, for this caller. */
-  async narrow<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
+  async restrict<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
     query: Q,
   ): Promise<Q> {
     const { scope } = this;
-    if (query.taskId !== undefined) await this.task(query.taskId);
+    if (query.taskId !== undefined) await this.assertTask(query.taskId);
     if (query.agentId !== undefined) await this.agent(query.agentId);
     return scope.kind === 'task'
       ? { ...query, taskId: scope.taskId }
       : { ...query, agentId: scope.agentId };
   }
 
-  refuse(what: string): ServerError {
+  forbid(what: string): ServerError {
     const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use one for all`;
     return new ServerError('forbidden', message);
   }

@@ -31,22 +31,22 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
   return {
     async list(query) {
       const { scope } = rules;
-      if (query.taskId !== undefined) await rules.task(query.taskId);
+      if (query.taskId !== undefined) await rules.assertTask(query.taskId);
       if (scope.kind === 'task') return agents.list({ ...query, taskId: scope.taskId });
       return { data: [await agents.get({ id: scope.agentId })], next: null };
     },
     async get(ref) {
       const asked = 'id' in ref ? ref.id : ref.name;
-      return rules.own('agent', asked, agents.get(ref), ({ id }) => rules.hasAgent(id));
+      return rules.findOwned('agent', asked, agents.get(ref), ({ id }) => rules.hasAgent(id));
     },
-    delete: async () => Promise.reject(rules.refuse('delete an agent')),
-    registerBuild: async () => Promise.reject(rules.refuse('register an agent')),
+    delete: async () => Promise.reject(rules.forbid('delete an agent')),
+    registerBuild: async () => Promise.reject(rules.forbid('register an agent')),
     /** An agent may register itself again, and nobody else. */
     async register(body) {
       const known = await agents.get({ name: body.name }).catch(() => undefined);
       const { scope } = rules;
       if (scope.kind !== 'agent' || known?.id !== scope.agentId)
-        throw rules.refuse('register another agent');
+        throw rules.forbid('register another agent');
       return agents.register(body);
     },
   };
@@ -54,24 +54,24 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
 
 function scopedEvents(events: EventService, rules: ScopeRules): EventService {
   return {
-    get: (id) => rules.ofTask('event', id, events.get(id)),
+    get: (id) => rules.findOwnedByTask('event', id, events.get(id)),
     async list(query) {
-      await rules.task(query.taskId);
+      await rules.assertTask(query.taskId);
       return events.list(query);
     },
   };
 }
 
 function scopedStates(states: StateService, rules: ScopeRules): StateService {
-  const mine = (id: string) => rules.ofTask('state', id, states.get(id));
+  const mine = (id: string) => rules.findOwnedByTask('state', id, states.get(id));
   return {
     async create(body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       await rules.agent(body.agent_id);
       return states.create(body);
     },
     get: mine,
-    list: async (query) => states.list(await rules.narrow(query)),
+    list: async (query) => states.list(await rules.restrict(query)),
     async update(id, body) {
       await mine(id);
       return states.update(id, body);
@@ -84,10 +84,10 @@ function scopedStates(states: StateService, rules: ScopeRules): StateService {
 }
 
 function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerService {
-  const mine = (id: string) => rules.ofTask('tracker', id, trackers.get(id));
+  const mine = (id: string) => rules.findOwnedByTask('tracker', id, trackers.get(id));
   return {
     get: mine,
-    list: async (query) => trackers.list(await rules.narrow(query)),
+    list: async (query) => trackers.list(await rules.restrict(query)),
     async update(id, body) {
       await mine(id);
       return trackers.update(id, body);
@@ -96,33 +96,33 @@ function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerSer
 }
 
 function scopedMessages(messages: MessageService, rules: ScopeRules): MessageService {
-  const mine = (id: string) => rules.ofTask('message', id, messages.get(id));
+  const mine = (id: string) => rules.findOwnedByTask('message', id, messages.get(id));
   return {
     async list(query) {
-      await rules.task(query.taskId);
+      await rules.assertTask(query.taskId);
       return messages.list(query);
     },
     async page(query) {
-      await rules.task(query.taskId);
+      await rules.assertTask(query.taskId);
       return messages.page(query);
     },
     get: mine,
     async create(body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       return messages.create(body);
     },
     async createMany(body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       return messages.createMany(body);
     },
     async update(id, body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       const { task_id } = await mine(id);
       if (task_id !== body.task_id) throw noSuch('message', id);
       return messages.update(id, body);
     },
     async updateMany(body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       for (const id of Object.keys(body.updates)) {
         const { task_id } = await mine(id);
         if (task_id !== body.task_id) throw noSuch('message', id);
@@ -136,24 +136,24 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
 function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
   const isMine = async ({ task_id }: { readonly task_id: string | null }) =>
     task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);
-  const mine = (id: string) => rules.own('span', id, spans.get(id), isMine);
+  const mine = (id: string) => rules.findOwned('span', id, spans.get(id), isMine);
   return {
     async create(body) {
-      if (body.task_id != null) await rules.task(body.task_id);
-      else if (rules.scope.kind === 'task') throw rules.refuse('make a span of no task');
+      if (body.task_id != null) await rules.assertTask(body.task_id);
+      else if (rules.scope.kind === 'task') throw rules.forbid('make a span of no task');
       return spans.create(body);
     },
     get: mine,
     async list(query) {
       const { scope } = rules;
-      if (query.taskId !== undefined) await rules.task(query.taskId);
+      if (query.taskId !== undefined) await rules.assertTask(query.taskId);
       if (scope.kind === 'task') return spans.list({ ...query, taskId: scope.taskId });
-      if (query.taskId === undefined) throw rules.refuse('list spans of no task');
+      if (query.taskId === undefined) throw rules.forbid('list spans of no task');
       return spans.list(query);
     },
     async update(id, body) {
       await mine(id);
-      if (body.task_id != null) await rules.task(body.task_id);
+      if (body.task_id != null) await rules.assertTask(body.task_id);
       return spans.update(id, body);
     },
   };

@@ -30,14 +30,14 @@ export interface PostgresRowsOptions {
 
 /** Rows in Postgres, for any number of processes on any number of machines. */
 export async function postgresRows(options: PostgresRowsOptions): Promise<Rows> {
-  return withMeaning(async () => {
+  return translateErrors(async () => {
     const rows = new PostgresRows(options);
     await rows.ready();
     return rows;
   });
 }
 
-interface Stored {
+interface StoredRow {
   readonly id: string;
   readonly version: number;
   readonly created_at: number;
@@ -46,7 +46,7 @@ interface Stored {
   readonly data: string;
 }
 
-type GivenRow = Pick<Row, 'id' | 'keys' | 'data'>;
+type RowInput = Pick<Row, 'id' | 'keys' | 'data'>;
 
 class PostgresRows implements Rows {
   readonly #database: PostgresDatabase;
@@ -84,12 +84,12 @@ class PostgresRows implements Rows {
     return this.#do(async () => {
       if (complete === undefined) return [];
       const { sql, values } = listSql(this.#schema, table, complete);
-      const found = await this.#database.read<Stored>(sql, values);
+      const found = await this.#database.read<StoredRow>(sql, values);
       return found.map((row) => this.#toRow(table, row));
     });
   }
 
-  async put(table: Table, row: GivenRow, options: PutOptions = {}): Promise<Row> {
+  async put(table: Table, row: RowInput, options: PutOptions = {}): Promise<Row> {
     checkRow(table, row);
     // At once, so that it does not matter what becomes of what was given.
     const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
@@ -126,7 +126,7 @@ class PostgresRows implements Rows {
   async #put(
     ask: Ask,
     table: Table,
-    row: Pick<Stored, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
+    row: Pick<StoredRow, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
     options: PutOptions,
   ): Promise<Row> {
     const { id, keys, data, given } = row;
@@ -140,7 +140,7 @@ class PostgresRows implements Rows {
     const createdAt = before?.createdAt ?? now;
     const updatedAt = Math.max(now, before?.updatedAt ?? now);
     const times = [createdAt, updatedAt];
-    const [stored] = await ask<Stored>(
+    const [stored] = await ask<StoredRow>(
       `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version,
          updated_at = excluded.updated_at, keys = excluded.keys, data = excluded.data
@@ -172,11 +172,11 @@ class PostgresRows implements Rows {
 
   async #find(ask: Ask, table: Table, id: string): Promise<Row | undefined> {
     const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2`;
-    const [row] = await ask<Stored>(sql, [table, id]);
+    const [row] = await ask<StoredRow>(sql, [table, id]);
     return row && this.#toRow(table, row);
   }
 
-  #toRow(table: Table, row: Stored): Row {
+  #toRow(table: Table, row: StoredRow): Row {
     const { id, version, created_at: createdAt, updated_at: updatedAt } = row;
     const [keys, data] = [parseJson(row.keys), parseJson(row.data)];
     if (!keys.ok || !data.ok) throw this.#damaged(table, id);
@@ -191,23 +191,29 @@ class PostgresRows implements Rows {
 
   async #do<T>(work: () => Promise<T>): Promise<T> {
     if (this.#database.isClosed) throw rowsClosed();
-    return withMeaning(work);
+    return translateErrors(work);
   }
 }
 
-const codes: readonly RowsErrorCode[] = ['conflict', 'bad_row', 'closed', 'corrupt', 'too_new'];
+const rowsErrorCodes: readonly RowsErrorCode[] = [
+  'conflict',
+  'bad_row',
+  'closed',
+  'corrupt',
+  'too_new',
+];
 
 /** Does it, and says in the words of rows what Postgres' refusal means. */
-export async function withMeaning<T>(work: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw meaningOf(error);
+    throw toRowsError(error);
   }
 }
 
-function meaningOf(cause: unknown): unknown {
+function toRowsError(cause: unknown): unknown {
   if (!isMillraceError(cause) || cause instanceof RowsError) return cause;
-  const code = codes.find((one) => one === cause.code) ?? 'storage';
+  const code = rowsErrorCodes.find((one) => one === cause.code) ?? 'storage';
   return new RowsError(code, cause.message, cause.place, { cause });
 }

@@ -30,13 +30,13 @@ export const migrations: readonly string[] = [
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
 ];
 
-interface ListQuestion {
+interface ListStatement {
   readonly sql: string;
   readonly values: readonly unknown[];
 }
 
 /** The question for a list, and its values in the order in which it names them. */
-export function listSql(schema: string, table: string, query: CompleteQuery): ListQuestion {
+export function listSql(schema: string, table: string, query: CompleteQuery): ListStatement {
   const { where, orderBy, direction, after, limit, offset } = query;
   const values: unknown[] = [];
   const value = (one: unknown) => `$${values.push(one)}`;

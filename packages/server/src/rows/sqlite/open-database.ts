@@ -4,11 +4,11 @@ import { RowsError } from '../../contract/rows.ts';
 const pauseMs = 5;
 
 /** The file, made or brought up to date. */
-export function openRows(path: string, busyTimeoutMs: number): DatabaseSync {
+export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
     // Several who make a file at once exclude each other here, and SQLite lets nobody wait for it.
-    untilFree(busyTimeoutMs, () => setUp(database, path));
+    retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
     return database;
   } catch (error) {
     database.close();
@@ -16,11 +16,11 @@ export function openRows(path: string, busyTimeoutMs: number): DatabaseSync {
   }
 }
 
-function setUp(database: DatabaseSync, path: string): void {
-  const application = answerOf(database, 'PRAGMA application_id');
+function prepareFile(database: DatabaseSync, path: string): void {
+  const application = queryValue(database, 'PRAGMA application_id');
   // Before the journal is changed: the file may be another program's.
   if (application !== 0) migrate(database, path);
-  if (answerOf(database, 'PRAGMA journal_mode = WAL') !== 'wal') {
+  if (queryValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') {
     const message = `Cannot open ${path}: its file system does not let processes share memory. Put it on a local disk`;
     throw new RowsError('storage', message, { path });
   }
@@ -28,7 +28,7 @@ function setUp(database: DatabaseSync, path: string): void {
   migrate(database, path);
 }
 
-function untilFree(timeoutMs: number, run: () => void): void {
+function retryWhileBusy(timeoutMs: number, run: () => void): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
@@ -81,7 +81,7 @@ const migrations: readonly string[] = [
 function migrate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    const found = versionOf(database, path);
+    const found = readVersion(database, path);
     for (const step of migrations.slice(found)) database.exec(step);
     if (found < migrations.length)
       database.exec(
@@ -94,10 +94,10 @@ function migrate(database: DatabaseSync, path: string): void {
   }
 }
 
-function versionOf(database: DatabaseSync, path: string): number {
-  const version = Number(answerOf(database, 'PRAGMA user_version'));
-  const isOurs = answerOf(database, 'PRAGMA application_id') === applicationId;
-  if (!isOurs && answerOf(database, 'SELECT count(*) FROM sqlite_schema') !== 0) {
+function readVersion(database: DatabaseSync, path: string): number {
+  const version = Number(queryValue(database, 'PRAGMA user_version'));
+  const isOurs = queryValue(database, 'PRAGMA application_id') === applicationId;
+  if (!isOurs && queryValue(database, 'SELECT count(*) FROM sqlite_schema') !== 0) {
     const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
     throw new RowsError('storage', message, { path });
   }
@@ -109,6 +109,6 @@ function versionOf(database: DatabaseSync, path: string): number {
 }
 
 /** The one value that it answers. */
-function answerOf(database: DatabaseSync, sql: string): unknown {
+function queryValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }

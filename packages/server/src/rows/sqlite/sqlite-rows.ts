@@ -14,7 +14,7 @@ import {
   versionConflict,
 } from '../../contract/rows.ts';
 import { type CompleteQuery, checkRow, completeQuery } from '../row-query.ts';
-import { openRows } from './open-database.ts';
+import { openDatabase } from './open-database.ts';
 
 export interface SqliteRowsOptions {
   /** The file. It is made if there is none; its folder has to be there. It cannot be that of a log. */
@@ -29,7 +29,7 @@ export function sqliteRows(options: SqliteRowsOptions): Rows {
   return new SqliteRows(options);
 }
 
-type Stored = Readonly<Record<string, unknown>>;
+type StoredRow = Readonly<Record<string, unknown>>;
 
 class SqliteRows implements Rows {
   readonly #path: string;
@@ -43,7 +43,7 @@ class SqliteRows implements Rows {
   constructor({ path, busyTimeoutMs = 5000, clock = systemClock }: SqliteRowsOptions) {
     this.#path = path;
     this.#clock = clock;
-    this.#database = withMeaning(path, () => openRows(path, busyTimeoutMs));
+    this.#database = translateErrors(path, () => openDatabase(path, busyTimeoutMs));
   }
 
   async get(table: Table, id: string): Promise<Row | undefined> {
@@ -54,7 +54,7 @@ class SqliteRows implements Rows {
     const complete = completeQuery(query);
     return this.#do(() => {
       if (complete === undefined) return [];
-      const found = this.#prepare(listSql(complete)).all(...parametersOf(table, complete));
+      const found = this.#prepare(listSql(complete)).all(...listParameters(table, complete));
       return found.map((row) => this.#toRow(table, row));
     });
   }
@@ -125,7 +125,7 @@ class SqliteRows implements Rows {
     return row && this.#toRow(table, row);
   }
 
-  #toRow(table: Table, row: Stored): Row {
+  #toRow(table: Table, row: StoredRow): Row {
     const id = String(row['id']);
     const keys = parseJson(String(row['keys']));
     const data = parseJson(String(row['data']));
@@ -147,7 +147,7 @@ class SqliteRows implements Rows {
 
   #do<T>(work: () => T): T {
     if (!this.#database.isOpen) throw rowsClosed();
-    return withMeaning(this.#path, work);
+    return translateErrors(this.#path, work);
   }
 
   #written<T>(table: Table, work: () => T): T {
@@ -193,7 +193,7 @@ export function listSql({ where, orderBy, direction, after }: CompleteQuery): st
     ORDER BY p.${at} ${order}, p.id ${order} LIMIT ? OFFSET ?`;
 }
 
-export function parametersOf(
+export function listParameters(
   table: string,
   { where, after, limit, offset }: CompleteQuery,
 ): readonly (string | number)[] {
@@ -201,13 +201,16 @@ export function parametersOf(
   return [table, ...where.flat(), ...since, limit, offset];
 }
 
-type Meaning = readonly [RowsErrorCode, string];
+type ErrorMeaning = readonly [RowsErrorCode, string];
 
-const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
-const locked: Meaning = ['storage', 'another program holds it locked; close that program or wait'];
+const damaged: ErrorMeaning = ['corrupt', 'the file is damaged; restore a backup'];
+const locked: ErrorMeaning = [
+  'storage',
+  'another program holds it locked; close that program or wait',
+];
 
 /** What SQLite's primary result codes mean for whoever uses the rows. */
-const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
   [1, damaged],
   [3, ['storage', 'it may not be used; give permission for the file and its folder']],
   [5, locked],
@@ -221,18 +224,18 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ]);
 
 /** Does it, and says what SQLite's refusal means. */
-export function withMeaning<T>(path: string, work: () => T): T {
+export function translateErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw meaningOf(path, error);
+    throw toRowsError(path, error);
   }
 }
 
-function meaningOf(path: string, cause: unknown): unknown {
+function toRowsError(path: string, cause: unknown): unknown {
   if (isMillraceError(cause)) return cause;
   const { errcode } = cause as { readonly errcode?: number };
-  const meaning = errcode === undefined ? undefined : meanings.get(errcode & 0xff);
+  const meaning = errcode === undefined ? undefined : meaningsByCode.get(errcode & 0xff);
   if (meaning === undefined) return cause;
   const [code, what] = meaning;
   return new RowsError(code, `Cannot use the rows in ${path}: ${what}`, { path }, { cause });

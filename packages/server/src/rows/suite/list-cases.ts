@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Row, RowQuery, Rows } from '../../contract/rows.ts';
-import { type RowSpec, refuses } from './row-case.ts';
+import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id).join(' ');
 
@@ -68,7 +68,7 @@ export const listCases: readonly RowSpec[] = [
       assert.equal((await rows.list('agents')).length, 50);
       assert.equal((await rows.list('agents', { limit: 1000 })).length, 60);
       for (const query of [{ limit: -1 }, { limit: 1001 }, { offset: 1.5 }, { limit: Number.NaN }])
-        await refuses('bad_row', rows.list('agents', query));
+        await rejectsWith('bad_row', rows.list('agents', query));
     },
   },
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '@millrace/core';
-import { type RowSpec, refuses } from './row-case.ts';
+import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const row = (id: string, data: JsonObject = {}, keys: Record<string, string> = {}) => ({
   id,
@@ -39,9 +39,9 @@ export const putCases: readonly RowSpec[] = [
     name: 'a put with a version changes that version alone',
     async run({ rows }) {
       await rows.put('states', row('a', { n: 1 }), { ifVersion: 0 });
-      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 0 }));
-      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 2 }));
-      await refuses('conflict', rows.put('states', row('b'), { ifVersion: 1 }));
+      await rejectsWith('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 0 }));
+      await rejectsWith('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 2 }));
+      await rejectsWith('conflict', rows.put('states', row('b'), { ifVersion: 1 }));
       assert.deepEqual((await rows.get('states', 'a'))?.data, { n: 1 });
       assert.equal(await rows.get('states', 'b'), undefined);
       assert.equal((await rows.put('states', row('a'), { ifVersion: 1 })).version, 2);
@@ -63,7 +63,7 @@ export const putCases: readonly RowSpec[] = [
     name: 'a name is had once in a table, and is free when it was given up',
     async run({ rows }) {
       await rows.put('tasks', row('a', {}, { name: 'demo' }));
-      await refuses('conflict', rows.put('tasks', row('b', {}, { name: 'demo' })));
+      await rejectsWith('conflict', rows.put('tasks', row('b', {}, { name: 'demo' })));
       assert.equal(await rows.get('tasks', 'b'), undefined);
       await rows.put('agents', row('b', {}, { name: 'demo' }));
       await rows.put('tasks', row('a', { again: true }, { name: 'demo' }));
@@ -108,13 +108,13 @@ export const putCases: readonly RowSpec[] = [
     name: 'what could not be read back or found is refused',
     async run({ rows }) {
       const deep = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) as never;
-      await refuses('bad_row', rows.put('tasks', row('')));
-      await refuses('bad_row', rows.put('tasks', row('a\0b')));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '' })));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '\ud800' })));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { "a' OR 1": 'x' })));
-      await refuses('bad_row', rows.put('tasks', row('a', { deep })));
-      await refuses('bad_row', rows.put('tasks', row('a', { no: undefined as never })));
+      await rejectsWith('bad_row', rows.put('tasks', row('')));
+      await rejectsWith('bad_row', rows.put('tasks', row('a\0b')));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { name: '' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { name: '\ud800' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { "a' OR 1": 'x' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', { deep })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', { no: undefined as never })));
       assert.equal(await rows.get('tasks', '\ud800'), undefined);
     },
   },

@@ -23,18 +23,18 @@ export interface RowCase {
   run(): Promise<void>;
 }
 
-interface Bench {
+interface RowTestContext {
   readonly rows: Rows;
   /** What time it is; it stands still. */
   readonly clock: { time: number };
   /** One more on the same store; only for cases that need a durable one. */
-  another(): Promise<Rows>;
+  openAnother(): Promise<Rows>;
 }
 
 export interface RowSpec {
   readonly name: string;
   readonly needsDurable?: true;
-  readonly run: (bench: Bench) => Promise<void>;
+  readonly run: (bench: RowTestContext) => Promise<void>;
 }
 
 /** The case on a store of its own, which is taken away at the end. */
@@ -51,7 +51,7 @@ export function toCase({ name, run }: RowSpec, subject: RowSubject): RowCase {
         return rows;
       };
       try {
-        await run({ rows: await another(), clock, another });
+        await run({ rows: await another(), clock, openAnother: another });
       } finally {
         for (const rows of opened) await rows.close();
         await store.remove();
@@ -60,7 +60,7 @@ export function toCase({ name, run }: RowSpec, subject: RowSubject): RowCase {
   };
 }
 
-export async function refuses(code: RowsErrorCode, attempt: Promise<unknown>): Promise<void> {
+export async function rejectsWith(code: RowsErrorCode, attempt: Promise<unknown>): Promise<void> {
   const error = await attempt.then(
     () => assert.fail(`expected ${code}, and it was done`),
     (reason: unknown) => reason,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { listCases } from './list-cases.ts';
 import { putCases } from './put-cases.ts';
-import { type RowCase, type RowSpec, type RowSubject, refuses, toCase } from './row-case.ts';
+import { type RowCase, type RowSpec, type RowSubject, rejectsWith, toCase } from './row-case.ts';
 
 export const sharedCases: readonly RowSpec[] = [
   {
@@ -9,10 +9,10 @@ export const sharedCases: readonly RowSpec[] = [
     async run({ rows }) {
       await rows.close();
       await rows.close();
-      await refuses('closed', rows.get('tasks', 'a'));
-      await refuses('closed', rows.list('tasks'));
-      await refuses('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
-      await refuses('closed', rows.delete('tasks', 'a'));
+      await rejectsWith('closed', rows.get('tasks', 'a'));
+      await rejectsWith('closed', rows.list('tasks'));
+      await rejectsWith('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
+      await rejectsWith('closed', rows.delete('tasks', 'a'));
     },
   },
   {
@@ -35,8 +35,8 @@ export const sharedCases: readonly RowSpec[] = [
   {
     name: 'a stamp, where there is one, is another after each change that somebody else made',
     needsDurable: true,
-    async run({ rows, another }) {
-      const other = await another();
+    async run({ rows, openAnother }) {
+      const other = await openAnother();
       const before = await rows.stamp?.('tasks');
       if (before === undefined) return;
       await other.put('tasks', { id: 'a', keys: {}, data: {} });
@@ -49,19 +49,19 @@ export const sharedCases: readonly RowSpec[] = [
   {
     name: 'what one wrote the next one reads, and versions hold between them',
     needsDurable: true,
-    async run({ rows, another }) {
-      const other = await another();
+    async run({ rows, openAnother }) {
+      const other = await openAnother();
       await rows.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 1 } });
       assert.deepEqual((await other.get('tasks', 'a'))?.data, { n: 1 });
       await other.put('tasks', { id: 'a', keys: { name: 'demo' }, data: { n: 2 } });
-      await refuses(
+      await rejectsWith(
         'conflict',
         rows.put('tasks', { id: 'a', keys: {}, data: {} }, { ifVersion: 1 }),
       );
       const taken = { id: 'b', keys: { name: 'demo' }, data: {} };
-      await refuses('conflict', rows.put('tasks', taken));
+      await rejectsWith('conflict', rows.put('tasks', taken));
       await rows.close();
-      const later = await another();
+      const later = await openAnother();
       assert.deepEqual((await later.get('tasks', 'a'))?.data, { n: 2 });
     },
   },

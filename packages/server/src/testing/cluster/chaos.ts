@@ -3,9 +3,9 @@ import { type Client, createClient } from '../../../../client/src/create-client.
 import type { TaskHandle } from '../../../../client/src/task/task-handle.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
-import { doneIn, problemsOf } from './cluster-check.ts';
+import { problemsOf, readToolRuns } from './cluster-check.ts';
 import { openClusterStore } from './cluster-store.ts';
-import { mischiefs, type Random } from './faults.ts';
+import { faults, type Random } from './faults.ts';
 
 interface ClusterChaosOptions {
   readonly kills: number;
@@ -26,7 +26,7 @@ interface ClusterChaosResult {
 
 const taskCount = 3;
 /** A guard against hangs: so long is waited for the end of all runs. */
-const patienceMs = 90_000;
+const answerTimeoutMs = 90_000;
 const roundMs = 30_000;
 
 /**
@@ -39,14 +39,14 @@ export async function clusterChaos(options: ClusterChaosOptions): Promise<Cluste
     createClient({ url, random, backOff: { baseMs: 50, maxMs: 500 }, answerTimeoutMs: 3000 }),
   ) as [Client, Client];
   try {
-    return await play(options, viaA, viaB);
+    return await runRounds(options, viaA, viaB);
   } finally {
     viaA.close();
     viaB.close();
   }
 }
 
-async function play(
+async function runRounds(
   { kills, random, cluster, onRound }: ClusterChaosOptions,
   viaA: Client,
   viaB: Client,
@@ -56,38 +56,38 @@ async function play(
   );
   const tasks = (await Promise.all(made)).map(({ id }) => viaA.task(id));
   for (const task of tasks) task.subscribe(() => {});
-  const talk = new Talk(tasks, viaB, random);
+  const talk = new Conversation(tasks, viaB, random);
   const counts: Record<string, number> = {};
   let killed = 0;
   for (let round = 0; killed < kills; round++) {
-    await ready(cluster, talk);
+    await waitUntilReady(cluster, talk);
     await setTimeout(1500 * random());
-    const mischief = mischiefs[round % mischiefs.length];
+    const mischief = faults[round % faults.length];
     if (mischief === undefined) break;
-    await mischief.do(cluster, random);
+    await mischief.inject(cluster, random);
     counts[mischief.name] = (counts[mischief.name] ?? 0) + 1;
     if (mischief.isKill) killed++;
     onRound(`${killed} kills; ${mischief.name}; ${talk.summary()}`);
   }
-  await talk.end();
+  await talk.untilAnswered();
   const store = await openClusterStore(cluster.store, cluster.bus);
   try {
-    return await verdict({ cluster, log: store.log, talk, counts });
+    return await checkOutcome({ cluster, log: store.log, talk, counts });
   } finally {
     await store.close();
   }
 }
 
 /** Everybody is there, somebody has something to do, and the client sees it; or it takes too long. */
-async function ready({ a, b, worker }: Cluster, talk: Talk): Promise<void> {
+async function waitUntilReady({ a, b, worker }: Cluster, talk: Conversation): Promise<void> {
   const late = setTimeout(roundMs, undefined, { ref: false });
-  await Promise.race([Promise.all([a, b, worker].map((member) => member.up())), late]);
-  talk.say();
-  await Promise.race([talk.seen(), late]);
+  await Promise.race([Promise.all([a, b, worker].map((member) => member.waitUntilUp())), late]);
+  talk.sendMessages();
+  await Promise.race([talk.untilRunSeen(), late]);
 }
 
 /** What is said to tasks, and by whom it is heard. */
-class Talk {
+class Conversation {
   readonly tasks: readonly TaskHandle[];
   readonly sent: ReadonlyMap<string, string[]>;
   readonly #other: Client;
@@ -107,20 +107,20 @@ class Talk {
   }
 
   /** One more message to each that has nothing to do, through whichever server. */
-  say(): void {
+  sendMessages(): void {
     for (const task of this.tasks) {
       if (this.#isBusy(task)) continue;
       const message = `m${++this.#count}`;
       this.sent.get(task.id)?.push(message);
       const handle = this.#random() < 0.5 ? task : this.#other.task(task.id);
-      const sending = untilSent(handle, message);
+      const sending = sendWithRetry(handle, message);
       this.#sending.add(sending);
       void sending.then(() => this.#sending.delete(sending));
     }
   }
 
   /** When the client sees a run that goes on. */
-  async seen(): Promise<void> {
+  async untilRunSeen(): Promise<void> {
     const isSeen = (task: TaskHandle) => {
       const { isRunning, connection } = task.snapshot();
       return isRunning && connection.state === 'live';
@@ -134,8 +134,8 @@ class Talk {
   }
 
   /** When all was sent, answered and seen. */
-  async end(): Promise<void> {
-    const late = setTimeout(patienceMs, 'late' as const, { ref: false });
+  async untilAnswered(): Promise<void> {
+    const late = setTimeout(answerTimeoutMs, 'late' as const, { ref: false });
     const done = Promise.all([...this.#sending]).then(() =>
       Promise.all(this.tasks.map((task) => this.#settled(task))),
     );
@@ -155,7 +155,7 @@ class Talk {
 }
 
 /** The key makes it one message, however often it is sent. */
-async function untilSent(task: TaskHandle, message: string): Promise<void> {
+async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
   for (;;) {
     try {
       await task.send(message, { key: message });
@@ -166,10 +166,10 @@ async function untilSent(task: TaskHandle, message: string): Promise<void> {
   }
 }
 
-async function verdict(options: {
+async function checkOutcome(options: {
   readonly cluster: Cluster;
   readonly log: Parameters<typeof problemsOf>[0];
-  readonly talk: Talk;
+  readonly talk: Conversation;
   readonly counts: Readonly<Record<string, number>>;
 }): Promise<ClusterChaosResult> {
   const { cluster, log, talk, counts } = options;
@@ -182,8 +182,11 @@ async function verdict(options: {
     records += state.through;
   }
   const { a, b, worker } = cluster;
-  const done = doneIn(cluster.doneFile);
-  problems.push(...done.problems, ...[a, b, worker].flatMap(({ accidents }) => accidents));
+  const done = readToolRuns(cluster.doneFile);
+  problems.push(
+    ...done.problems,
+    ...[a, b, worker].flatMap(({ unexpectedExits }) => unexpectedExits),
+  );
   const { charges, looks } = done;
   return { counts, messages: talk.messages, records, charges, looks, problems };
 }

@@ -13,8 +13,8 @@ const pauseMs = 12;
 const words = Array.from({ length: 24 }, (_, n) => `w${n + 1}`).join(' ');
 
 /** What it says to a message before it calls its tools, and after they answered. */
-export const beginning = (said: string): string => `Begin ${said}: ${words}.`;
-export const ending = (said: string): string => `End ${said}: ${words}.`;
+export const expectedBegin = (said: string): string => `Begin ${said}: ${words}.`;
+export const expectedEnd = (said: string): string => `End ${said}: ${words}.`;
 
 /** An agent that every process of a cluster has. What its tools do is a line in a file each. */
 export function clusterAgent(log: Log, doneFile: string): ServedAgent {
@@ -53,12 +53,12 @@ function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
   const at = items.findLastIndex(({ kind }) => kind === 'user');
   const said = textOf(items[at]);
   const hasResults = items.slice(at).some(({ kind }) => kind === 'tool');
-  if (hasResults) return [ending(said)];
+  if (hasResults) return [expectedEnd(said)];
   const call = (name: string): Part => ({
     ...{ kind: 'tool_call', name, arguments: JSON.stringify({ said }) },
     toolCallId: toolCallId(`${name}-${crypto.randomUUID()}`),
   });
-  return [beginning(said), call('charge'), call('look')];
+  return [expectedBegin(said), call('charge'), call('look')];
 }
 
 /** The text of an item, in one. */

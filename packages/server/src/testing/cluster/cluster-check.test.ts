@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { sessionId, transcript } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../servers/test-service.ts';
+import { temporaryFolder } from '../servers/task-harness.ts';
 import { clusterAgent } from './cluster-agent.ts';
-import { doneIn, problemsOf } from './cluster-check.ts';
+import { problemsOf, readToolRuns } from './cluster-check.ts';
 
 const id = 'checked';
 
@@ -21,7 +21,7 @@ test('a cluster is judged by what was sent, said, shown and done', async () => {
   await answered(log, done, 'm1');
   const seen = transcript(await snapshot(log, sessionId(id)));
   expect(await problemsOf(log, { id, transcript: seen, sent: ['m1'] })).toEqual([]);
-  expect(doneIn(done)).toEqual({ charges: 1, looks: 1, problems: [] });
+  expect(readToolRuns(done)).toEqual({ charges: 1, looks: 1, problems: [] });
 
   const [, ...less] = seen;
   expect(await problemsOf(log, { id, transcript: less, sent: ['m1'] })).toHaveLength(1);
@@ -31,8 +31,8 @@ test('a cluster is judged by what was sent, said, shown and done', async () => {
   await answered(log, done, 'm1');
   const twice = transcript(await snapshot(log, sessionId(id)));
   expect(await problemsOf(log, { id, transcript: twice, sent: ['m1', 'm1'] })).not.toEqual([]);
-  expect(doneIn(done).problems).toHaveLength(1);
+  expect(readToolRuns(done).problems).toHaveLength(1);
   writeFileSync(done, 'charge a m1\nlook b m1\nlook c m1\n');
-  expect(doneIn(done)).toEqual({ charges: 1, looks: 2, problems: [] });
+  expect(readToolRuns(done)).toEqual({ charges: 1, looks: 2, problems: [] });
   await log.close();
 });

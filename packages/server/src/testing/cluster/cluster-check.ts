@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { type Item, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { beginning, ending, textOf } from './cluster-agent.ts';
+import { expectedBegin, expectedEnd, textOf } from './cluster-agent.ts';
 
 /** What a client has of a task at the end, and what it sent there. */
-interface Seen {
+interface ClientView {
   readonly id: string;
   readonly transcript: readonly Item[];
   readonly sent: readonly string[];
 }
 
 /** What is wrong with what was seen, held against the log. Nothing, where all is well. */
-export async function problemsOf(log: Log, { id, transcript: seen, sent }: Seen) {
+export async function problemsOf(log: Log, { id, transcript: seen, sent }: ClientView) {
   const stored = transcript(await snapshot(log, sessionId(id)));
   const problems: string[] = [];
-  if (!isDeepStrictEqual(plain(seen), plain(stored)))
+  if (!isDeepStrictEqual(toPlainJson(seen), toPlainJson(stored)))
     problems.push(`Task ${id}: the client has another transcript than the log`);
   const heard = stored.filter(({ kind }) => kind === 'user').map(textOf);
   if (!isDeepStrictEqual([...heard].sort(), [...sent].sort()))
@@ -24,7 +24,7 @@ export async function problemsOf(log: Log, { id, transcript: seen, sent }: Seen)
     );
   const said = stored.filter(({ kind }) => kind === 'assistant').map(textOf);
   for (const message of sent)
-    for (const words of [beginning(message), ending(message)]) {
+    for (const words of [expectedBegin(message), expectedEnd(message)]) {
       const times = said.filter((text) => text === words).length;
       if (times !== 1) problems.push(`Task ${id}: ${times} times said "${words.slice(0, 20)} …"`);
     }
@@ -33,10 +33,10 @@ export async function problemsOf(log: Log, { id, transcript: seen, sent }: Seen)
   return problems;
 }
 
-const plain = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
+const toPlainJson = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
 
 /** What tools did, by message: how many did it, and which of `replay: 'never'` did it twice. */
-export function doneIn(file: string): {
+export function readToolRuns(file: string): {
   readonly charges: number;
   readonly looks: number;
   readonly problems: readonly string[];

@@ -7,7 +7,7 @@ import { startRedis, type TestRedis } from '../../../../log/src/testing/start-re
 const program = new URL('./cluster-process.ts', import.meta.url);
 
 /** One process that is started again whenever it ends. */
-export class Member {
+export class ClusterMember {
   readonly name: string;
   readonly url: string;
   readonly #args: readonly string[];
@@ -17,10 +17,10 @@ export class Member {
   #isStopped = false;
   #wake = new Set<() => void>();
   /** Those that ended though nobody killed them, with the end of what they said. */
-  readonly accidents: string[] = [];
+  readonly unexpectedExits: string[] = [];
   #isKilled = false;
 
-  constructor(name: string, role: 'server' | 'worker', port: number, cluster: ClusterPlace) {
+  constructor(name: string, role: 'server' | 'worker', port: number, cluster: ClusterConfig) {
     this.name = name;
     this.url = `http://127.0.0.1:${port}`;
     this.#args = [role, cluster.store, cluster.bus, cluster.doneFile, String(port)];
@@ -32,7 +32,7 @@ export class Member {
     return this.#child?.pid ?? 0;
   }
 
-  async up(): Promise<void> {
+  async waitUntilUp(): Promise<void> {
     while (!this.#isUp) await new Promise<void>((resolve) => this.#wake.add(resolve));
   }
 
@@ -60,7 +60,7 @@ export class Member {
       const { code, stderr } = await child.exit;
       // Where Postgres is gone when it starts, it cannot.
       if (this.#isUp && !this.#isKilled)
-        this.accidents.push(`${this.name} ended with ${code}: ${stderr.slice(-2000)}`);
+        this.unexpectedExits.push(`${this.name} ended with ${code}: ${stderr.slice(-2000)}`);
       this.#isUp = false;
     }
   }
@@ -72,7 +72,7 @@ export class Member {
   }
 }
 
-interface ClusterPlace {
+interface ClusterConfig {
   readonly store: string;
   readonly bus: string;
   /** Where tools write what they did. */
@@ -81,10 +81,10 @@ interface ClusterPlace {
 }
 
 /** Two servers, a worker, Postgres and Redis, each a process. */
-export interface Cluster extends ClusterPlace {
-  readonly a: Member;
-  readonly b: Member;
-  readonly worker: Member;
+export interface Cluster extends ClusterConfig {
+  readonly a: ClusterMember;
+  readonly b: ClusterMember;
+  readonly worker: ClusterMember;
   readonly redis: TestRedis;
   readonly postgres: TestPostgres;
   stop(): Promise<void>;
@@ -96,10 +96,10 @@ export async function startCluster(folder: string): Promise<Cluster> {
     ...{ store: postgres.url, bus: redis.url },
     ...{ doneFile: join(folder, 'done'), codeCache: join(folder, 'code') },
   };
-  const a = new Member('server A', 'server', await freePort(), place);
-  const b = new Member('server B', 'server', await freePort(), place);
-  const worker = new Member('worker', 'worker', 0, place);
-  await Promise.all([a, b, worker].map((member) => member.up()));
+  const a = new ClusterMember('server A', 'server', await freePort(), place);
+  const b = new ClusterMember('server B', 'server', await freePort(), place);
+  const worker = new ClusterMember('worker', 'worker', 0, place);
+  await Promise.all([a, b, worker].map((member) => member.waitUntilUp()));
   return {
     ...{ ...place, a, b, worker, redis, postgres },
     async stop() {

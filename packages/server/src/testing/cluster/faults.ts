@@ -1,28 +1,28 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Cluster, Member } from './cluster.ts';
+import type { Cluster, ClusterMember } from './cluster.ts';
 
 /** From 0 up to 1. */
 export type Random = () => number;
 
 /** Something that goes wrong; resolves when it is over, so far as it depends on us. */
-interface Mischief {
+interface Fault {
   readonly name: string;
   /** A process is killed by it, without a word. */
   readonly isKill: boolean;
-  do(cluster: Cluster, random: Random): Promise<void>;
+  inject(cluster: Cluster, random: Random): Promise<void>;
 }
 
-const killOf = (name: string, of: (cluster: Cluster) => Member): Mischief => ({
+const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault => ({
   ...{ name: `kill ${name}`, isKill: true },
-  async do(cluster) {
+  async inject(cluster) {
     const member = of(cluster);
-    await member.up();
+    await member.waitUntilUp();
     member.kill();
   },
 });
 
 /** It does not start before the last of its old processes noticed. */
-async function startAgain(
+async function restartPostgres(
   postgres: Pick<Cluster['postgres'], 'start'>,
   triesLeft = 50,
 ): Promise<void> {
@@ -31,23 +31,23 @@ async function startAgain(
   } catch (error) {
     if (triesLeft === 0) throw error;
     await setTimeout(100);
-    await startAgain(postgres, triesLeft - 1);
+    await restartPostgres(postgres, triesLeft - 1);
   }
 }
 
 /** In turn, so that each comes up as often as the others. */
-export const mischiefs: readonly Mischief[] = [
-  killOf('server A', ({ a }) => a),
-  killOf('server B', ({ b }) => b),
+export const faults: readonly Fault[] = [
+  killFault('server A', ({ a }) => a),
+  killFault('server B', ({ b }) => b),
   {
     ...{ name: 'FLUSHALL', isKill: false },
-    do: async ({ redis }) => void (await redis.ask('FLUSHALL')),
+    inject: async ({ redis }) => void (await redis.ask('FLUSHALL')),
   },
-  killOf('worker', ({ worker }) => worker),
+  killFault('worker', ({ worker }) => worker),
   {
     // It keeps nothing, so that it comes back without its data.
     ...{ name: 'kill Redis', isKill: true },
-    async do({ redis }, random) {
+    async inject({ redis }, random) {
       await redis.crash();
       await setTimeout(1500 * random());
       await redis.start();
@@ -55,19 +55,19 @@ export const mischiefs: readonly Mischief[] = [
   },
   {
     ...{ name: 'CLIENT KILL', isKill: false },
-    do: async ({ redis }) => void (await redis.ask('CLIENT', 'KILL', 'TYPE', 'normal')),
+    inject: async ({ redis }) => void (await redis.ask('CLIENT', 'KILL', 'TYPE', 'normal')),
   },
   {
     ...{ name: 'kill Postgres', isKill: true },
-    async do({ postgres }, random) {
+    async inject({ postgres }, random) {
       await postgres.kill();
       await setTimeout(1000 * random());
-      await startAgain(postgres);
+      await restartPostgres(postgres);
     },
   },
   {
     ...{ name: 'stop Redis for some seconds', isKill: false },
-    async do({ redis }, random) {
+    async inject({ redis }, random) {
       redis.kill('SIGSTOP');
       await setTimeout(1500 + 2000 * random());
       redis.kill('SIGCONT');
@@ -75,7 +75,7 @@ export const mischiefs: readonly Mischief[] = [
   },
   {
     ...{ name: 'restart Postgres', isKill: false },
-    async do({ postgres }) {
+    async inject({ postgres }) {
       await postgres.stop();
       await postgres.start();
     },

@@ -6,13 +6,13 @@ import type { AgentInfo, SpanInfo, TaskResponse, TaskState } from '../../contrac
 
 const time = '2026-01-01T00:00:00.000Z';
 
-const none = async (): Promise<never> => {
+const notFound = async (): Promise<never> => {
   throw new ServerError('not_found', 'Cannot find it');
 };
 
-const all = <T>(data: readonly T[]): ListPage<T> => ({ data, next: null });
+const singlePage = <T>(data: readonly T[]): ListPage<T> => ({ data, next: null });
 
-function plainAgent(name: string): AgentInfo {
+function fakeAgent(name: string): AgentInfo {
   return {
     id: `agent-${name}`,
     name,
@@ -29,15 +29,18 @@ function plainAgent(name: string): AgentInfo {
   };
 }
 
-export interface PlainOptions {
+export interface FakeServiceOptions {
   readonly agents?: readonly string[];
   /** What an answer is: the content back, unless told. */
   readonly answer?: (content: Content, taskId: string) => AsyncIterable<Update>;
 }
 
 /** Tasks, messages, states and spans in maps, and agents that answer what a test wants: no log, no rows. */
-export function plainService({ agents: names = ['echo'], answer }: PlainOptions = {}): TaskService {
-  const agents = names.map(plainAgent);
+export function fakeService({
+  agents: names = ['echo'],
+  answer,
+}: FakeServiceOptions = {}): TaskService {
+  const agents = names.map(fakeAgent);
   const tasks = new Map<string, TaskResponse>();
   const messages: TaskMessage[] = [];
   const states = new Map<string, TaskState>();
@@ -90,11 +93,11 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
   };
   return {
     agents: {
-      list: async () => all(agents),
+      list: async () => singlePage(agents),
       get: async (ref) => agentOf(ref),
-      delete: none,
-      registerBuild: none,
-      register: none,
+      delete: notFound,
+      registerBuild: notFound,
+      register: notFound,
     },
     tasks: {
       create: async (agentId, { name }) => makeTask(agentId, name ?? null),
@@ -114,12 +117,12 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
           },
         };
       },
-      sendEvent: none,
-      submit: none,
-      fork: none,
-      request: none,
+      sendEvent: notFound,
+      submit: notFound,
+      fork: notFound,
+      request: notFound,
       get: async (ref) => taskOf(ref),
-      list: async () => all([...tasks.values()]),
+      list: async () => singlePage([...tasks.values()]),
       update: async (id) => taskOf({ id }),
       async delete(id) {
         tasks.delete(taskOf({ id }).id);
@@ -133,8 +136,8 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
       },
     },
     messages: {
-      list: async ({ taskId }) => all(messages.filter(({ task_id }) => task_id === taskId)),
-      page: async ({ taskId }) => all(messages.filter(({ task_id }) => task_id === taskId)),
+      list: async ({ taskId }) => singlePage(messages.filter(({ task_id }) => task_id === taskId)),
+      page: async ({ taskId }) => singlePage(messages.filter(({ task_id }) => task_id === taskId)),
       get: async (id) => messageOf(id),
       create: async ({ task_id, content }) => addMessage(taskOf({ id: task_id }).id, content),
       createMany: async ({ task_id, contents }) =>
@@ -142,7 +145,7 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
       update: async (id) => messageOf(id),
       updateMany: async ({ updates }) => Object.keys(updates).map(messageOf),
     },
-    events: { get: none, list: async () => [] },
+    events: { get: notFound, list: async () => [] },
     states: {
       async create({ task_id, agent_id, state }) {
         const id = `state-${states.size + 1}`;
@@ -152,7 +155,7 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
       },
       get: async (id) => find(states, id),
       list: async ({ taskId }) =>
-        all(
+        singlePage(
           [...states.values()].filter(({ task_id }) => taskId === undefined || task_id === taskId),
         ),
       update: async (id) => find(states, id),
@@ -168,9 +171,9 @@ export function plainService({ agents: names = ['echo'], answer }: PlainOptions 
         return find(spans, id);
       },
       get: async (id) => find(spans, id),
-      list: async () => all([...spans.values()]),
+      list: async () => singlePage([...spans.values()]),
       update: async (id) => find(spans, id),
     },
-    trackers: { get: none, list: async () => all([]), update: none },
+    trackers: { get: notFound, list: async () => singlePage([]), update: notFound },
   };
 }

@@ -11,21 +11,21 @@ export interface RemoteCall {
   readonly headers: IncomingMessage['headers'];
 }
 
-interface RemoteStage {
+interface TestRemoteAgent {
   readonly url: string;
   readonly calls: readonly RemoteCall[];
   /** Everything that is connected is cut off, and nobody listens any more. */
-  die(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 type Answer = (call: RemoteCall, response: ServerResponse) => void | Promise<void>;
 
 /** Something that answers like a remote agent, on a port of its own. */
-export async function remoteStage(
+export async function startRemoteAgent(
   answer: Answer,
   health: (response: ServerResponse) => void = (response) =>
     void response.end('{"status":"healthy"}'),
-): Promise<RemoteStage> {
+): Promise<TestRemoteAgent> {
   const calls: RemoteCall[] = [];
   const server = createServer((request, response) => {
     if (request.url === '/healthz') return health(response);
@@ -45,7 +45,7 @@ export async function remoteStage(
   };
   onTestFinished(die);
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, calls, die };
+  return { url: `http://127.0.0.1:${port}`, calls, stop: die };
 }
 
 async function readCall(request: IncomingMessage): Promise<RemoteCall> {
@@ -55,11 +55,11 @@ async function readCall(request: IncomingMessage): Promise<RemoteCall> {
 }
 
 /** A line of an answer that streams. */
-export function line(result: unknown, more: JsonObject = {}): string {
+export function resultLine(result: unknown, more: JsonObject = {}): string {
   return `${JSON.stringify({ jsonrpc: '2.0', result, error: null, id: null, ...more })}\n`;
 }
 
-export function heard(response: ServerResponse, { id }: RemoteCall): void {
+export function acknowledge(response: ServerResponse, { id }: RemoteCall): void {
   response.setHeader('content-type', 'application/json');
   const result = { status: 'processing' };
   response.end(JSON.stringify({ jsonrpc: '2.0', result, error: null, id }));

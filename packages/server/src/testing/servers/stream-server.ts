@@ -3,11 +3,11 @@ import { type SessionId, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { ViewName } from '../../contract/stream.ts';
+import type { StreamEnd } from '../../stream/channel.ts';
 import { Feeds } from '../../stream/feed-registry.ts';
+import { views as allViews, type Views } from '../../stream/frames/views.ts';
 import type { StreamLimits } from '../../stream/stream-limits.ts';
 import { type StreamTaskOptions, streamTask } from '../../stream/stream-task.ts';
-import type { StreamEnd } from '../../stream/channel.ts';
-import { views as allViews, type Views } from '../../stream/frames/views.ts';
 import { portOf } from '../cutting-proxy.ts';
 
 interface StreamServerOptions {
@@ -26,7 +26,7 @@ interface StreamServer extends AsyncDisposable {
 }
 
 /** Streams alone, over real sockets: `/session?view=…&from=…`. */
-export async function serveStreams(options: StreamServerOptions): Promise<StreamServer> {
+export async function startStreamServer(options: StreamServerOptions): Promise<StreamServer> {
   const { log, clock, limits, views = allViews, stream } = options;
   const feeds = new Feeds({ log, clock, limits, views });
   const ends: StreamEnd[] = [];

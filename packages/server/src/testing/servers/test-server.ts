@@ -5,31 +5,31 @@ import type { TaskStreams } from '../../contract/stream.ts';
 import { TokenStore } from '../../http/access/token-store.ts';
 import { HttpServer, type HttpServerOptions, type ListenOptions } from '../../http/http-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
-import { type PlainOptions, plainService } from './fake-service.ts';
+import { type FakeServiceOptions, fakeService } from './fake-service.ts';
 
-type PlainServerOptions = Partial<HttpServerOptions> &
-  PlainOptions & {
+type TestServerOptions = Partial<HttpServerOptions> &
+  FakeServiceOptions & {
     readonly operators?: readonly string[];
     readonly rows?: Rows;
     readonly listen?: ListenOptions;
   };
 
-export interface PlainServer extends AsyncDisposable {
+export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly server: HttpServer;
   readonly options: HttpServerOptions;
   /** A request with JSON, and the answer with its status. */
-  ask(path: string, init?: AskInit): Promise<Asked>;
+  request(path: string, init?: TestRequest): Promise<TestResponse>;
 }
 
-interface AskInit {
+interface TestRequest {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Asked {
+interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -43,10 +43,10 @@ const noStreams: TaskStreams = {
 };
 
 /** The HTTP layer on a real socket, over a service in maps. */
-export async function servePlainly(given: PlainServerOptions = {}): Promise<PlainServer> {
+export async function startTestServer(given: TestServerOptions = {}): Promise<TestServer> {
   const { operators = [], rows = memoryRows(), listen = { port: 0 }, agents, answer } = given;
   const options: HttpServerOptions = {
-    service: plainService({ ...(agents && { agents }), ...(answer && { answer }) }),
+    service: fakeService({ ...(agents && { agents }), ...(answer && { answer }) }),
     streams: noStreams,
     tokens: new TokenStore(rows, operators),
     log: memoryLog(),
@@ -60,7 +60,7 @@ export async function servePlainly(given: PlainServerOptions = {}): Promise<Plai
     port: Number(new URL(url).port),
     server,
     options,
-    ask: (path, init) => ask(url, path, init),
+    request: (path, init) => sendRequest(url, path, init),
     async [Symbol.asyncDispose]() {
       await server.close();
       await options.log.close();
@@ -68,7 +68,11 @@ export async function servePlainly(given: PlainServerOptions = {}): Promise<Plai
   };
 }
 
-async function ask(url: string, path: string, init: AskInit = {}): Promise<Asked> {
+async function sendRequest(
+  url: string,
+  path: string,
+  init: TestRequest = {},
+): Promise<TestResponse> {
   const { body, headers } = init;
   const method = init.method ?? (body === undefined ? 'GET' : 'POST');
   const response = await fetch(new URL(path, url), {

@@ -1,57 +1,57 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullScope, type Scope } from '../../contract/service.ts';
-import type { AnsweredRequest } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
 import { Reply, type Route } from '../route.ts';
 import { checkHost, checkOrigin, preflightHeaders } from './host-and-origin.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
 /** Who may ask at all. */
-export interface Gate {
+export interface AccessPolicy {
   /** Names under which the server is known, besides addresses and localhost. */
   readonly hosts: ReadonlySet<string>;
   readonly origins: ReadonlySet<string>;
   readonly rateLimit: RateLimit;
   readonly tokens: TokenStore;
-  readonly isTokenNeeded: () => boolean;
+  readonly isTokenRequired: () => boolean;
   readonly closing: AbortSignal;
 }
 
 const retryAfterMs = 1000;
 
 /** Lets a request through, or answers it. */
-export async function passGate(
-  answered: AnsweredRequest,
-  gate: Gate,
+export async function checkAccess(
+  answered: HttpExchange,
+  gate: AccessPolicy,
   route: Route | undefined,
 ): Promise<void> {
   try {
-    await check(answered, gate, route);
+    await checkRequest(answered, gate, route);
   } catch (error) {
-    await answered.refuse(error);
+    await answered.sendError(error);
   }
 }
 
-async function check(
-  answered: AnsweredRequest,
-  gate: Gate,
+async function checkRequest(
+  answered: HttpExchange,
+  gate: AccessPolicy,
   route: Route | undefined,
 ): Promise<void> {
   const { request, response } = answered;
   const { host, origin } = request.headers;
-  checkOneHost(request.raw);
+  checkSingleHost(request.raw);
   checkHost(host, gate.hosts);
   const cors = checkOrigin({ origin, host }, gate.origins);
   for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
   checkEncoding(request.headers['content-encoding']);
-  if (gate.closing.aborted) throw closing(answered);
+  if (gate.closing.aborted) throw serverClosing(answered);
   if (request.method === 'OPTIONS' && origin !== undefined && Object.keys(cors).length > 0) {
     await answered.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
     return;
   }
   answered.caller = `address ${request.ip}`;
-  answered.scope = await scopeOf(answered, gate, route);
+  answered.scope = await authorize(answered, gate, route);
   if (route?.access === 'all' && answered.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use one for all';
     throw new ServerError('forbidden', message);
@@ -59,7 +59,7 @@ async function check(
 }
 
 /** Of two that differ, who stands between may go by the other one. */
-function checkOneHost({ headersDistinct, url = '' }: IncomingMessage): void {
+function checkSingleHost({ headersDistinct, url = '' }: IncomingMessage): void {
   if ((headersDistinct['host']?.length ?? 0) <= 1 && url.startsWith('/')) return;
   const message = 'Cannot tell which host is asked. Send one host, and a path that begins with /';
   throw new ServerError('bad_request', message);
@@ -73,9 +73,9 @@ function checkEncoding(encoding: string | undefined): void {
 }
 
 /** Callers with a token are counted by it, all others by where they are. */
-async function scopeOf(
-  answered: AnsweredRequest,
-  { tokens, isTokenNeeded, rateLimit }: Gate,
+async function authorize(
+  answered: HttpExchange,
+  { tokens, isTokenRequired, rateLimit }: AccessPolicy,
   route: Route | undefined,
 ): Promise<Scope> {
   if (route?.access === 'public') {
@@ -83,7 +83,7 @@ async function scopeOf(
     return fullScope;
   }
   try {
-    const { name, scope } = await authenticate(answered.request.headers, tokens, isTokenNeeded());
+    const { name, scope } = await authenticate(answered.request.headers, tokens, isTokenRequired());
     answered.caller = name ?? answered.caller;
     rateLimit.take(answered.caller);
     return scope;
@@ -95,7 +95,7 @@ async function scopeOf(
   }
 }
 
-function closing({ response }: AnsweredRequest): ServerError {
+function serverClosing({ response }: HttpExchange): ServerError {
   response.setHeader('connection', 'close');
   const message = 'Cannot take more work: the server closes. Ask again in a moment';
   return new ServerError('unavailable', message, {}, { retryAfterMs });
@@ -113,22 +113,22 @@ const maxTokenLength = 4096;
 async function authenticate(
   headers: IncomingHttpHeaders,
   tokens: TokenStore,
-  isTokenNeeded: boolean,
+  isTokenRequired: boolean,
 ): Promise<Caller> {
-  const token = tokenOf(headers);
+  const token = readToken(headers);
   if (token === undefined) {
-    if (!isTokenNeeded) return { name: undefined, scope: fullScope };
+    if (!isTokenRequired) return { name: undefined, scope: fullScope };
     const message = 'Cannot answer without a token. Send one as `authorization: Bearer …`';
     throw new ServerError('unauthorized', message);
   }
   const canBe = token.length > 0 && token.length <= maxTokenLength;
   const scope = canBe ? await tokens.scopeOf(token) : undefined;
-  if (scope !== undefined) return { name: tokenName(tokenId(token)), scope };
+  if (scope !== undefined) return { name: callerOfToken(tokenId(token)), scope };
   const message = 'Cannot take this token: it was never given, or was revoked. Ask for another';
   throw new ServerError('unauthorized', message);
 }
 
-function tokenOf(headers: IncomingHttpHeaders): string | undefined {
+function readToken(headers: IncomingHttpHeaders): string | undefined {
   const { authorization, 'x-agent-api-key': key } = headers;
   if (typeof key === 'string') return key;
   if (authorization === undefined) return undefined;
@@ -137,6 +137,6 @@ function tokenOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /** By which its requests and streams are known. */
-export function tokenName(id: string): string {
+export function callerOfToken(id: string): string {
   return `token ${id}`;
 }

@@ -12,33 +12,33 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
-import type { AnsweredRequest } from './http-exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { OpenStreams } from './open-connections.ts';
 import { readJson, readQuery, validate } from './request-input.ts';
 import { Reply, type Route, type RouteContext, type RouteServices, StreamReply } from './route.ts';
 
-interface AnswerOptions extends RouteServices {
+interface HandleRouteOptions extends RouteServices {
   readonly limits: HttpLimits;
   readonly openStreams: OpenStreams;
   readonly closing: AbortSignal;
 }
 
-const nothing = z.object({});
+const emptySchema = z.object({});
 
 /** Reads what the route takes, has it done, and sends what came of it. */
-export async function answerRoute(
+export async function handleRoute(
   route: Route,
-  answered: AnsweredRequest,
-  options: AnswerOptions,
+  answered: HttpExchange,
+  options: HandleRouteOptions,
 ): Promise<FastifyReply> {
   try {
     const input = readInput(route, answered, options.limits);
-    const result = await route.handle(input, contextOf(route, answered, options));
+    const result = await route.handle(input, createContext(route, answered, options));
     if (result instanceof StreamReply) {
       const { openStreams } = options;
       // What was asked for by another method is done already; only its answer is told.
-      if (route.method === 'GET') openStreams.assertRoom(answered.caller);
+      if (route.method === 'GET') openStreams.assertCapacity(answered.caller);
       openStreams.add(answered.caller, answered.response);
       return await answered.stream(result);
     }
@@ -46,12 +46,12 @@ export async function answerRoute(
     const status = reply.status ?? route.status ?? 200;
     return await answered.send(new Reply(reply.body, { status, headers: reply.headers }));
   } catch (error) {
-    return answered.refuse(error);
+    return answered.sendError(error);
   }
 }
 
-function readInput(route: Route, { request }: AnsweredRequest, limits: HttpLimits) {
-  const { params = nothing, query = nothing } = route;
+function readInput(route: Route, { request }: HttpExchange, limits: HttpLimits) {
+  const { params = emptySchema, query = emptySchema } = route;
   const given = readQuery(query, request.query as Readonly<Record<string, unknown>>);
   return {
     params: validate(params, request.params, 'the path'),
@@ -71,8 +71,12 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
   throw new ServerError('bad_request', `Cannot read the body: ${body.why}`);
 }
 
-function contextOf(route: Route, answered: AnsweredRequest, options: AnswerOptions): RouteContext {
-  const { request, scope, toRefusal } = answered;
+function createContext(
+  route: Route,
+  answered: HttpExchange,
+  options: HandleRouteOptions,
+): RouteContext {
+  const { request, scope, toServerError } = answered;
   const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
     service: scopedService(service, scope),
@@ -83,12 +87,12 @@ function contextOf(route: Route, answered: AnsweredRequest, options: AnswerOptio
     limits,
     closing,
     headers: request.headers,
-    trace: requestTrace(route, answered, options),
+    trace: traceRequest(route, answered, options),
     bytes: Buffer.isBuffer(request.body) ? request.body : undefined,
-    note: (what) => {
-      answered.what = what;
+    labelRequest: (what) => {
+      answered.label = what;
     },
-    toRefusal,
+    toServerError: toServerError,
   };
 }
 
@@ -98,22 +102,22 @@ interface TraceOptions {
 }
 
 const serverKind = 1;
-const failed = 2;
+const errorStatus = 2;
 
 /**
  * What a request is part of. Where spans are exported, one that may begin work has a span of its own,
  * which begins a trace where the caller named none; so nothing that follows is without a root.
  */
-function requestTrace(
+function traceRequest(
   { method, path }: Pick<Route, 'method' | 'path'>,
-  { request, response }: Pick<AnsweredRequest, 'request' | 'response'>,
+  { request, response }: Pick<HttpExchange, 'request' | 'response'>,
   { clock, exporter }: TraceOptions,
 ): TraceContext | undefined {
   const { traceparent, tracestate } = request.headers;
   const given = traceContext(traceparent, tracestate);
   if (exporter === undefined || method === 'GET') return given;
   const parent = given && parseTraceparent(given.traceparent);
-  const own = ownSpan(exporter, parent);
+  const own = createSpan(exporter, parent);
   const startMs = clock.now();
   response.once('close', () => {
     if (!isSampled(own)) return;
@@ -126,13 +130,13 @@ function requestTrace(
         'http.route': path,
         'http.response.status_code': status,
       },
-      ...(status >= 500 && { status: { code: failed } }),
+      ...(status >= 500 && { status: { code: errorStatus } }),
     });
   });
   return { ...given, traceparent: formatTraceparent(own) };
 }
 
-function ownSpan({ ids }: SpanExporter, parent: TraceParent | undefined): TraceParent {
+function createSpan({ ids }: SpanExporter, parent: TraceParent | undefined): TraceParent {
   const traceId = parent?.traceId ?? ids.generateTraceId();
   return { traceId, spanId: ids.generateSpanId(), flags: parent?.flags ?? 1 };
 }

@@ -19,7 +19,7 @@ import {
 } from '../../tasks/create-task-service.ts';
 
 /** A service with agents, and what is behind it. */
-export interface TaskStage {
+export interface TaskHarness {
   readonly service: RunningTaskService;
   readonly log: Log;
   readonly rows: Rows;
@@ -33,18 +33,18 @@ export interface TaskStage {
   messages(taskId: string): Promise<readonly TaskMessage[]>;
 }
 
-export interface StageOptions extends Partial<TaskServiceOptions> {
+export interface TaskHarnessOptions extends Partial<TaskServiceOptions> {
   readonly store?: 'memory' | 'sqlite';
 }
 
 export const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 
-export async function taskStage(
+export async function createTaskHarness(
   agents: readonly ServedAgent[] | ((log: Log) => readonly ServedAgent[]),
-  { store = 'memory', ...own }: StageOptions = {},
-): Promise<TaskStage> {
+  { store = 'memory', ...own }: TaskHarnessOptions = {},
+): Promise<TaskHarness> {
   const clock: Clock = own.clock ?? systemClock;
-  const log = own.log ?? (store === 'sqlite' ? fileLog() : memoryLog({ clock }));
+  const log = own.log ?? (store === 'sqlite' ? createFileLog() : memoryLog({ clock }));
   const rows = own.rows ?? memoryRows({ clock });
   const diagnostics: string[] = [];
   const service = createTaskService({
@@ -75,7 +75,7 @@ export async function taskStage(
   };
 }
 
-function fileLog(): Log {
+function createFileLog(): Log {
   const folder = temporaryFolder();
   return sqliteLog({ path: join(folder, 'log.db') });
 }
@@ -102,7 +102,7 @@ export function textDelta(index: number, text_delta: string): UpdateInput {
   return { type: 'delta', index, delta: { type: 'text', text_delta } };
 }
 
-export async function all<T>(source: AsyncIterable<T>): Promise<readonly T[]> {
+export async function collect<T>(source: AsyncIterable<T>): Promise<readonly T[]> {
   const found: T[] = [];
   for await (const one of source) found.push(one);
   return found;
