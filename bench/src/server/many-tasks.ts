@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { encodeBatch, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { Feeds } from '../../../packages/server/src/stream/feed-registry.ts';
+import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
 import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
 import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
@@ -18,7 +18,7 @@ const rounds = 5;
 /** As many tasks at once, each with a viewer of its own. */
 export async function compareManyTasks(): Promise<void> {
   const log = memoryLog();
-  const feeds = new Feeds({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
+  const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
   const plain: ServerResponse[] = [];
   const server = createServer((request, response) => {
     const name = request.url?.slice(1) ?? '';

@@ -1,37 +1,37 @@
 import type { Clock } from '@millrace/log';
 
-export const left: unique symbol = Symbol('left');
+export const abandoned: unique symbol = Symbol('left');
 
 /** What comes of it, or `left` as soon as nobody waits any more. What then becomes of it is nobody's business. */
-export async function unlessAborted<T>(
+export async function raceAbort<T>(
   work: Promise<T>,
   signal: AbortSignal,
-): Promise<T | typeof left> {
-  using watch = new AbortWatch(signal);
-  return await watch.unlessAborted(work);
+): Promise<T | typeof abandoned> {
+  using watch = new AbortRace(signal);
+  return await watch.raceAbort(work);
 }
 
 /** The same, by the clock. */
-export async function unlessLate<T>(
+export async function raceTimeout<T>(
   work: Promise<T>,
   clock: Clock,
   ms: number,
-): Promise<T | typeof left> {
+): Promise<T | typeof abandoned> {
   work.catch(() => {});
-  const late = Promise.withResolvers<typeof left>();
-  const cancel = clock.after(ms, () => late.resolve(left));
+  const timeout = Promise.withResolvers<typeof abandoned>();
+  const cancel = clock.after(ms, () => timeout.resolve(abandoned));
   try {
-    return await Promise.race([work, late.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
     cancel();
   }
 }
 
 /** `unlessAborted` for one thing after another, as a stream has them: one listener for all of them. */
-export class AbortWatch implements Disposable {
+export class AbortRace implements Disposable {
   readonly #signal: AbortSignal;
-  #leave: () => void = () => {};
-  readonly #onAbort = () => this.#leave();
+  #abandon: () => void = () => {};
+  readonly #onAbort = () => this.#abandon();
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
@@ -39,10 +39,10 @@ export class AbortWatch implements Disposable {
   }
 
   /** What comes of it, or `left` as soon as the signal is aborted. */
-  unlessAborted<T>(work: Promise<T>): Promise<T | typeof left> {
+  raceAbort<T>(work: Promise<T>): Promise<T | typeof abandoned> {
     return new Promise((resolve, reject) => {
-      this.#leave = () => resolve(left);
-      if (this.#signal.aborted) resolve(left);
+      this.#abandon = () => resolve(abandoned);
+      if (this.#signal.aborted) resolve(abandoned);
       work.then(resolve, reject);
     });
   }

@@ -4,17 +4,17 @@ import type { Row } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
-import type { AgentRows, KeptAgent } from './agent-store.ts';
+import type { AgentStore, StoredAgent } from './agent-store.ts';
 import { type RemoteAgent, remoteAgent } from './remote/remote-agent.ts';
 import type { RemoteLimits } from './remote/remote-call.ts';
 
-export interface FoundAgent {
+export interface ResolvedAgent {
   readonly info: AgentInfo;
   readonly agent: ServedAgent | RemoteAgent;
 }
 
 interface DirectoryOptions {
-  readonly rows: AgentRows;
+  readonly rows: AgentStore;
   readonly served: readonly ServedAgent[];
   readonly keys: AgentKeys;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ interface DirectoryOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-const nameForm = /^[a-z0-9-]{1,256}$/;
+const namePattern = /^[a-z0-9-]{1,256}$/;
 
 /** Who answers for an agent's id: one of this process, or a caller of another one. */
 export class AgentDirectory {
@@ -42,7 +42,12 @@ export class AgentDirectory {
     for (const { name, description = '', type } of this.#byName.values()) {
       const acp_type = type === 'async' ? 'async' : 'sync';
       const registration_metadata = { kind: type };
-      await this.#options.rows.serve({ name, description, acp_type, registration_metadata });
+      await this.#options.rows.registerLocal({
+        name,
+        description,
+        acp_type,
+        registration_metadata,
+      });
     }
   }
 
@@ -51,21 +56,21 @@ export class AgentDirectory {
   }
 
   /** Undefined where there is none, or it does not run anywhere. */
-  async find(agentId: string): Promise<FoundAgent | undefined> {
-    const kept = await this.#options.rows.find({ id: agentId });
-    const agent = kept && this.#agentOf(kept);
-    return agent && { info: kept.info, agent };
+  async find(agentId: string): Promise<ResolvedAgent | undefined> {
+    const stored = await this.#options.rows.find({ id: agentId });
+    const agent = stored && this.#resolve(stored);
+    return agent && { info: stored.info, agent };
   }
 
   /** Throws where there is none, or it does not run anywhere. */
-  async get(agentId: string): Promise<FoundAgent> {
-    const kept = await this.#options.rows.get({ id: agentId });
-    const agent = this.#agentOf(kept);
-    if (agent === undefined) throw notRunning(kept.info);
-    return { info: kept.info, agent };
+  async get(agentId: string): Promise<ResolvedAgent> {
+    const stored = await this.#options.rows.get({ id: agentId });
+    const agent = this.#resolve(stored);
+    if (agent === undefined) throw notRunning(stored.info);
+    return { info: stored.info, agent };
   }
 
-  #agentOf({ info, url }: KeptAgent): FoundAgent['agent'] | undefined {
+  #resolve({ info, url }: StoredAgent): ResolvedAgent['agent'] | undefined {
     const local = this.#byName.get(info.name);
     if (local !== undefined || url === null) return local;
     const { keys, clock, onDiagnostic, limits } = this.#options;
@@ -75,7 +80,7 @@ export class AgentDirectory {
 }
 
 function assertName(name: string): void {
-  if (nameForm.test(name)) return;
+  if (namePattern.test(name)) return;
   const message =
     'Cannot serve an agent of that name: it has lower case letters, digits and hyphens';
   throw new ServerError('invalid', message);

@@ -2,14 +2,14 @@ import { BlockList, isIP } from 'node:net';
 import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
-import type { TaskRows } from '../stores/task-store.ts';
+import type { TaskStore } from '../stores/task-store.ts';
 import type { AgentDirectory, AgentKeys } from './agent-directory.ts';
-import type { AgentRows } from './agent-store.ts';
+import type { AgentStore } from './agent-store.ts';
 
 interface AgentServiceOptions {
   readonly rows: Rows;
-  readonly agents: AgentRows;
-  readonly tasks: TaskRows;
+  readonly agents: AgentStore;
+  readonly tasks: TaskStore;
   readonly directory: AgentDirectory;
   readonly keys: AgentKeys;
 }
@@ -20,23 +20,23 @@ export function agentService(options: AgentServiceOptions): AgentService {
     async list({ taskId, ...page }) {
       if (taskId === undefined) return agents.list(page);
       const { agentId } = await tasks.get({ id: taskId });
-      const kept = await agents.find({ id: agentId });
-      return { data: kept === undefined ? [] : [kept.info], next: null };
+      const stored = await agents.find({ id: agentId });
+      return { data: stored === undefined ? [] : [stored.info], next: null };
     },
     get: async (ref) => (await agents.get(ref)).info,
     async delete(id) {
       const { info } = await agents.get({ id });
-      if (directory.isLocal(info.name)) throw served(info.name);
+      if (directory.isLocal(info.name)) throw ownAgentError(info.name);
       await agents.setStatus(id, 'Deleted', null);
       await rows.delete('tokens', keys.tokenRow(id).id);
       return { id, message: `Agent ${info.name} was deleted` };
     },
     async registerBuild(body) {
-      if (directory.isLocal(body.name)) throw served(body.name);
-      return agents.build(body);
+      if (directory.isLocal(body.name)) throw ownAgentError(body.name);
+      return agents.registerBuild(body);
     },
     async register(body) {
-      if (directory.isLocal(body.name)) throw served(body.name);
+      if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       assertRemoteUrl(body.acp_url);
       const { info } = await agents.register(body);
       await rows.put('tokens', keys.tokenRow(info.id));
@@ -45,7 +45,7 @@ export function agentService(options: AgentServiceOptions): AgentService {
   };
 }
 
-function served(name: string): ServerError {
+function ownAgentError(name: string): ServerError {
   const message = `Cannot change agent ${name}: it is one of the server's own. Use another name`;
   return new ServerError('conflict', message, { name });
 }
@@ -55,14 +55,14 @@ function served(name: string): ServerError {
  * it are allowed: that is where agents run, and whoever registers one has a token where there are any.
  * A name is taken as it is: what it resolves to is up to the network's own rules.
  */
-const forbidden = new BlockList();
-forbidden.addSubnet('169.254.0.0', 16);
-forbidden.addAddress('100.100.100.200');
-forbidden.addAddress('192.0.0.192');
-forbidden.addSubnet('224.0.0.0', 3);
-forbidden.addSubnet('fe80::', 10, 'ipv6');
-forbidden.addSubnet('ff00::', 8, 'ipv6');
-forbidden.addSubnet('fd00:ec2::', 32, 'ipv6');
+const forbiddenAddresses = new BlockList();
+forbiddenAddresses.addSubnet('169.254.0.0', 16);
+forbiddenAddresses.addAddress('100.100.100.200');
+forbiddenAddresses.addAddress('192.0.0.192');
+forbiddenAddresses.addSubnet('224.0.0.0', 3);
+forbiddenAddresses.addSubnet('fe80::', 10, 'ipv6');
+forbiddenAddresses.addSubnet('ff00::', 8, 'ipv6');
+forbiddenAddresses.addSubnet('fd00:ec2::', 32, 'ipv6');
 
 const forbiddenNames = new Set(['metadata', 'metadata.google.internal', 'instance-data']);
 
@@ -87,5 +87,5 @@ function isForbidden(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const version = isIP(host);
   if (version === 0) return forbiddenNames.has(host);
-  return forbidden.check(host, version === 6 ? 'ipv6' : 'ipv4');
+  return forbiddenAddresses.check(host, version === 6 ? 'ipv6' : 'ipv4');
 }

@@ -4,17 +4,23 @@ import type { Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, PageQuery, Ref } from '../contract/service.ts';
 import type { AgentInfo } from '../contract/task.ts';
-import { changeRow, isoTime, listRows, noSuch, rowRefusal } from '../stores/row-access.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isoTime,
+  listRows,
+  notFoundError,
+} from '../stores/row-access.ts';
 
 /** An agent, and where it lives: in this process, or at a URL. */
-export interface KeptAgent {
+export interface StoredAgent {
   readonly info: AgentInfo;
   readonly url: string | null;
 }
 
 type Fields = Omit<AgentInfo, 'id' | 'created_at' | 'updated_at'>;
 
-const nothing = {
+const emptyFields = {
   status_reason: null,
   registered_at: null,
   registration_metadata: null,
@@ -23,7 +29,7 @@ const nothing = {
 } as const;
 
 /** The rows of agents. */
-export class AgentRows {
+export class AgentStore {
   readonly #rows: Rows;
   readonly #ids: Ids;
   readonly #now: () => number;
@@ -34,31 +40,32 @@ export class AgentRows {
     this.#now = now;
   }
 
-  async find(ref: Ref): Promise<KeptAgent | undefined> {
-    const row = 'id' in ref ? await this.#rows.get('agents', ref.id) : await this.#named(ref.name);
-    const kept = row && keptAgent(row);
-    return kept?.info.status === 'Deleted' ? undefined : kept;
+  async find(ref: Ref): Promise<StoredAgent | undefined> {
+    const row =
+      'id' in ref ? await this.#rows.get('agents', ref.id) : await this.#findByName(ref.name);
+    const stored = row && storedAgent(row);
+    return stored?.info.status === 'Deleted' ? undefined : stored;
   }
 
-  async get(ref: Ref): Promise<KeptAgent> {
-    const kept = await this.find(ref);
-    if (kept === undefined) throw noSuch('agent', 'id' in ref ? ref.id : ref.name);
-    return kept;
+  async get(ref: Ref): Promise<StoredAgent> {
+    const stored = await this.find(ref);
+    if (stored === undefined) throw notFoundError('agent', 'id' in ref ? ref.id : ref.name);
+    return stored;
   }
 
   list(page: PageQuery): Promise<ListPage<AgentInfo>> {
-    const show = (row: Row) => keptAgent(row).info;
-    return listRows(this.#rows, { table: 'agents', where: { is_shown: 'yes' }, show }, page);
+    const toItem = (row: Row) => storedAgent(row).info;
+    return listRows(this.#rows, { table: 'agents', where: { is_shown: 'yes' }, toItem }, page);
   }
 
   /** All that are not in this process. */
-  async remote(): Promise<readonly KeptAgent[]> {
-    const found: KeptAgent[] = [];
+  async listRemote(): Promise<readonly StoredAgent[]> {
+    const found: StoredAgent[] = [];
     for (let after: { at: number; id: string } | undefined; ; ) {
       const rows = await this.#rows.list('agents', {
         ...{ where: { is_shown: 'yes', is_remote: 'yes' }, limit: 500, after },
       });
-      found.push(...rows.map(keptAgent));
+      found.push(...rows.map(storedAgent));
       const last = rows.at(-1);
       if (last === undefined) return found;
       after = { at: last.createdAt, id: last.id };
@@ -66,36 +73,37 @@ export class AgentRows {
   }
 
   /** One of this process, under the id that it had before, if it did. */
-  async serve(
-    given: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
+  async registerLocal(
+    agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
-    const fields: Fields = { ...nothing, ...given, status: 'Ready' };
-    const put = async () => this.#put(await this.#named(given.name), fields, null);
+    const fields: Fields = { ...emptyFields, ...agent, status: 'Ready' };
+    const put = async () => this.#put(await this.#findByName(agent.name), fields, null);
     // Another server of the same rows may have been quicker to make it.
-    return (await put().catch((error) => (isTaken(error) ? put() : Promise.reject(error)))).info;
+    return (await put().catch((error) => (isNameTaken(error) ? put() : Promise.reject(error))))
+      .info;
   }
 
-  async build(body: RegisterBuild): Promise<AgentInfo> {
-    const known = await this.#named(body.name);
-    if (known !== undefined && keptAgent(known).info.status !== 'Deleted')
-      return keptAgent(known).info;
+  async registerBuild(body: RegisterBuild): Promise<AgentInfo> {
+    const existing = await this.#findByName(body.name);
+    if (existing !== undefined && storedAgent(existing).info.status !== 'Deleted')
+      return storedAgent(existing).info;
     const fields: Fields = {
-      ...nothing,
-      ...registered(body),
+      ...emptyFields,
+      ...registrationFields(body),
       acp_type: 'async',
       status: 'BuildOnly',
     };
-    return (await this.#put(known, fields, null)).info;
+    return (await this.#put(existing, fields, null)).info;
   }
 
   /** Makes it, or takes the place of the one with its name. */
-  async register(body: RegisterAgent): Promise<KeptAgent> {
-    const known = await this.#named(body.name);
+  async register(body: RegisterAgent): Promise<StoredAgent> {
+    const existing = await this.#findByName(body.name);
     const fields: Fields = {
-      ...{ ...nothing, ...registered(body), acp_type: body.acp_type, status: 'Ready' },
+      ...{ ...emptyFields, ...registrationFields(body), acp_type: body.acp_type, status: 'Ready' },
       registered_at: isoTime(this.#now()),
     };
-    return this.#put(known, fields, body.acp_url, body.agent_id ?? undefined);
+    return this.#put(existing, fields, body.acp_url, body.agent_id ?? undefined);
   }
 
   async setStatus(
@@ -104,53 +112,53 @@ export class AgentRows {
     reason: string | null,
   ): Promise<AgentInfo> {
     const { row } = await changeRow(this.#rows, 'agents', id, (before) => {
-      const { info, url } = keptAgent(before);
+      const { info, url } = storedAgent(before);
       if (info.status === 'Deleted' || info.status === status) return undefined;
       const { id: _, created_at, updated_at, ...fields } = info;
-      return contentOf({ ...fields, status, status_reason: reason }, url);
+      return rowContent({ ...fields, status, status_reason: reason }, url);
     });
-    return keptAgent(row).info;
+    return storedAgent(row).info;
   }
 
   async #put(
-    known: Row | undefined,
+    existing: Row | undefined,
     fields: Fields,
     url: string | null,
-    wanted?: string,
-  ): Promise<KeptAgent> {
-    const id = known?.id ?? (await this.#freeId(wanted));
-    const content = contentOf(fields, url);
-    return this.#rows.put('agents', { id, ...content }).then(keptAgent, (error) => {
-      throw rowRefusal(error);
+    wantedId?: string,
+  ): Promise<StoredAgent> {
+    const id = existing?.id ?? (await this.#freeId(wantedId));
+    const content = rowContent(fields, url);
+    return this.#rows.put('agents', { id, ...content }).then(storedAgent, (error) => {
+      throw fromRowsError(error);
     });
   }
 
   /** An id that another one has is another one's. */
-  async #freeId(wanted: string | undefined): Promise<string> {
-    if (wanted === undefined) return this.#ids.session();
-    if ((await this.#rows.get('agents', wanted)) === undefined) return wanted;
-    const message = `Cannot register an agent as ${wanted}: that is the id of one with another name. Leave out agent_id`;
-    throw new ServerError('conflict', message, { agent: wanted });
+  async #freeId(wantedId: string | undefined): Promise<string> {
+    if (wantedId === undefined) return this.#ids.session();
+    if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;
+    const message = `Cannot register an agent as ${wantedId}: that is the id of one with another name. Leave out agent_id`;
+    throw new ServerError('conflict', message, { agent: wantedId });
   }
 
-  async #named(name: string): Promise<Row | undefined> {
+  async #findByName(name: string): Promise<Row | undefined> {
     const [row] = await this.#rows.list('agents', { where: { name }, limit: 1 });
     return row;
   }
 }
 
-function isTaken(error: unknown): boolean {
+function isNameTaken(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'conflict';
 }
 
-function registered({ name, description, ...body }: RegisterBuild) {
+function registrationFields({ name, description, ...body }: RegisterBuild) {
   return {
     ...{ name, description, agent_input_type: body.agent_input_type ?? null },
     registration_metadata: body.registration_metadata ?? null,
   };
 }
 
-function contentOf(fields: Fields, url: string | null): Pick<Row, 'keys' | 'data'> {
+function rowContent(fields: Fields, url: string | null): Pick<Row, 'keys' | 'data'> {
   const keys = {
     name: fields.name,
     ...(fields.status !== 'Deleted' && { is_shown: 'yes' }),
@@ -159,7 +167,7 @@ function contentOf(fields: Fields, url: string | null): Pick<Row, 'keys' | 'data
   return { keys, data: { ...fields, acp_url: url } as JsonObject };
 }
 
-function keptAgent({ id, data, createdAt, updatedAt }: Row): KeptAgent {
+function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
   const { acp_url: url, ...fields } = data as unknown as Fields & {
     readonly acp_url: string | null;
   };

@@ -6,8 +6,8 @@ import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
   collect,
-  eventually,
   createTaskHarness,
+  eventually,
   textDelta,
   textsOf,
   typesOf,

@@ -20,7 +20,7 @@ interface AnswerSource {
   /** The session before the answer. */
   readonly before: FoldState;
   /** Is this the answer's first record? Throws where there will be none. */
-  readonly begins: (record: LogRecord, previous: LogRecord | undefined) => boolean;
+  readonly isStart: (record: LogRecord, previous: LogRecord | undefined) => boolean;
   readonly run?: RunId | undefined;
   /** Nothing goes on: by this offset all of it is there. */
   readonly through?: number | undefined;
@@ -29,7 +29,7 @@ interface AnswerSource {
 }
 
 /** An answer, read from the log: whoever reads it, however often, has what was kept and nothing else. */
-export function logAnswer(source: AnswerSource): Answer {
+export function answerFromLog(source: AnswerSource): Answer {
   return {
     ...{ taskId: source.taskId, run: source.run },
     updates: () => updatesFrom(source),
@@ -58,8 +58,8 @@ async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[
     state = after;
   }
   turns.delete(0);
-  const isIts = ({ id }: TaskMessage) => turns.has(turnOf(source.taskId, id));
-  return messagesOf(state).filter(isIts);
+  const isOfAnswer = ({ id }: TaskMessage) => turns.has(turnOf(source.taskId, id));
+  return messagesOf(state).filter(isOfAnswer);
 }
 
 /** The turn is in a message's id. */
@@ -69,7 +69,7 @@ function turnOf(taskId: string, id: string | null): number {
 
 /** From the answer's first record to the end of its run. Throws what it failed with, after that. */
 async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
-  const { taskId, before, begins, lost } = source;
+  const { taskId, before, isStart, lost } = source;
   const folder = new Folder(before);
   let previous: LogRecord | undefined;
   let hasBegun = false;
@@ -78,7 +78,7 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
     const steps: Step[] = [];
     folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
     for (const step of steps) {
-      hasBegun ||= begins(step.record, previous);
+      hasBegun ||= isStart(step.record, previous);
       previous = step.record;
       if (!hasBegun) continue;
       yield step;
@@ -93,7 +93,7 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
       return;
     }
   }
-  throw lost.aborted ? lost.reason : noEnd(taskId);
+  throw lost.aborted ? lost.reason : logClosed(taskId);
 }
 
 /** What there is; or also what comes. */
@@ -107,7 +107,7 @@ async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
     yield batch;
     from = batch.through;
   }
-  throw unheard(taskId);
+  throw messageWithdrawn(taskId);
 }
 
 function failedAnswer(
@@ -129,18 +129,21 @@ function interruptedAnswer(taskId: string): ServerError {
 }
 
 /** Of a message that was taken off the queue without an answer. */
-export function unheard(taskId: string): ServerError {
+export function messageWithdrawn(taskId: string): ServerError {
   const message = `Cannot answer this message in task ${taskId}: it was taken back, or its task was closed, before the agent heard it. Send it with another key`;
   return new ServerError('bad_state', message, { task: taskId });
 }
 
-function noEnd(taskId: string): ServerError {
+function logClosed(taskId: string): ServerError {
   const message = `Cannot go on with the answer of task ${taskId}: the log was closed. Read the task's messages later`;
   return new ServerError('unavailable', message, { task: taskId });
 }
 
 /** Of a message that the run did not get to. */
-export function unanswered(taskId: string, { stop, error }: Pick<RunResult, 'stop' | 'error'>) {
+export function answerNotStarted(
+  taskId: string,
+  { stop, error }: Pick<RunResult, 'stop' | 'error'>,
+) {
   const because = error === undefined ? stop.reason : `${stop.reason}: ${error.message}`;
   const message = `Cannot answer in task ${taskId} now: the run before it ended (${because}). The message waits in the queue`;
   return new ServerError(
@@ -152,7 +155,7 @@ export function unanswered(taskId: string, { stop, error }: Pick<RunResult, 'sto
 }
 
 /** Of one whose run died in the middle, and could not say so on the log. */
-export function lostAnswer(taskId: string, why: string): ServerError {
+export function answerLost(taskId: string, why: string): ServerError {
   const message = `Cannot go on with the answer of task ${taskId}: its run is lost (${why}). What it said is kept; read the task's messages, or send another one`;
   return new ServerError(
     'agent_failed',
@@ -170,24 +173,24 @@ interface Waiter {
 
 /** Those who wait for the answers of agent loops. What ends as it should is told by the log itself. */
 export class AnswerWaiters {
-  readonly #ofTask = new Map<string, Set<Waiter>>();
+  readonly #byTask = new Map<string, Set<Waiter>>();
 
   add(taskId: string, key: string): Waiter {
-    const waiters = this.#ofTask.get(taskId) ?? new Set();
+    const waiters = this.#byTask.get(taskId) ?? new Set();
     const waiter = { key, lost: new AbortController() };
-    this.#ofTask.set(taskId, waiters.add(waiter));
+    this.#byTask.set(taskId, waiters.add(waiter));
     return waiter;
   }
 
   forget(taskId: string, waiter: Waiter): void {
-    const waiters = this.#ofTask.get(taskId);
+    const waiters = this.#byTask.get(taskId);
     waiters?.delete(waiter);
-    if (waiters?.size === 0) this.#ofTask.delete(taskId);
+    if (waiters?.size === 0) this.#byTask.delete(taskId);
   }
 
   /** Those for whom there is an error are told, and wait no more. */
-  tell(taskId: string, errorFor: (key: string) => Error | undefined): void {
-    for (const waiter of [...(this.#ofTask.get(taskId) ?? [])]) {
+  reject(taskId: string, errorFor: (key: string) => Error | undefined): void {
+    for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) {
       const error = errorFor(waiter.key);
       if (error === undefined) continue;
       waiter.lost.abort(error);
@@ -197,11 +200,11 @@ export class AnswerWaiters {
 
   /** Nobody goes on here: each is told its error, or has its end on the log. */
   end(taskId: string, errorFor: (key: string) => Error | undefined): void {
-    this.tell(taskId, errorFor);
-    this.#ofTask.delete(taskId);
+    this.reject(taskId, errorFor);
+    this.#byTask.delete(taskId);
   }
 
   endAll(errorFor: (taskId: string) => Error): void {
-    for (const taskId of [...this.#ofTask.keys()]) this.end(taskId, () => errorFor(taskId));
+    for (const taskId of [...this.#byTask.keys()]) this.end(taskId, () => errorFor(taskId));
   }
 }

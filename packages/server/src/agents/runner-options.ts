@@ -3,9 +3,9 @@ import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
 import type { SpanService, TrackerService } from '../contract/service.ts';
-import type { Journals } from '../journal/journal-pool.ts';
-import type { TaskRows } from '../stores/task-store.ts';
-import type { TaskWorks } from './task-queues.ts';
+import type { JournalPool } from '../journal/journal-pool.ts';
+import type { TaskStore } from '../stores/task-store.ts';
+import type { TaskQueues } from './task-queues.ts';
 
 /** What all who run agents share. */
 export interface RunnerOptions {
@@ -15,9 +15,9 @@ export interface RunnerOptions {
   readonly ids: Ids;
   readonly spans: SpanService;
   readonly trackers: TrackerService;
-  readonly tasks: TaskRows;
-  readonly journals: Journals;
-  readonly works: TaskWorks;
+  readonly tasks: TaskStore;
+  readonly journals: JournalPool;
+  readonly queues: TaskQueues;
   readonly graceMs: number;
   /** Takes the spans of what runs. */
   readonly exporter?: SpanExporter | undefined;

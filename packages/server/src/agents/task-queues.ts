@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
-import { unlessLate } from './abort-race.ts';
+import { raceTimeout } from './abort-race.ts';
 
 interface Work {
   readonly controller: AbortController;
@@ -8,16 +8,16 @@ interface Work {
   readonly isEnding: boolean;
 }
 
-interface WorkOptions {
+interface TaskWorkOptions {
   /** It is done because the task was closed, which is thus no reason to stop it. */
   readonly isEnding?: boolean | undefined;
 }
 
 /** What is done for tasks in this process: for each one thing after the other, and each can be stopped. */
-export class TaskWorks {
+export class TaskQueues {
   readonly #clock: Clock;
   readonly #graceMs: number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, TaskQueue>();
   readonly #current = new Map<string, Work>();
   #isClosing = false;
 
@@ -32,7 +32,7 @@ export class TaskWorks {
   }
 
   /** The tasks for which something is done that ends with them. */
-  get going(): readonly string[] {
+  get activeTasks(): readonly string[] {
     return [...this.#current].flatMap(([taskId, { isEnding }]) => (isEnding ? [] : [taskId]));
   }
 
@@ -45,15 +45,15 @@ export class TaskWorks {
   async run<T>(
     taskId: string,
     work: (signal: AbortSignal) => Promise<T>,
-    options: WorkOptions = {},
+    options: TaskWorkOptions = {},
   ): Promise<T> {
     this.assertOpen();
-    const lane = this.#lanes.get(taskId) ?? new Lane(taskId);
-    this.#lanes.set(taskId, lane);
+    const queue = this.#queues.get(taskId) ?? new TaskQueue(taskId);
+    this.#queues.set(taskId, queue);
     try {
-      return await lane.run(() => this.#begin(taskId, work, options));
+      return await queue.run(() => this.#start(taskId, work, options));
     } finally {
-      if (lane.isEmpty) this.#lanes.delete(taskId);
+      if (queue.isEmpty) this.#queues.delete(taskId);
     }
   }
 
@@ -61,8 +61,8 @@ export class TaskWorks {
   async stop(taskId: string, kind: StopKind, message: string): Promise<void> {
     const work = this.#current.get(taskId);
     if (work === undefined) return;
-    work.controller.abort(new Stopped(kind, message));
-    await unlessLate(work.done, this.#clock, 2 * this.#graceMs);
+    work.controller.abort(new StopError(kind, message));
+    await raceTimeout(work.done, this.#clock, 2 * this.#graceMs);
   }
 
   async close(): Promise<void> {
@@ -71,10 +71,10 @@ export class TaskWorks {
     await Promise.all([...this.#current.keys()].map(stop));
   }
 
-  async #begin<T>(
+  async #start<T>(
     taskId: string,
     work: (signal: AbortSignal) => Promise<T>,
-    { isEnding = false }: WorkOptions,
+    { isEnding = false }: TaskWorkOptions,
   ): Promise<T> {
     // It may have waited until after the end.
     this.assertOpen();
@@ -86,10 +86,10 @@ export class TaskWorks {
 }
 
 /** So much may wait for what goes on. */
-const maxWaiting = 100;
+const maxQueuedWork = 100;
 
 /** What is done for a task is done one after the other. */
-class Lane {
+class TaskQueue {
   readonly #taskId: string;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
@@ -103,7 +103,7 @@ class Lane {
   }
 
   run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= maxWaiting) return Promise.reject(tooMany(this.#taskId));
+    if (this.#waiting >= maxQueuedWork) return Promise.reject(queueFull(this.#taskId));
     this.#waiting++;
     const done = this.#last.then(work).finally(() => {
       this.#waiting--;
@@ -113,8 +113,8 @@ class Lane {
   }
 }
 
-function tooMany(taskId: string): ServerError {
-  const message = `Cannot take more for task ${taskId}: ${maxWaiting} wait already. Try again when they are done`;
+function queueFull(taskId: string): ServerError {
+  const message = `Cannot take more for task ${taskId}: ${maxQueuedWork} wait already. Try again when they are done`;
   return new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 
@@ -122,7 +122,7 @@ function tooMany(taskId: string): ServerError {
 type StopKind = 'interrupt' | 'close_task' | 'close_server';
 
 /** What a signal is aborted with. It reads as an abort to those who know nothing of it. */
-class Stopped extends Error {
+class StopError extends Error {
   override readonly name = 'AbortError';
   readonly kind: StopKind;
 
@@ -134,5 +134,5 @@ class Stopped extends Error {
 
 export function stopKindOf(signal: AbortSignal): StopKind | undefined {
   if (!signal.aborted) return undefined;
-  return signal.reason instanceof Stopped ? signal.reason.kind : 'interrupt';
+  return signal.reason instanceof StopError ? signal.reason.kind : 'interrupt';
 }

@@ -70,7 +70,7 @@ export class ServerError extends MillraceError<ServerErrorCode> {
 const maxLength = 2000;
 
 /** Why something failed, for people: what the agent's author wrote, or threw. */
-export function reasonOf(error: unknown): string {
+export function errorReason(error: unknown): string {
   const text =
     error instanceof Error
       ? error.message
@@ -81,7 +81,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** For programs. */
-export function codeOf(error: unknown): string {
+export function errorCode(error: unknown): string {
   if (error instanceof ProviderError) return error.kind;
   const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;
   if (typeof reason === 'string') return reason;

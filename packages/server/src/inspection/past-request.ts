@@ -8,7 +8,7 @@ import type { AgentInfo } from '../contract/task.ts';
 /** Longer bodies, with pictures in them, are nothing to look at. */
 const maxBodyLength = 2 ** 24;
 
-interface Answering {
+interface TaskAgent {
   readonly info: AgentInfo;
   readonly agent: Pick<ServedAgent, 'type'> | ServedAgent;
 }
@@ -16,30 +16,30 @@ interface Answering {
 /** What the agent of a task asked its model at an attempt. */
 export async function pastRequest(
   taskId: string,
-  { info, agent }: Answering,
+  { info, agent }: TaskAgent,
   at: Attempt,
 ): Promise<PastRequestInfo> {
-  if (!('agent' in agent)) throw ownRequests(info.name);
+  if (!('agent' in agent)) throw requestsNotLogged(info.name);
   const past = await requestAt(agent.agent, sessionId(taskId), at).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error;
     throw new ServerError('bad_state', error.message, { session: taskId }, { cause: error });
   });
-  if (past === undefined) throw noAttempt(taskId, at);
+  if (past === undefined) throw attemptNotFound(taskId, at);
   const { turn, attempt, provider, model, described, notes } = past;
-  const asked = { task_id: taskId, turn, attempt, provider, model };
+  const identity = { task_id: taskId, turn, attempt, provider, model };
   const { url = null, body = null } = described ?? {};
   if (JSON.stringify(body).length <= maxBodyLength)
-    return { ...asked, url, body, notes: [...notes] };
-  const long = `Its body is longer than ${maxBodyLength} characters, and is left out.`;
-  return { ...asked, url, body: null, notes: [...notes, long] };
+    return { ...identity, url, body, notes: [...notes] };
+  const tooLong = `Its body is longer than ${maxBodyLength} characters, and is left out.`;
+  return { ...identity, url, body: null, notes: [...notes, tooLong] };
 }
 
-function ownRequests(name: string): ServerError {
+function requestsNotLogged(name: string): ServerError {
   const message = `Agent ${name} makes its own requests to models: they are not on the log, and cannot be made again from it`;
   return new ServerError('bad_state', message);
 }
 
-function noAttempt(task: string, { turn, attempt }: Attempt): ServerError {
+function attemptNotFound(task: string, { turn, attempt }: Attempt): ServerError {
   const message = `Task ${task} has no request of turn ${turn}, attempt ${attempt}: see its records for those there are`;
   return new ServerError('not_found', message, { session: task });
 }

@@ -2,11 +2,11 @@ import { type Fact, type LogRecord, noUsage, recordVersion, sessionId } from '@m
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { drive } from '../testing/recorded-run.ts';
-import { Digests, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
+import { DigestCache, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
 
-type Told = readonly [fact: object, turn?: number, attempt?: number];
+type FrameChunk = readonly [fact: object, turn?: number, attempt?: number];
 
-function digestOf(...facts: readonly Told[]) {
+function digestOf(...facts: readonly FrameChunk[]) {
   const records = facts.map(([fact, turn = 1, attempt = 1], index) => ({
     ...{ v: recordVersion, offset: index + 1, time: 1000 + index, turn, attempt, producer: 'test' },
     fact: fact as Fact,
@@ -32,10 +32,10 @@ describe('the digest of a session', () => {
   test('tells whether a run goes on, waits, or is over, and why', () => {
     expect(digestOf()).toMatchObject({ state: 'idle', stop: null, running_since: null });
     expect(digestOf([begun])).toMatchObject({ state: 'running', running_since: 1000 });
-    const asked: Told = [{ type: 'approval_asked', ...call }];
-    expect(digestOf([begun], asked)).toMatchObject({ state: 'waiting' });
-    const answered: Told = [{ type: 'approval_answered', ...call, decision: 'allow' }];
-    expect(digestOf([begun], asked, answered)).toMatchObject({ state: 'running' });
+    const pendingApprovals: FrameChunk = [{ type: 'approval_asked', ...call }];
+    expect(digestOf([begun], pendingApprovals)).toMatchObject({ state: 'waiting' });
+    const answered: FrameChunk = [{ type: 'approval_answered', ...call, decision: 'allow' }];
+    expect(digestOf([begun], pendingApprovals, answered)).toMatchObject({ state: 'running' });
     const error = { code: 'auth', message: 'No key' };
     const over = digestOf([begun], [{ type: 'error_reported', error }], [ended('error')]);
     expect(over).toMatchObject({ state: 'idle', stop: { reason: 'error' }, error });
@@ -77,17 +77,17 @@ describe('digests of a log', () => {
         return log.read(...given);
       },
     } as typeof log;
-    const digests = new Digests(counting);
-    expect(await digests.of(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
+    const digests = new DigestCache(counting);
+    expect(await digests.read(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
     await drive(log, session, [[{ turn: 0, attempt: 0, fact: begun as Fact }]]);
-    const first = await digests.of(session);
+    const first = await digests.read(session);
     expect(first.state.runSince).toBeTypeOf('number');
-    await digests.of(session);
+    await digests.read(session);
     await drive(log, session, [[{ turn: 0, attempt: 0, fact: ended('stop') as Fact }]]);
-    const last = await digests.of(session);
+    const last = await digests.read(session);
     expect(last.state.stop).toEqual({ reason: 'stop' });
     expect(reads).toEqual([0, first.state.through]);
-    expect(await new Digests(log).of(session)).toEqual(last);
+    expect(await new DigestCache(log).read(session)).toEqual(last);
     await log.close();
   });
 });

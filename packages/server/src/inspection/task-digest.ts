@@ -12,98 +12,98 @@ import type { Log } from '@millrace/log';
 import type { TaskDigest } from '../contract/inspection.ts';
 
 /** Of so many sessions what was read is kept, so that the next look reads only what came since. */
-const maxKept = 256;
+const maxCached = 256;
 /** So much is read for one look; a longer session takes several, and says that it is not whole yet. */
 const maxPages = 32;
 const pageBytes = 2 ** 20;
 
-interface Digested {
+interface DigestResult {
   readonly state: DigestState;
   /** All that the log has is in it. */
   readonly isWhole: boolean;
 }
 
 /** What sessions came to, read from their logs and never stored: it cannot disagree with them. */
-export class Digests {
+export class DigestCache {
   readonly #log: Log;
   /** The one that was looked at last is at the end. */
-  readonly #kept = new Map<SessionId, DigestState>();
+  readonly #states = new Map<SessionId, DigestState>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  async of(session: SessionId): Promise<Digested> {
+  async read(session: SessionId): Promise<DigestResult> {
     const info = await this.#log.info(session);
-    const kept = this.#kept.get(session);
+    const cached = this.#states.get(session);
     // A session that was deleted and made again is shorter than what is known of it.
-    const isKnown = kept !== undefined && kept.through <= (info?.through ?? 0);
-    let state = isKnown ? kept : emptyDigest;
+    const isKnown = cached !== undefined && cached.through <= (info?.through ?? 0);
+    let state = isKnown ? cached : emptyDigest;
     const through = info?.through ?? 0;
     for (let pages = 0; pages < maxPages && state.through < through; pages++) {
       const page = await this.#log.read(session, { from: state.through, maxBytes: pageBytes });
       if (page.through <= state.through) break;
       state = { ...foldDigest(state, page.records), through: page.through };
     }
-    this.#keep(session, state);
+    this.#remember(session, state);
     return { state, isWhole: state.through >= through };
   }
 
-  #keep(session: SessionId, state: DigestState): void {
-    this.#kept.delete(session);
-    this.#kept.set(session, state);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
+  #remember(session: SessionId, state: DigestState): void {
+    this.#states.delete(session);
+    this.#states.set(session, state);
+    const [oldest] = this.#states.keys();
+    if (this.#states.size > maxCached && oldest !== undefined) this.#states.delete(oldest);
   }
 }
 
-const known = new WeakMap<Log, Digests>();
+const cachesByLog = new WeakMap<Log, DigestCache>();
 
 /** One for each log, whoever asks. */
-export function digestsOf(log: Log): Digests {
-  const digests = known.get(log) ?? new Digests(log);
-  known.set(log, digests);
+export function digestCacheFor(log: Log): DigestCache {
+  const digests = cachesByLog.get(log) ?? new DigestCache(log);
+  cachesByLog.set(log, digests);
   return digests;
 }
 
 /** What a session came to, in the words of the wire. */
 export function digestReply({
   runSince,
-  asked,
+  pendingApprovals,
   stop,
   error,
   through,
-  uses,
+  usageByAttempt,
 }: DigestState): Omit<TaskDigest, 'task_id' | 'agents' | 'is_whole'> {
-  const ongoing = asked.size > 0 ? 'waiting' : 'running';
+  const ongoing = pendingApprovals.size > 0 ? 'waiting' : 'running';
   return {
     through,
-    state: runSince === undefined && asked.size === 0 ? 'idle' : ongoing,
+    state: runSince === undefined && pendingApprovals.size === 0 ? 'idle' : ongoing,
     running_since: runSince ?? null,
     stop: stop ?? null,
     error: error ?? null,
-    usage: usageByModel(uses),
+    usage: usageByModel(usageByAttempt),
   };
 }
 
-function usageByModel(uses: DigestState['uses']): TaskDigest['usage'] {
-  const byModel = Map.groupBy(uses.values(), ({ provider, model }) =>
+function usageByModel(usageByAttempt: DigestState['usageByAttempt']): TaskDigest['usage'] {
+  const byModel = Map.groupBy(usageByAttempt.values(), ({ provider, model }) =>
     JSON.stringify([provider, model]),
   );
-  return [...byModel.values()].map((all) => {
-    const reported = all.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
+  return [...byModel.values()].map((attempts) => {
+    const reported = attempts.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
     const { costs, ...total } = reported.reduce(addUsage, noUsage);
     return {
-      provider: all[0]?.provider ?? null,
-      model: all[0]?.model ?? null,
-      attempts: all.length,
+      provider: attempts[0]?.provider ?? null,
+      model: attempts[0]?.model ?? null,
+      attempts: attempts.length,
       usage: { ...total, costs: [...costs] },
     };
   });
 }
 
 /** One try at a request: who answered, and what it used. */
-interface AttemptUse {
+interface AttemptUsage {
   readonly provider: string | undefined;
   readonly model: string | undefined;
   readonly usage: Usage | undefined;
@@ -114,42 +114,50 @@ interface DigestState {
   readonly through: number;
   readonly runSince: number | undefined;
   /** Calls that wait for somebody's word, each with its turn. */
-  readonly asked: ReadonlyMap<string, number>;
+  readonly pendingApprovals: ReadonlyMap<string, number>;
   /** Of the last run that ended. */
   readonly stop: Stop | undefined;
   readonly error: ErrorInfo | undefined;
   /** By turn and attempt: the last word on an attempt counts. */
-  readonly uses: ReadonlyMap<string, AttemptUse>;
+  readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
 }
 
 export const emptyDigest: DigestState = {
   through: 0,
   runSince: undefined,
-  asked: new Map(),
+  pendingApprovals: new Map(),
   stop: undefined,
   error: undefined,
-  uses: new Map(),
+  usageByAttempt: new Map(),
 };
 
 /** Deltas say nothing here, so that a long answer costs nothing but its reading. */
 export function foldDigest(before: DigestState, records: readonly LogRecord[]): DigestState {
-  const uses = new Map(before.uses);
-  let state: DigestState = { ...before, uses };
+  const usageByAttempt = new Map(before.usageByAttempt);
+  let state: DigestState = { ...before, usageByAttempt };
   for (const record of records) {
     if (record.fact === undefined) continue;
-    addUse(uses, record, record.fact);
+    addUsageFact(usageByAttempt, record, record.fact);
     state = foldFact(state, record, record.fact);
   }
   return state;
 }
 
-function addUse(uses: Map<string, AttemptUse>, { turn, attempt }: LogRecord, fact: Fact): void {
+function addUsageFact(
+  usageByAttempt: Map<string, AttemptUsage>,
+  { turn, attempt }: LogRecord,
+  fact: Fact,
+): void {
   const key = `${turn}.${attempt}`;
-  const known = uses.get(key) ?? { provider: undefined, model: undefined, usage: undefined };
+  const cachesByLog = usageByAttempt.get(key) ?? {
+    provider: undefined,
+    model: undefined,
+    usage: undefined,
+  };
   if (fact.type === 'response_started') {
-    uses.set(key, { ...known, provider: fact.provider, model: fact.model });
+    usageByAttempt.set(key, { ...cachesByLog, provider: fact.provider, model: fact.model });
   } else if (fact.type === 'response_finished' || fact.type === 'usage_reported') {
-    uses.set(key, { ...known, usage: fact.usage });
+    usageByAttempt.set(key, { ...cachesByLog, usage: fact.usage });
   }
 }
 
@@ -162,22 +170,30 @@ function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestStat
     case 'error_reported':
       return { ...state, error: fact.error };
     case 'approval_asked':
-      return { ...state, asked: new Map(state.asked).set(fact.toolCallId, record.turn) };
+      return {
+        ...state,
+        pendingApprovals: new Map(state.pendingApprovals).set(fact.toolCallId, record.turn),
+      };
     case 'approval_answered':
     case 'tool_call_rejected':
     case 'tool_execution_started':
-      return withoutAsked(state, ([id]) => id === fact.toolCallId);
+      return withoutApprovals(state, ([id]) => id === fact.toolCallId);
     case 'turn_finished':
-      return withoutAsked(state, ([, turn]) => turn === record.turn);
+      return withoutApprovals(state, ([, turn]) => turn === record.turn);
     default:
       return state;
   }
 }
 
-function withoutAsked(
+function withoutApprovals(
   state: DigestState,
-  isOver: (asked: readonly [string, number]) => boolean,
+  isResolved: (pendingApprovals: readonly [string, number]) => boolean,
 ): DigestState {
-  if (![...state.asked].some(isOver)) return state;
-  return { ...state, asked: new Map([...state.asked].filter((asked) => !isOver(asked))) };
+  if (![...state.pendingApprovals].some(isResolved)) return state;
+  return {
+    ...state,
+    pendingApprovals: new Map(
+      [...state.pendingApprovals].filter((pendingApprovals) => !isResolved(pendingApprovals)),
+    ),
+  };
 }

@@ -31,12 +31,12 @@ export function journalError(taskId: string, error: unknown): unknown {
   }
 }
 
-export function closedJournal(taskId: string): ServerError {
+export function journalClosed(taskId: string): ServerError {
   const message = `Cannot write to task ${taskId}: the server is about to close. Try again later`;
   return new ServerError('unavailable', message, { task: taskId });
 }
 
-export function turnOver(taskId: string, turn: number): ServerError {
+export function turnFinished(taskId: string, turn: number): ServerError {
   const message = `Cannot write to turn ${turn} of task ${taskId}: it is over. Send something to begin another`;
   return new ServerError('bad_state', message, { task: taskId, turn });
 }

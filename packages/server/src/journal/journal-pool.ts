@@ -4,14 +4,14 @@ interface Entry {
   readonly journal: LocalJournal;
   users: number;
   /** Keeps it from being dropped. */
-  stay: () => void;
+  cancelExpiry: () => void;
 }
 
 /** So long what was read last is kept, should somebody ask again. */
-const keptMs = 5000;
+const retentionMs = 5000;
 
 /** The journals of this process, one a task: who opens a second one would find the lease taken. */
-export class Journals {
+export class JournalPool {
   readonly #options: JournalOptions;
   readonly #open = new Map<string, Entry>();
   #isClosed = false;
@@ -28,20 +28,21 @@ export class Journals {
   ): Promise<T> {
     const entry = this.#open.get(taskId) ?? this.#add(taskId, own);
     entry.users++;
-    entry.stay();
+    entry.cancelExpiry();
     try {
       return await work(entry.journal);
     } finally {
       entry.users--;
       const drop = () => this.#drop(taskId);
-      if (entry.users === 0) entry.stay = this.#options.clock.after(keptMs, drop, { isIdle: true });
+      if (entry.users === 0)
+        entry.cancelExpiry = this.#options.clock.after(retentionMs, drop, { isIdle: true });
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     const open = [...this.#open.values()];
-    for (const { stay } of open) stay();
+    for (const { cancelExpiry } of open) cancelExpiry();
     await Promise.all(open.map(({ journal }) => journal.close()));
     this.#open.clear();
   }
@@ -49,7 +50,7 @@ export class Journals {
   #add(taskId: string, own: Partial<JournalOptions>): Entry {
     const onIdle = () => this.#drop(taskId);
     const journal = new LocalJournal(taskId, { ...this.#options, ...own, onIdle });
-    const entry = { journal, users: 0, stay: () => {} };
+    const entry = { journal, users: 0, cancelExpiry: () => {} };
     if (this.#isClosed) journal.close().catch(() => {});
     this.#open.set(taskId, entry);
     return entry;

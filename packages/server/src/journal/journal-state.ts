@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 
 /** What a journal has to know of a session, besides its items. A fold of the log, like these. */
-export interface JournalFold {
+export interface JournalState {
   /** The number of the last turn there was. */
   readonly lastTurn: number;
   /** The one that was started and is not finished. */
@@ -24,7 +24,7 @@ export interface JournalFold {
 interface LastRun {
   readonly stop: Stop;
   /** What was said after this was not said to it: after its end, or after the word that stopped it. */
-  readonly saidTo: number;
+  readonly inputThrough: number;
 }
 
 export interface QueuedCommand {
@@ -35,7 +35,7 @@ export interface QueuedCommand {
   readonly time: number;
 }
 
-export const emptyJournal: JournalFold = {
+export const emptyJournalState: JournalState = {
   lastTurn: 0,
   turn: undefined,
   lastRun: undefined,
@@ -43,45 +43,45 @@ export const emptyJournal: JournalFold = {
   commands: [],
 };
 
-export function foldJournal(fold: JournalFold, record: LogRecord): JournalFold {
+export function foldJournal(state: JournalState, record: LogRecord): JournalState {
   const { fact, turn, offset, time } = record;
   switch (fact?.type) {
     case 'turn_started':
-      return { ...fold, turn, lastTurn: Math.max(fold.lastTurn, turn) };
+      return { ...state, turn, lastTurn: Math.max(state.lastTurn, turn) };
     case 'turn_finished':
-      return fold.turn === turn ? { ...fold, turn: undefined } : fold;
+      return state.turn === turn ? { ...state, turn: undefined } : state;
     case 'run_finished':
-      return { ...fold, lastRun: lastRunOf(fold, fact.stop, offset) };
+      return { ...state, lastRun: lastRunOf(state, fact.stop, offset) };
     case 'command_queued': {
       const { key, command } = fact;
-      const commands = [...fold.commands, { key, command, offset, time }];
-      const abortAt = command['type'] === 'abort' ? offset : fold.abortAt;
-      return { ...fold, commands, abortAt };
+      const commands = [...state.commands, { key, command, offset, time }];
+      const abortAt = command['type'] === 'abort' ? offset : state.abortAt;
+      return { ...state, commands, abortAt };
     }
     case 'command_consumed':
-      return { ...fold, commands: fold.commands.filter(({ key }) => key !== fact.key) };
+      return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     default:
-      return fold;
+      return state;
   }
 }
 
-function lastRunOf({ abortAt, lastRun }: JournalFold, stop: Stop, offset: number): LastRun {
-  const isByWord = stop.reason === 'aborted' && abortAt > (lastRun?.saidTo ?? 0);
-  return { stop, saidTo: isByWord ? abortAt : offset };
+function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: number): LastRun {
+  const isByAbort = stop.reason === 'aborted' && abortAt > (lastRun?.inputThrough ?? 0);
+  return { stop, inputThrough: isByAbort ? abortAt : offset };
 }
 
 /** After these somebody has to say something before anything is begun. */
-const closedEnds: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
+const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
 
 /** The commands that wait and that a run is to be begun for: after some ends, only what came later. */
-export function askedOf({ commands, lastRun }: JournalFold): readonly QueuedCommand[] {
-  if (lastRun === undefined || !isClosedEnd(lastRun.stop)) return commands;
-  return commands.filter(({ offset }) => offset > lastRun.saidTo);
+export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
+  if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
+  return commands.filter(({ offset }) => offset > lastRun.inputThrough);
 }
 
 /** That its process died was nobody's wish: what was said since is to be answered. */
-function isClosedEnd({ reason, cause }: Stop): boolean {
-  return closedEnds.includes(reason) && cause !== 'interrupted';
+function isHalted({ reason, cause }: Stop): boolean {
+  return haltingReasons.includes(reason) && cause !== 'interrupted';
 }
 
 /** As it lies beside a command on the log, where whoever takes the command up finds it. */

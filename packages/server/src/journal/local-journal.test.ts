@@ -6,7 +6,7 @@ import type { JournalTurn } from '../contract/task-journal.ts';
 import { messageDrafts } from '../messages/message-drafts.ts';
 import { agentText, eventually, ids, userText } from '../testing/servers/task-harness.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { Journals } from './journal-pool.ts';
+import { JournalPool } from './journal-pool.ts';
 import { LocalJournal } from './local-journal.ts';
 
 const task = 'task1';
@@ -89,8 +89,8 @@ test('what a dead driver left is ended before anything else is written', async (
   const mended: string[] = [];
   const dead = await log.open(session, { takeOver: true });
   await dead.release();
-  const onMended = async (id: string) => void mended.push(id);
-  const next = new LocalJournal(task, { ...options, onMended });
+  const onRepaired = async (id: string) => void mended.push(id);
+  const next = new LocalJournal(task, { ...options, onRepaired });
   await next.append(messageDrafts(agentText('Next'), ids));
   const [kept] = transcript(await next.state());
   expect(kept).toMatchObject({
@@ -115,7 +115,7 @@ test('commands wait until they are consumed', async () => {
 
 test('whoever uses a task’s journal at once uses the same one', async () => {
   const { options, log } = stage();
-  const journals = new Journals(options);
+  const journals = new JournalPool(options);
   await journals.use(task, (one) => journals.use(task, async (two) => expect(two).toBe(one)));
   await journals.use(task, (journal) => journal.append(said));
   await journals.close();

@@ -13,16 +13,16 @@ import {
 import { type Clock, type Driver, type Log, LogError } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
-import { closedJournal, journalError, turnOver } from './journal-errors.ts';
+import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
 import {
-  askedOf,
-  emptyJournal,
+  emptyJournalState,
   foldJournal,
-  type JournalFold,
+  type JournalState,
   type QueuedCommand,
+  runnableCommands,
 } from './journal-state.ts';
 import { takeLease } from './session-lease.ts';
-import { mendingDrafts } from './turn-closing.ts';
+import { repairDrafts } from './turn-closing.ts';
 
 export interface JournalOptions {
   readonly log: Log;
@@ -33,11 +33,11 @@ export interface JournalOptions {
   /** The lease is given back when nothing was written for so long. */
   readonly idleMs?: number | undefined;
   /** How long a lease that another process has is waited for; not at all unless told. */
-  readonly patienceMs?: number | undefined;
+  readonly leaseWaitMs?: number | undefined;
   /** What a dead process left open is ended; not so for those who drive their sessions themselves. */
-  readonly isMending?: boolean | undefined;
+  readonly repairsOnOpen?: boolean | undefined;
   /** Somebody died in the middle of a turn: its end was written just now. */
-  readonly onMended?: ((taskId: string) => Promise<void>) | undefined;
+  readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface OpenWork {
   readonly isTurnOpen: boolean;
   readonly commands: readonly QueuedCommand[];
   /** Those that a run of an agent loop is to be begun for. */
-  readonly asked: readonly QueuedCommand[];
+  readonly runnable: readonly QueuedCommand[];
 }
 
 export class LocalJournal implements TaskJournal {
@@ -58,7 +58,7 @@ export class LocalJournal implements TaskJournal {
   readonly #options: JournalOptions;
   readonly #idleMs: number;
   #folder: Folder;
-  #fold: JournalFold = emptyJournal;
+  #state: JournalState = emptyJournalState;
   /** Who writes, or is about to. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
@@ -66,7 +66,7 @@ export class LocalJournal implements TaskJournal {
   #last: Promise<unknown> = Promise.resolve();
   /** Resolves when the lease that it had last is given back: until then it would find itself in its way. */
   #released: Promise<unknown> = Promise.resolve();
-  #stopIdling: () => void = () => {};
+  #stopIdleTimer: () => void = () => {};
   #isClosed = false;
 
   constructor(taskId: string, options: JournalOptions) {
@@ -78,17 +78,22 @@ export class LocalJournal implements TaskJournal {
   }
 
   /** What waits in the queue, as of now. */
-  async commands(): Promise<JournalFold['commands']> {
+  async commands(): Promise<JournalState['commands']> {
     await this.#refresh();
-    return this.#fold.commands;
+    return this.#state.commands;
   }
 
   /** What nobody has finished, as of now. */
   async openWork(): Promise<OpenWork> {
     await this.#refresh();
-    const { commands, turn } = this.#fold;
+    const { commands, turn } = this.#state;
     const isRunOpen = this.#folder.state.run !== undefined;
-    return { commands, isRunOpen, isTurnOpen: turn !== undefined, asked: askedOf(this.#fold) };
+    return {
+      commands,
+      isRunOpen,
+      isTurnOpen: turn !== undefined,
+      runnable: runnableCommands(this.#state),
+    };
   }
 
   /** Something is written, or may be at any time. */
@@ -103,7 +108,7 @@ export class LocalJournal implements TaskJournal {
   }
 
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
-    if (this.#isClosed) return Promise.reject(closedJournal(this.taskId));
+    if (this.#isClosed) return Promise.reject(journalClosed(this.taskId));
     const appended = this.#write(drafts);
     this.#last = appended;
     appended.catch(() => {});
@@ -114,20 +119,20 @@ export class LocalJournal implements TaskJournal {
     about: (runId: RunId) => readonly DraftRecord[] = () => [],
     trace?: TraceContext,
   ): Promise<JournalTurn> {
-    if (this.#turn !== undefined) throw oneAtATime(this.taskId);
+    if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     // Before it is known which turn comes next, whatever was left open is ended.
     await this.append([]);
-    if (this.#turn !== undefined) throw oneAtATime(this.taskId);
+    if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
-    const turn = this.#fold.lastTurn + 1;
+    const turn = this.#state.lastTurn + 1;
     const runId = this.#options.ids.run();
-    const isOurs = () => this.#driver === driver && this.#turn === begun;
-    const begun: JournalTurn = {
+    const isOurs = () => this.#driver === driver && this.#turn === started;
+    const started: JournalTurn = {
       ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
       append: (drafts) =>
-        isOurs() ? this.append(drafts) : Promise.reject(turnOver(this.taskId, turn)),
+        isOurs() ? this.append(drafts) : Promise.reject(turnFinished(this.taskId, turn)),
       finish: async (stop, error) => {
-        if (!isOurs()) throw turnOver(this.taskId, turn);
+        if (!isOurs()) throw turnFinished(this.taskId, turn);
         const at = { turn, attempt: 0 };
         const reported: readonly DraftRecord[] =
           error === undefined ? [] : [{ ...at, fact: { type: 'error_reported', error } }];
@@ -137,10 +142,10 @@ export class LocalJournal implements TaskJournal {
           { turn: 0, attempt: 0, fact: { type: 'run_finished', runId, stop } },
         ]);
         this.#turn = undefined;
-        this.#rest();
+        this.#startIdleTimer();
       },
     };
-    this.#turn = begun;
+    this.#turn = started;
     try {
       await this.append([
         ...about(runId),
@@ -151,7 +156,7 @@ export class LocalJournal implements TaskJournal {
       this.#turn = undefined;
       throw error;
     }
-    return begun;
+    return started;
   }
 
   async consume(key: string): Promise<void> {
@@ -160,43 +165,43 @@ export class LocalJournal implements TaskJournal {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopIdling();
+    this.#stopIdleTimer();
     await this.#last.catch(() => {});
     await this.#release();
   }
 
   async #write(drafts: readonly DraftRecord[]): Promise<Batch> {
-    this.#stopIdling();
+    this.#stopIdleTimer();
     this.#inFlight++;
     this.#driver ??= this.#open();
     const opened = this.#driver;
     try {
       const driver = await opened;
       const batch = await driver.append(drafts);
-      this.#take(batch);
+      this.#apply(batch);
       return batch;
     } catch (error) {
       // Nobody knows what a later append would follow: the next one begins by reading what is there.
-      if (this.#driver === opened) this.#forget();
+      if (this.#driver === opened) this.#dropDriver();
       throw journalError(this.taskId, error);
     } finally {
       this.#inFlight--;
-      this.#rest();
+      this.#startIdleTimer();
     }
   }
 
   async #open(): Promise<Driver> {
-    const { holder = 'server', isMending = true, onMended, patienceMs = 0 } = this.#options;
+    const { holder = 'server', repairsOnOpen = true, onRepaired, leaseWaitMs = 0 } = this.#options;
     await this.#released;
     const { through: from } = this.#folder.state;
-    const wait = { ...this.#options, patienceMs };
+    const wait = { ...this.#options, leaseWaitMs };
     const driver = await takeLease(this.#session, { holder, from }, wait);
     try {
-      this.#take(await driver.append([]));
-      const mending = isMending ? mendingDrafts(this.#folder.state, this.#fold) : [];
-      if (mending.length === 0) return driver;
-      this.#take(await driver.append(mending));
-      await onMended?.(this.taskId);
+      this.#apply(await driver.append([]));
+      const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
+      if (repairs.length === 0) return driver;
+      this.#apply(await driver.append(repairs));
+      await onRepaired?.(this.taskId);
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});
@@ -204,10 +209,10 @@ export class LocalJournal implements TaskJournal {
     }
   }
 
-  #take(batch: Batch): void {
+  #apply(batch: Batch): void {
     const { through } = this.#folder.state;
     for (const record of batch.records)
-      if (record.offset > through) this.#fold = foldJournal(this.#fold, record);
+      if (record.offset > through) this.#state = foldJournal(this.#state, record);
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not fit (${folded.gap.code}). Restore a backup`;
@@ -223,40 +228,40 @@ export class LocalJournal implements TaskJournal {
     const { log } = this.#options;
     for (;;) {
       const { through } = this.#folder.state;
-      const page = await log.read(this.#session, { from: through }).catch(ifThere);
+      const page = await log.read(this.#session, { from: through }).catch(undefinedIfMissing);
       if (page === undefined || page.through <= through) return;
-      this.#take(page);
+      this.#apply(page);
     }
   }
 
-  #forget(): void {
+  #dropDriver(): void {
     this.#driver = undefined;
     this.#turn = undefined;
   }
 
   /** Begins to wait for the next write, unless something goes on. */
-  #rest(): void {
-    this.#stopIdling();
+  #startIdleTimer(): void {
+    this.#stopIdleTimer();
     if (this.#inFlight > 0 || this.#turn !== undefined || this.#isClosed) return;
     const idle = () => void this.#release().then(this.#options.onIdle, () => {});
-    this.#stopIdling = this.#options.clock.after(this.#idleMs, idle, { isIdle: true });
+    this.#stopIdleTimer = this.#options.clock.after(this.#idleMs, idle, { isIdle: true });
   }
 
   async #release(): Promise<void> {
     const driver = this.#driver;
-    this.#forget();
+    this.#dropDriver();
     if (driver === undefined) return;
     this.#released = driver.then((held) => held.release()).catch(() => {});
     await this.#released;
   }
 }
 
-function ifThere(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   if (isMillraceError(error) && error.code === 'no_session') return undefined;
   throw error;
 }
 
-function oneAtATime(taskId: string): ServerError {
+function turnInProgress(taskId: string): ServerError {
   const message = `Cannot begin a turn of task ${taskId}: one goes on. Wait for its end, or interrupt it`;
   return new ServerError('conflict', message, { task: taskId });
 }

@@ -5,26 +5,26 @@ interface LeaseWait {
   readonly log: Log;
   readonly clock: Clock;
   /** How long a lease that somebody else has is waited for. */
-  readonly patienceMs: number;
+  readonly leaseWaitMs: number;
 }
 
-const pauseMs = 50;
+const retryMs = 50;
 
 /** Takes the lease of a session, if need be when its holder gives it back in a moment. */
 export async function takeLease(
   session: SessionId,
   options: OpenOptions,
-  { log, clock, patienceMs }: LeaseWait,
+  { log, clock, leaseWaitMs }: LeaseWait,
 ): Promise<Driver> {
-  const until = clock.now() + patienceMs;
+  const deadline = clock.now() + leaseWaitMs;
   for (;;) {
     try {
       return await log.open(session, options);
     } catch (error) {
       const isHeld = isMillraceError(error) && error.code === 'held';
-      if (!isHeld || clock.now() >= until) throw error;
+      if (!isHeld || clock.now() >= deadline) throw error;
     }
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    await new Promise<void>((resolve) => clock.after(retryMs, resolve));
   }
 }
 

@@ -12,8 +12,8 @@ import {
 } from '@millrace/core';
 import { contentSchema } from '../contract/content.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
-import { partsOfContent } from '../updates/content-parts.ts';
-import type { JournalFold } from './journal-state.ts';
+import { contentToParts } from '../updates/content-parts.ts';
+import type { JournalState } from './journal-state.ts';
 
 /** Closes what a turn left open: whole where it came to its end, else as far as it came. */
 export async function closeTurn(
@@ -21,9 +21,9 @@ export async function closeTurn(
   turn: JournalTurn,
   stop: Stop,
 ): Promise<void> {
-  const isCut = stop.reason !== 'stop';
-  const how = { isCut, stop: isCut ? stop : undefined };
-  const drafts = closingDrafts(await journal.state(), turn.turn, how);
+  const isInterrupted = stop.reason !== 'stop';
+  const options = { isInterrupted, stop: isInterrupted ? stop : undefined };
+  const drafts = closingDrafts(await journal.state(), turn.turn, options);
   if (drafts.length > 0) await turn.append(drafts);
 }
 
@@ -46,11 +46,11 @@ export const interrupted: Stop = { reason: 'aborted', cause: 'interrupted' };
  * nothing goes on that nobody works on. Commands that wait, wait on, and so do messages outside of any
  * turn, which whoever opened them closes.
  */
-export function mendingDrafts(
+export function repairDrafts(
   state: FoldState,
-  { turn }: Pick<JournalFold, 'turn'>,
+  { turn }: Pick<JournalState, 'turn'>,
 ): readonly DraftRecord[] {
-  const ofTurn = turn === undefined ? [] : closedTurn(state, turn);
+  const ofTurn = turn === undefined ? [] : closeTurnDrafts(state, turn);
   const { run: runId } = state;
   const ofRun: readonly DraftRecord[] =
     runId === undefined
@@ -59,18 +59,18 @@ export function mendingDrafts(
   return [...ofTurn, ...ofRun];
 }
 
-function closedTurn(state: FoldState, turn: number): readonly DraftRecord[] {
+function closeTurnDrafts(state: FoldState, turn: number): readonly DraftRecord[] {
   return [
-    ...closingDrafts(state, turn, { stop: interrupted, isCut: true }),
+    ...closingDrafts(state, turn, { stop: interrupted, isInterrupted: true }),
     { turn, attempt: 0, fact: { type: 'turn_finished', stop: interrupted } },
   ];
 }
 
-interface Closing {
+interface ClosingOptions {
   /** What the items are finished with; none where they just come to their end. */
   readonly stop?: Stop | undefined;
   /** What was open was cut off. */
-  readonly isCut: boolean;
+  readonly isInterrupted: boolean;
   /** Of the whole turn unless told. */
   readonly itemId?: ItemId | undefined;
 }
@@ -79,35 +79,36 @@ interface Closing {
 export function closingDrafts(
   state: FoldState,
   turn: number,
-  { stop, isCut, itemId }: Closing,
+  { stop, isInterrupted, itemId }: ClosingOptions,
 ): readonly DraftRecord[] {
-  const isMeant = (id: ItemId) => itemId === undefined || itemId === id;
-  const isIts = ({ id, begin }: OpenPart) => attemptOf(id).turn === turn && isMeant(begin.itemId);
+  const isSelected = (id: ItemId) => itemId === undefined || itemId === id;
+  const isOfTurn = ({ id, begin }: OpenPart) =>
+    attemptOf(id).turn === turn && isSelected(begin.itemId);
   return [
-    ...state.open.filter(isIts).map((part) => closedPart(state, part, isCut)),
-    ...unfinished(state, turn)
-      .filter(({ id }) => isMeant(id))
-      .map((item) => finished(item, stop)),
+    ...state.open.filter(isOfTurn).map((part) => closePart(state, part, isInterrupted)),
+    ...unfinishedItems(state, turn)
+      .filter(({ id }) => isSelected(id))
+      .map((item) => finishItem(item, stop)),
   ];
 }
 
-function unfinished({ items }: FoldState, turn: number): readonly ItemState[] {
+function unfinishedItems({ items }: FoldState, turn: number): readonly ItemState[] {
   return toArray(items).filter((item) => item.turn === turn && item.finished === undefined);
 }
 
-function closedPart(state: FoldState, open: OpenPart, isCut: boolean): DraftRecord {
+function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): DraftRecord {
   const { id: partId, begin, text, bytes, value } = open;
   const at = attemptOf(partId);
   const grows = begin.kind !== 'structured' && begin.kind !== 'custom';
   // Half a call is nothing, and what never had a value cannot be one.
-  const isNothing = grows ? isCut && begin.kind === 'tool_call' : value === undefined;
-  if (isNothing) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
+  const isDropped = grows ? isInterrupted && begin.kind === 'tool_call' : value === undefined;
+  if (isDropped) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
   const { itemId } = begin;
   const preview = grows && text === '' ? previewOf(findItem(state, itemId), open) : undefined;
   if (preview !== undefined)
     return { ...at, delta: { type: 'commit_part', partId, itemId, part: preview } };
   const length = grows ? (bytes?.length ?? text.length) : 0;
-  const partial = isCut ? ({ partial: true } as const) : {};
+  const partial = isInterrupted ? ({ partial: true } as const) : {};
   return { ...at, delta: { type: 'commit_part', partId, length, ...partial } };
 }
 
@@ -115,10 +116,10 @@ function closedPart(state: FoldState, open: OpenPart, isCut: boolean): DraftReco
 function previewOf(item: ItemState | undefined, { metadata }: OpenPart): Part | undefined {
   const start = contentSchema.safeParse(item?.metadata?.['start']);
   if (!start.success || item === undefined || item.parts.length > 1) return undefined;
-  return partsOfContent(start.data, metadata ?? {})[0];
+  return contentToParts(start.data, metadata ?? {})[0];
 }
 
-function finished({ id, turn, attempt }: ItemState, stop: Stop | undefined): DraftRecord {
+function finishItem({ id, turn, attempt }: ItemState, stop: Stop | undefined): DraftRecord {
   const fact = { type: 'item_finished', itemId: id, ...(stop && { stop }) } as const;
   return { turn, attempt, fact };
 }

@@ -7,12 +7,12 @@ import {
   type OpenPart,
 } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
-import { partsOfContent } from '../updates/content-parts.ts';
-import { findPlace, type MessagePlace } from '../updates/logged-message.ts';
-import { rowOf } from '../updates/task-messages.ts';
-import { messageDrafts, takeContent } from './message-drafts.ts';
+import { contentToParts } from '../updates/content-parts.ts';
+import { findMessage, type LoggedMessage } from '../updates/logged-message.ts';
+import { messageRow } from '../updates/task-messages.ts';
+import { convertContent, messageDrafts } from './message-drafts.ts';
 
-interface Edit {
+interface MessageEdit {
   readonly id: string;
   readonly content: Content;
   /** It goes on streaming. */
@@ -26,36 +26,37 @@ interface Edit {
  */
 export function editDrafts(
   state: FoldState,
-  { id, content, isOpen }: Edit,
+  { id, content, isOpen }: MessageEdit,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
 ): readonly DraftRecord[] | undefined {
-  const place = findPlace(state, id);
-  if (place === undefined) return undefined;
-  const [slot, ...others] = place.slots;
+  const message = findMessage(state, id);
+  if (message === undefined) return undefined;
+  const [slot, ...others] = message.slots;
   const open = findOpen(state, slot.id);
-  const parts = takeContent(() => partsOfContent(content));
-  const isWhole = others.length === 0 && parts.length === 1 && place.item.parts.length === 1;
+  const parts = convertContent(() => contentToParts(content));
+  const isWhole = others.length === 0 && parts.length === 1 && message.item.parts.length === 1;
   // Written once for nobody, so that what no log would take is refused here.
-  const isSameAuthor = content.author === place.author;
+  const isSameAuthor = content.author === message.author;
   if (open !== undefined && isWhole && isSameAuthor && !isOpen) {
     messageDrafts(content, ids);
-    return finishing(place, open, parts[0]);
+    return finishWith(message, open, parts[0]);
   }
-  const isAlike = isSameHead(rowOf(state, place).content, content);
-  const added = isOpen && isAlike && open !== undefined ? addedText(open, content) : undefined;
-  if (added !== undefined) return added;
-  return replacing(state, place, content, isOpen, ids);
+  const isSameKind = isSameHead(messageRow(state, message).content, content);
+  const appended =
+    isOpen && isSameKind && open !== undefined ? appendText(open, content) : undefined;
+  if (appended !== undefined) return appended;
+  return replaceWith(state, message, content, isOpen, ids);
 }
 
-function finishing(
-  { item, slots: [slot] }: MessagePlace,
+function finishWith(
+  { item, slots: [slot] }: LoggedMessage,
   { metadata }: OpenPart,
-  part: ReturnType<typeof partsOfContent>[0],
+  part: ReturnType<typeof contentToParts>[0],
 ): readonly DraftRecord[] {
   const { turn, attempt, id: itemId } = item;
   const index = metadata?.['index'];
-  const kept = index === undefined ? part.metadata : { ...part.metadata, index };
-  const whole = { ...part, ...(kept && { metadata: kept }) };
+  const partMetadata = index === undefined ? part.metadata : { ...part.metadata, index };
+  const whole = { ...part, ...(partMetadata && { metadata: partMetadata }) };
   return [
     {
       ...attemptOf(slot.id),
@@ -74,7 +75,7 @@ function isSameHead(a: Content, b: Content): boolean {
 }
 
 /** Text that goes on where it was. */
-function addedText(open: OpenPart, content: Content): readonly DraftRecord[] | undefined {
+function appendText(open: OpenPart, content: Content): readonly DraftRecord[] | undefined {
   const { id: partId, begin, text } = open;
   if (begin.kind !== 'text' || content.type !== 'text') return undefined;
   if (!content.content.startsWith(text)) return undefined;
@@ -84,15 +85,15 @@ function addedText(open: OpenPart, content: Content): readonly DraftRecord[] | u
   return [{ ...attemptOf(partId), delta: { type: 'append_text', partId, at: text.length, chunk } }];
 }
 
-function replacing(
+function replaceWith(
   state: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   content: Content,
   isOpen: boolean,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
 ): readonly DraftRecord[] {
-  const { id, item, slots } = place;
-  const createdAt = rowOf(state, place).created_at;
+  const { id, item, slots } = message;
+  const createdAt = messageRow(state, message).created_at;
   // In its place among those of the same time, too: the item that had it first stays, without parts.
   const first = item.metadata?.['item'] ?? item.id;
   const metadata = { message: id, item: first, ...(createdAt !== null && { createdAt }) };

@@ -4,7 +4,7 @@ import type { UpdateInput } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 
-interface MessageDrafts {
+interface MessageDraftOptions {
   /** It is to be finished later. */
   readonly isOpen?: boolean | undefined;
   /** What the item says of itself: the id and the time that it is shown under, for instance. */
@@ -15,11 +15,11 @@ interface MessageDrafts {
 export function messageDrafts(
   content: Content,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
-  { isOpen = false, metadata }: MessageDrafts = {},
+  { isOpen = false, metadata }: MessageDraftOptions = {},
 ): readonly DraftRecord[] {
   const writer = new UpdateWriter({ turn: 0, attempt: 0, ids });
   const updates = isOpen ? openingUpdates(content) : [{ type: 'full', content } as const];
-  const drafts = takeContent(() =>
+  const drafts = convertContent(() =>
     updates.flatMap((update) => writer.write({ ...update, index: 0 })),
   );
   return metadata === undefined ? drafts : drafts.map((draft) => withMetadata(draft, metadata));
@@ -33,15 +33,15 @@ export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRec
 }
 
 /** Makes records of what somebody sent. What no log would take is that one's mistake, and told as such. */
-export function takeContent<T>(make: () => T): T {
+export function convertContent<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {
-    throw refusalOf(error);
+    throw contentError(error);
   }
 }
 
-function refusalOf(error: unknown): unknown {
+function contentError(error: unknown): unknown {
   if (!isMillraceError(error) || error instanceof ServerError) return error;
   const code = error.code === 'too_large' ? 'too_large' : 'invalid';
   const rule = 'texts have whole characters, ids have 1 to 1024 printable ones, both have limits';
@@ -69,8 +69,8 @@ function openingUpdates(content: Content): readonly UpdateInput[] {
       return [{ type: 'start', content: start }, ...unlessEmpty(text, delta)];
     }
     case 'tool_response': {
-      const { tool_call_id, name, content: said } = content;
-      const text = typeof said === 'string' ? said : JSON.stringify(said);
+      const { tool_call_id, name, content: result } = content;
+      const text = typeof result === 'string' ? result : JSON.stringify(result);
       const delta = { type: 'tool_response', tool_call_id, name, content_delta: text } as const;
       const start = { ...content, content: '' };
       return [{ type: 'start', content: start }, ...unlessEmpty(text, delta)];

@@ -5,66 +5,66 @@ import type { MessageFilter } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, MessageService } from '../contract/service.ts';
 import type { TaskJournal } from '../contract/task-journal.ts';
-import { isoTime, noSuch, PageWeight } from '../stores/row-access.ts';
+import { isoTime, notFoundError, PageSizeLimit } from '../stores/row-access.ts';
 import { messageOf, messagesOf } from '../updates/task-messages.ts';
 import { editDrafts } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 
 /** Throws where there is no such task. */
-export type UseJournal = <T>(
+export type WithJournal = <T>(
   taskId: string,
   work: (journal: TaskJournal) => Promise<T>,
 ) => Promise<T>;
 
-export function messageService(use: UseJournal, ids: Ids): MessageService {
-  const stateOf = (taskId: string) => use(taskId, (journal) => journal.state());
+export function messageService(withJournal: WithJournal, ids: Ids): MessageService {
+  const stateOf = (taskId: string) => withJournal(taskId, (journal) => journal.state());
   const edit = (
     taskId: string,
     edits: readonly { id: string; content: Content }[],
     isOpen = false,
   ) =>
-    use(taskId, async (journal) => {
+    withJournal(taskId, async (journal) => {
       // With the lease, so that what is edited is what is there, and nobody else edits it meanwhile.
       await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
-        if (drafts === undefined) throw noSuch('message', id);
+        if (drafts === undefined) throw notFoundError('message', id);
         if (drafts.length > 0) await journal.append(drafts);
       }
       const state = await journal.state();
-      return edits.map(({ id }) => found(state, id));
+      return edits.map(({ id }) => requireMessage(state, id));
     });
-  const create = (taskId: string, contents: readonly Content[], made: Made) =>
-    use(taskId, async (journal) => {
-      const all = contents.map((content) => newMessage(taskId, content, made, ids));
+  const create = (taskId: string, contents: readonly Content[], options: NewMessageOptions) =>
+    withJournal(taskId, async (journal) => {
+      const all = contents.map((content) => newMessage(taskId, content, options, ids));
       await journal.append(all.flatMap(({ drafts }) => drafts));
       const state = await journal.state();
-      return all.map(({ id }) => found(state, id));
+      return all.map(({ id }) => requireMessage(state, id));
     });
   return {
     async list({ taskId, filters, limit, pageNumber, cursor, direction }) {
       const messages = filterMessages(messagesOf(await stateOf(taskId)), filters);
       const skip = (pageNumber - 1) * limit;
-      const way = direction === 'desc' ? 'older' : 'newer';
-      return sliceMessages(messages, { limit, skip, cursor, direction: way });
+      const order = direction === 'desc' ? 'older' : 'newer';
+      return sliceMessages(messages, { limit, skip, cursor, direction: order });
     },
     async page({ taskId, filters, ...slice }) {
       return sliceMessages(filterMessages(messagesOf(await stateOf(taskId)), filters), slice);
     },
     async get(id) {
-      const taskId = taskOf(id);
-      return found(await stateOf(taskId), id);
+      const taskId = taskIdOf(id);
+      return requireMessage(await stateOf(taskId), id);
     },
     async create({ task_id, content, streaming_status, created_at }) {
-      const made = { isOpen: streaming_status === 'IN_PROGRESS', createdAt: created_at };
-      return one(await create(task_id, [content], made), task_id);
+      const options = { isOpen: streaming_status === 'IN_PROGRESS', createdAt: created_at };
+      return firstMessage(await create(task_id, [content], options), task_id);
     },
     createMany: ({ task_id, contents, created_at }) =>
       create(task_id, contents, { isOpen: false, createdAt: created_at }),
     async update(id, { task_id, content, streaming_status }) {
-      if (taskOf(id) !== task_id) throw noSuch('message', id);
+      if (taskIdOf(id) !== task_id) throw notFoundError('message', id);
       const isOpen = streaming_status === 'IN_PROGRESS';
-      return one(await edit(task_id, [{ id, content }], isOpen), id);
+      return firstMessage(await edit(task_id, [{ id, content }], isOpen), id);
     },
     updateMany: ({ task_id, updates }) =>
       edit(
@@ -74,7 +74,7 @@ export function messageService(use: UseJournal, ids: Ids): MessageService {
   };
 }
 
-interface Made {
+interface NewMessageOptions {
   readonly isOpen: boolean;
   readonly createdAt: string | null | undefined;
 }
@@ -82,7 +82,7 @@ interface Made {
 function newMessage(
   taskId: string,
   content: Content,
-  { isOpen, createdAt }: Made,
+  { isOpen, createdAt }: NewMessageOptions,
   ids: Ids,
 ): { readonly id: string; readonly drafts: readonly DraftRecord[] } {
   const drafts = messageDrafts(content, ids, { isOpen });
@@ -97,19 +97,19 @@ function newMessage(
 }
 
 /** `<task id>.<part id>`; the task's has no dot in it. */
-function taskOf(id: string): string {
+function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];
-  if (taskId === undefined) throw noSuch('message', id);
+  if (taskId === undefined) throw notFoundError('message', id);
   return taskId;
 }
 
-function found(state: FoldState, id: string): TaskMessage {
+function requireMessage(state: FoldState, id: string): TaskMessage {
   const message = messageOf(state, id);
-  if (message === undefined) throw noSuch('message', id);
+  if (message === undefined) throw notFoundError('message', id);
   return message;
 }
 
-function one(messages: readonly TaskMessage[], what: string): TaskMessage {
+function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessage {
   const [message] = messages;
   if (message !== undefined) return message;
   throw new ServerError('internal', `Cannot find what was just written to ${what}`);
@@ -120,16 +120,19 @@ function filterMessages(
   messages: readonly TaskMessage[],
   filters: readonly MessageFilter[],
 ): readonly TaskMessage[] {
-  const wanted = filters.filter(({ exclude }) => !exclude);
-  const unwanted = filters.filter(({ exclude }) => exclude);
+  const included = filters.filter(({ exclude }) => !exclude);
+  const excluded = filters.filter(({ exclude }) => exclude);
   return messages.filter(
     (message) =>
-      (wanted.length === 0 || wanted.some((filter) => fits(message, filter))) &&
-      !unwanted.some((filter) => fits(message, filter)),
+      (included.length === 0 || included.some((filter) => matchesFilter(message, filter))) &&
+      !excluded.some((filter) => matchesFilter(message, filter)),
   );
 }
 
-function fits(message: TaskMessage, { content, streaming_status }: MessageFilter): boolean {
+function matchesFilter(
+  message: TaskMessage,
+  { content, streaming_status }: MessageFilter,
+): boolean {
   if (streaming_status != null && message.streaming_status !== streaming_status) return false;
   if (content == null) return true;
   const has = message.content as Readonly<Record<string, JsonValue>>;
@@ -156,8 +159,8 @@ function sliceMessages(
   const inOrder = direction === 'older' ? messages.toReversed() : messages;
   const start = cursor === undefined ? skip : startAfter(inOrder, cursor, direction);
   const data = inOrder.slice(start, start + limit);
-  const weight = new PageWeight();
-  for (const message of data) weight.add(message.content);
+  const pageSize = new PageSizeLimit();
+  for (const message of data) pageSize.add(message.content);
   const last = data.at(-1);
   const hasMore = start + limit < inOrder.length;
   return { data, next: hasMore && last !== undefined ? cursorOf(last) : null };
@@ -174,16 +177,16 @@ function startAfter(
   direction: MessageSlice['direction'],
 ): number {
   const [, time, id] = /^(\S+) (.+)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (time === undefined || Number.isNaN(Date.parse(time))) throw noCursor();
-  const place = inOrder.findIndex((message) => message.id === id);
-  if (place >= 0) return place + 1;
+  if (time === undefined || Number.isNaN(Date.parse(time))) throw badCursor();
+  const position = inOrder.findIndex((message) => message.id === id);
+  if (position >= 0) return position + 1;
   const isAfter = ({ created_at }: TaskMessage) =>
     direction === 'older' ? (created_at ?? '') < time : (created_at ?? '') > time;
   const next = inOrder.findIndex(isAfter);
   return next < 0 ? inOrder.length : next;
 }
 
-function noCursor(): ServerError {
+function badCursor(): ServerError {
   const message = 'Cannot go on from this cursor: it is none that a list gave. Start without one';
   return new ServerError('invalid', message);
 }

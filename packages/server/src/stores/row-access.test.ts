@@ -5,7 +5,7 @@ import { tickingClock } from '../testing/servers/task-harness.ts';
 import { listRows } from './row-access.ts';
 
 const page = { pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
-const show = ({ id }: Row) => id;
+const toItem = ({ id }: Row) => id;
 
 async function someRows(count: number, data = {}) {
   const rows = memoryRows({ clock: tickingClock() });
@@ -19,7 +19,7 @@ const ids = (from: number, to: number) =>
 test('pages by number and pages by cursor have the same', async () => {
   const rows = await someRows(7);
   const list = (more: object) =>
-    listRows(rows, { table: 'spans', where: {}, show }, { ...page, limit: 3, ...more });
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit: 3, ...more });
   const first = await list({});
   expect(first.data).toEqual(ids(0, 3));
   expect((await list({ pageNumber: 2 })).data).toEqual(ids(3, 6));
@@ -34,7 +34,7 @@ test('a list in which nothing fits for long is gone through piece by piece, to i
   const list = (cursor?: string) =>
     listRows(
       rows,
-      { table: 'spans', where: {}, show, fits: ({ id }) => id === 's10049' },
+      { table: 'spans', where: {}, toItem, matches: ({ id }) => id === 's10049' },
       { ...page, limit: 3, cursor },
     );
   const first = await list();
@@ -45,7 +45,7 @@ test('a list in which nothing fits for long is gone through piece by piece, to i
 test('more than can be told at once is refused, and with a smaller limit it is told', async () => {
   const rows = await someRows(20, { text: 'x'.repeat(2 ** 20) });
   const list = (limit: number) =>
-    listRows(rows, { table: 'spans', where: {}, show }, { ...page, limit });
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit });
   await expect(list(20)).rejects.toMatchObject({ code: 'too_large' });
   expect((await list(10)).data).toEqual(ids(0, 10));
 });

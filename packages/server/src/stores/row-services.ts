@@ -4,7 +4,14 @@ import type { Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { SpanService, StateService, TrackerService } from '../contract/service.ts';
 import type { SpanInfo, TaskState, Tracker } from '../contract/task.ts';
-import { changeRow, isConflict, isoTime, listRows, noSuch, rowRefusal } from './row-access.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isConflict,
+  isoTime,
+  listRows,
+  notFoundError,
+} from './row-access.ts';
 
 /** What an agent keeps for a task is one row, so that two that are made at once are a conflict. */
 export function stateId(taskId: string, agentId: string): string {
@@ -20,7 +27,7 @@ export function putState(
   const id = stateId(taskId, agentId);
   const keys = { task_id: taskId, agent_id: agentId };
   return rows.put('states', { id, keys, data: { state } }, { ifVersion }).catch((error) => {
-    throw rowRefusal(error);
+    throw fromRowsError(error);
   });
 }
 
@@ -31,38 +38,38 @@ export function stateService(
 ): StateService {
   const get = async (id: string) => {
     const row = await rows.get('states', id);
-    if (row === undefined) throw noSuch('state', id);
+    if (row === undefined) throw notFoundError('state', id);
     return row;
   };
   return {
     async create({ task_id: taskId, agent_id: agentId, state }) {
       await assertTask(taskId, agentId);
-      return taskState(await putState(rows, { taskId, agentId }, state as JsonObject, 0));
+      return toTaskState(await putState(rows, { taskId, agentId }, state as JsonObject, 0));
     },
-    get: async (id) => taskState(await get(id)),
+    get: async (id) => toTaskState(await get(id)),
     list: ({ taskId, agentId, ...page }) =>
       listRows(
         rows,
-        { table: 'states', where: { task_id: taskId, agent_id: agentId }, show: taskState },
+        { table: 'states', where: { task_id: taskId, agent_id: agentId }, toItem: toTaskState },
         page,
       ),
     async update(id, { state, version }) {
       const { keys } = await get(id);
       const changed = { id, keys, data: { state: state as JsonObject } };
       const options = { ifVersion: version ?? undefined };
-      return rows.put('states', changed, options).then(taskState, (error) => {
-        throw rowRefusal(error);
+      return rows.put('states', changed, options).then(toTaskState, (error) => {
+        throw fromRowsError(error);
       });
     },
     async delete(id) {
       const row = await get(id);
       await rows.delete('states', id);
-      return taskState(row);
+      return toTaskState(row);
     },
   };
 }
 
-function taskState({ id, version, keys, data, createdAt, updatedAt }: Row): TaskState {
+function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): TaskState {
   return {
     ...{ id, version, task_id: keys['task_id'] ?? '', agent_id: keys['agent_id'] ?? '' },
     state: (data['state'] ?? {}) as TaskState['state'],
@@ -73,11 +80,11 @@ function taskState({ id, version, keys, data, createdAt, updatedAt }: Row): Task
 type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
 
 /** A task has one agent and so one tracker, which has the task's id: clients ask for it by that too. */
-export async function makeTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
+export async function createTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
   const keys = { task_id: taskId, agent_id: agentId };
   const data = { status: null, status_reason: null, last_processed_event_id: null };
   await rows.put('trackers', { id: taskId, keys, data }, { ifVersion: 0 }).catch((error) => {
-    if (!isConflict(error)) throw rowRefusal(error);
+    if (!isConflict(error)) throw fromRowsError(error);
   });
 }
 
@@ -85,29 +92,29 @@ export function trackerService(rows: Rows): TrackerService {
   return {
     async get(id) {
       const row = await rows.get('trackers', id);
-      if (row === undefined) throw noSuch('tracker', id);
-      return tracker(row);
+      if (row === undefined) throw notFoundError('tracker', id);
+      return toTracker(row);
     },
     list: ({ taskId, agentId, ...page }) =>
       listRows(
         rows,
-        { table: 'trackers', where: { task_id: taskId, agent_id: agentId }, show: tracker },
+        { table: 'trackers', where: { task_id: taskId, agent_id: agentId }, toItem: toTracker },
         page,
       ),
     async update(id, body) {
-      const given = Object.fromEntries(
+      const changes = Object.fromEntries(
         Object.entries(body).filter(([, value]) => value !== undefined),
       ) as Partial<Fields>;
       const { row } = await changeRow(rows, 'trackers', id, ({ keys, data }) => ({
         keys,
-        data: { ...data, ...given },
+        data: { ...data, ...changes },
       }));
-      return tracker(row);
+      return toTracker(row);
     },
   };
 }
 
-function tracker({ id, keys, data, createdAt, updatedAt }: Row): Tracker {
+function toTracker({ id, keys, data, createdAt, updatedAt }: Row): Tracker {
   const { status, status_reason, last_processed_event_id } = data as unknown as Fields;
   return {
     ...{ id, agent_id: keys['agent_id'] ?? '', task_id: keys['task_id'] ?? '' },
@@ -119,39 +126,39 @@ function tracker({ id, keys, data, createdAt, updatedAt }: Row): Tracker {
 export function spanService(rows: Rows, makeId: () => string): SpanService {
   return {
     async create(body) {
-      const span = spanOf(body.id ?? makeId(), body);
+      const span = newSpan(body.id ?? makeId(), body);
       assertIds(span);
-      const row = { id: span.id, ...contentOf(span) };
-      return rows.put('spans', row, { ifVersion: 0 }).then(spanInfo, (error) => {
-        throw rowRefusal(error);
+      const row = { id: span.id, ...rowContent(span) };
+      return rows.put('spans', row, { ifVersion: 0 }).then(toSpanInfo, (error) => {
+        throw fromRowsError(error);
       });
     },
     async get(id) {
       const row = await rows.get('spans', id);
-      if (row === undefined) throw noSuch('span', id);
-      return spanInfo(row);
+      if (row === undefined) throw notFoundError('span', id);
+      return toSpanInfo(row);
     },
     list: ({ traceId, taskId, ...page }) =>
       listRows(
         rows,
-        { table: 'spans', where: { trace_id: traceId, task_id: taskId }, show: spanInfo },
+        { table: 'spans', where: { trace_id: traceId, task_id: taskId }, toItem: toSpanInfo },
         page,
       ),
     async update(id, body) {
-      const given = Object.fromEntries(
+      const changes = Object.fromEntries(
         Object.entries(body).filter(([, value]) => value !== undefined && value !== null),
       );
       const { row } = await changeRow(rows, 'spans', id, (before) => {
-        const span = { ...spanInfo(before), ...given };
+        const span = { ...toSpanInfo(before), ...changes };
         assertIds(span);
-        return contentOf(span);
+        return rowContent(span);
       });
-      return spanInfo(row);
+      return toSpanInfo(row);
     },
   };
 }
 
-function spanOf(id: string, body: CreateSpan): SpanInfo {
+function newSpan(id: string, body: CreateSpan): SpanInfo {
   const { trace_id, name, start_time } = body;
   return {
     ...{ id, trace_id, name, start_time },
@@ -170,11 +177,11 @@ function assertIds({ id, trace_id, task_id }: SpanInfo): void {
     );
 }
 
-function contentOf({ id: _, ...span }: SpanInfo): Pick<Row, 'keys' | 'data'> {
+function rowContent({ id: _, ...span }: SpanInfo): Pick<Row, 'keys' | 'data'> {
   const { trace_id, task_id } = span;
   return { keys: { trace_id, ...(task_id !== null && { task_id }) }, data: span as JsonObject };
 }
 
-function spanInfo({ id, data }: Row): SpanInfo {
+function toSpanInfo({ id, data }: Row): SpanInfo {
   return { id, ...(data as unknown as Omit<SpanInfo, 'id'>) };
 }

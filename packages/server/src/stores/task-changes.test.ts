@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Rows } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import { agentText, type TaskHarness, createTaskHarness } from '../testing/servers/task-harness.ts';
-import { RowWatch, TaskChanges } from './task-changes.ts';
+import { agentText, createTaskHarness, type TaskHarness } from '../testing/servers/task-harness.ts';
+import { TaskChanges, TaskRowPoller } from './task-changes.ts';
 
 const agent: ServedAgent = {
   ...{ type: 'sync', name: 'agent' },
@@ -60,7 +60,13 @@ describe('rows are asked', () => {
     };
     const changes = new TaskChanges();
     const onDiagnostic = (problem: string) => expect.fail(problem);
-    const watch = new RowWatch({ rows, changes, clock: systemClock, everyMs: 1, onDiagnostic });
+    const watch = new TaskRowPoller({
+      rows,
+      changes,
+      clock: systemClock,
+      everyMs: 1,
+      onDiagnostic,
+    });
     const listen = () => changes.listen(id, ({ name }) => void asked.names.push(name));
     const rename = async (name: string) => {
       const row = await kept.get('tasks', id);
@@ -72,14 +78,14 @@ describe('rows are asked', () => {
 
   test('by nobody while nobody watches', async () => {
     const { watch, asked } = await watching();
-    await watch.look();
+    await watch.poll();
     expect(asked.lists).toBe(0);
   });
 
   test('with each look, where they cannot say whether they are as they were', async () => {
     const { watch, asked, listen } = await watching();
     listen();
-    for (let look = 0; look < 3; look++) await watch.look();
+    for (let poll = 0; poll < 3; poll++) await watch.poll();
     expect(asked.lists).toBe(3);
   });
 
@@ -87,11 +93,11 @@ describe('rows are asked', () => {
     let stamp = 0;
     const { watch, asked, listen, rename } = await watching(() => String(stamp));
     listen();
-    for (let look = 0; look < 3; look++) await watch.look();
+    for (let poll = 0; poll < 3; poll++) await watch.poll();
     expect(asked.lists).toBe(1);
     await rename('changed');
     stamp++;
-    for (let look = 0; look < 3; look++) await watch.look();
+    for (let poll = 0; poll < 3; poll++) await watch.poll();
     expect(asked).toEqual({ lists: 2, names: [null, 'changed'] });
   });
 
@@ -99,7 +105,7 @@ describe('rows are asked', () => {
     let stamp = 0;
     const { watch, asked, listen } = await watching(() => String(stamp++));
     listen();
-    for (let look = 0; look < 3; look++) await watch.look();
+    for (let poll = 0; poll < 3; poll++) await watch.poll();
     expect(asked.lists).toBe(3);
   });
 });

@@ -1,8 +1,8 @@
 import type { Clock } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
-import { reasonOf } from '../contract/server-error.ts';
+import { errorReason } from '../contract/server-error.ts';
 import type { Task } from '../contract/task.ts';
-import { keptTask } from './task-store.ts';
+import { storedTask } from './task-store.ts';
 
 type TaskListener = (task: Task) => void;
 
@@ -30,7 +30,7 @@ export class TaskChanges {
     return this.#listeners.has(taskId);
   }
 
-  tell(task: Task): void {
+  publish(task: Task): void {
     for (const listener of [...(this.#listeners.get(task.id) ?? [])]) {
       try {
         listener(task);
@@ -41,7 +41,7 @@ export class TaskChanges {
   }
 }
 
-interface RowWatchOptions {
+interface TaskRowPollerOptions {
   readonly rows: Rows;
   readonly changes: TaskChanges;
   readonly clock: Clock;
@@ -50,59 +50,59 @@ interface RowWatchOptions {
 }
 
 /** So many of those that were changed last; one that is not among them is told when somebody connects. */
-const looked = 200;
+const maxPolled = 200;
 
 /**
  * Tells whoever watches a task here what another server made of its row: one query, however many watch,
  * and none where the rows know that nobody changed them.
  */
-export class RowWatch {
-  readonly #options: RowWatchOptions;
+export class TaskRowPoller {
+  readonly #options: TaskRowPollerOptions;
   /** The version that was seen last, of the rows that somebody watches. */
   #versions: ReadonlyMap<string, number> = new Map();
   /** The one before the last look that came to an end. */
   #stamp: string | undefined;
   #cancel: () => void = () => {};
   #isStopped = false;
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
-  constructor(options: RowWatchOptions) {
+  constructor(options: TaskRowPollerOptions) {
     this.#options = options;
   }
 
   start(): void {
     if (this.#isStopped) return;
     const { clock, everyMs } = this.#options;
-    const look = () => {
-      this.#looking = this.look().then(() => this.start());
+    const poll = () => {
+      this.#polling = this.poll().then(() => this.start());
     };
-    this.#cancel = clock.after(everyMs, look, { isIdle: true });
+    this.#cancel = clock.after(everyMs, poll, { isIdle: true });
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
-    await this.#looking;
+    await this.#polling;
   }
 
   /** Once. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { rows, changes, onDiagnostic } = this.#options;
     if (changes.isEmpty) return;
     try {
       const stamp = await rows.stamp?.('tasks');
       if (stamp !== undefined && stamp === this.#stamp) return;
-      const order = { orderBy: 'updatedAt', direction: 'desc', limit: looked } as const;
+      const order = { orderBy: 'updatedAt', direction: 'desc', limit: maxPolled } as const;
       const all = await rows.list('tasks', order);
       const watched = all.filter(({ id }) => changes.hasListeners(id));
       const before = this.#versions;
       this.#versions = new Map(watched.map(({ id, version }) => [id, version]));
       // Whoever has it as it is already makes nothing of it.
       for (const row of watched)
-        if (before.get(row.id) !== row.version) changes.tell(keptTask(row).task);
+        if (before.get(row.id) !== row.version) changes.publish(storedTask(row).task);
       this.#stamp = stamp;
     } catch (error) {
-      onDiagnostic(`Cannot look at what other servers changed: ${reasonOf(error)}`);
+      onDiagnostic(`Cannot look at what other servers changed: ${errorReason(error)}`);
     }
   }
 }

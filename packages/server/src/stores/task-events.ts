@@ -4,21 +4,21 @@ import { ServerError } from '../contract/server-error.ts';
 import type { EventService } from '../contract/service.ts';
 import type { TaskEvent } from '../contract/task.ts';
 import type { QueuedCommand } from '../journal/journal-state.ts';
-import { isoTime, noSuch } from './row-access.ts';
-import type { TaskRows } from './task-store.ts';
+import { isoTime, notFoundError } from './row-access.ts';
+import type { TaskStore } from './task-store.ts';
 
 /** `assertTask` throws where there is no such task of that agent. */
 export function eventService(
   log: Log,
-  tasks: TaskRows,
+  tasks: TaskStore,
   assertTask: (taskId: string, agentId: string) => Promise<void>,
 ): EventService {
   return {
     async get(id) {
-      const place = eventPlace(id);
-      const kept = place && (await tasks.find({ id: place.taskId }));
-      if (place === undefined || kept === undefined) throw noSuch('event', id);
-      return readEvent(log, kept.agentId, place);
+      const location = parseEventId(id);
+      const stored = location && (await tasks.find({ id: location.taskId }));
+      if (location === undefined || stored === undefined) throw notFoundError('event', id);
+      return readEvent(log, stored.agentId, location);
     },
     async list(query) {
       await assertTask(query.taskId, query.agentId);
@@ -28,16 +28,16 @@ export function eventService(
 }
 
 /** Where an event is on which log: its id says both, so that it is found without an index. */
-interface EventPlace {
+interface EventLocation {
   readonly taskId: string;
   readonly offset: number;
 }
 
-function eventId({ taskId, offset }: EventPlace): string {
+function eventId({ taskId, offset }: EventLocation): string {
   return `${taskId}.${offset}`;
 }
 
-function eventPlace(id: string): EventPlace | undefined {
+function parseEventId(id: string): EventLocation | undefined {
   const [, taskId, offset] = /^(.+)\.([1-9]\d{0,15})$/s.exec(id) ?? [];
   if (taskId === undefined) return undefined;
   return { taskId, offset: Number(offset) };
@@ -59,14 +59,18 @@ export function eventOf(
   };
 }
 
-export async function readEvent(log: Log, agentId: string, place: EventPlace): Promise<TaskEvent> {
-  const { taskId, offset } = place;
+export async function readEvent(
+  log: Log,
+  agentId: string,
+  location: EventLocation,
+): Promise<TaskEvent> {
+  const { taskId, offset } = location;
   const { records } = await log
     .read(sessionId(taskId), { from: offset - 1, maxBytes: 1 })
-    .catch(nothing);
+    .catch(emptyPage);
   const record = records.find((one) => one.offset === offset);
-  const event = record && told(taskId, agentId, record);
-  if (event === undefined) throw noSuch('event', eventId(place));
+  const event = record && recordToEvent(taskId, agentId, record);
+  if (event === undefined) throw notFoundError('event', eventId(location));
   return event;
 }
 
@@ -78,42 +82,42 @@ interface EventRange {
   readonly limit?: number | undefined;
 }
 
-const mostEvents = 1000;
+const maxEvents = 1000;
 
 /** In the order in which they were sent. */
 export async function listEvents(
   log: Log,
-  { taskId, agentId, after, limit = mostEvents }: EventRange,
+  { taskId, agentId, after, limit = maxEvents }: EventRange,
 ): Promise<readonly TaskEvent[]> {
   const found: TaskEvent[] = [];
-  const most = Math.min(limit, mostEvents);
+  const max = Math.min(limit, maxEvents);
   let from = after === undefined ? 0 : cursorOf(taskId, after);
-  while (found.length < most) {
-    const page = await log.read(sessionId(taskId), { from }).catch(nothing);
+  while (found.length < max) {
+    const page = await log.read(sessionId(taskId), { from }).catch(emptyPage);
     if (page.through <= from) break;
     from = page.through;
-    found.push(...page.records.flatMap((record) => told(taskId, agentId, record) ?? []));
+    found.push(...page.records.flatMap((record) => recordToEvent(taskId, agentId, record) ?? []));
   }
-  return found.slice(0, most);
+  return found.slice(0, max);
 }
 
-function told(taskId: string, agentId: string, record: LogRecord): TaskEvent | undefined {
+function recordToEvent(taskId: string, agentId: string, record: LogRecord): TaskEvent | undefined {
   const { fact, offset, time } = record;
   if (fact?.type !== 'command_queued') return undefined;
   return eventOf(taskId, agentId, { command: fact.command, offset, time });
 }
 
 function cursorOf(taskId: string, id: string): number {
-  const place = eventPlace(id);
-  if (place?.taskId === taskId) return place.offset;
+  const location = parseEventId(id);
+  if (location?.taskId === taskId) return location.offset;
   const message = `Cannot list the events of task ${taskId} after that one: it is no event of this task`;
   throw new ServerError('invalid', message, { task: taskId });
 }
 
 /** A session is made by its first record; an offset beyond its end has nothing behind it. */
-function nothing(error: unknown): { readonly records: []; readonly through: 0 } {
-  const isNone =
+function emptyPage(error: unknown): { readonly records: []; readonly through: 0 } {
+  const isMissing =
     error instanceof LogError && (error.code === 'no_session' || error.code === 'bad_offset');
-  if (isNone) return { records: [], through: 0 };
+  if (isMissing) return { records: [], through: 0 };
   throw error;
 }

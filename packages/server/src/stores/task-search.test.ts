@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
-import { isListedBy } from './task-store.ts';
+import { matchesSearch } from './task-store.ts';
 
 const task = (id: string, name: string | null, title?: unknown) => ({
   ...{ id, name },
@@ -19,7 +19,7 @@ test.each([
   ['two of them at once', task('1', 'daily', 'Grain'), 'Grain daily', false],
   ['a title that is none', task('1', null, 12), '12', false],
 ])('a task is looked for by %s', (_what, one, text, isThere) => {
-  expect(isListedBy(one, text)).toBe(isThere);
+  expect(matchesSearch(one, text)).toBe(isThere);
 });
 
 async function served() {

@@ -2,13 +2,13 @@ import type { RunResult } from '@millrace/agent';
 import { ServerError } from '../contract/server-error.ts';
 import type { TaskChange } from '../contract/service.ts';
 import type { TaskStatus } from '../contract/task.ts';
-import type { TaskRows } from './task-store.ts';
+import type { TaskStore } from './task-store.ts';
 
 /** Nothing comes after these. */
-const final: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
-const open: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
+const closedStatuses: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
+const openStatuses: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
 
-const becomes: Readonly<Record<TaskChange, TaskStatus>> = {
+const statusAfter: Readonly<Record<TaskChange, TaskStatus>> = {
   complete: 'COMPLETED',
   fail: 'FAILED',
   cancel: 'CANCELED',
@@ -17,52 +17,56 @@ const becomes: Readonly<Record<TaskChange, TaskStatus>> = {
   timeout: 'TIMED_OUT',
 };
 
-function isFinal(status: TaskStatus): boolean {
-  return final.includes(status);
+function isClosed(status: TaskStatus): boolean {
+  return closedStatuses.includes(status);
 }
 
 /** What it becomes by that. Throws `bad_state` where it is closed already. */
-export function changedStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
-  if (open.includes(now)) return becomes[change];
+export function nextStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
+  if (openStatuses.includes(now)) return statusAfter[change];
   const message = `Cannot ${change} task ${taskId}: it is ${now}, and only a task that is RUNNING or INTERRUPTED can be`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
 /** Something new is said to it. Throws `bad_state` where that is too late. */
 export function assertUsable(taskId: string, now: TaskStatus): void {
-  if (!isFinal(now)) return;
+  if (!isClosed(now)) return;
   const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
 /** What a task becomes by the end of its run, unless somebody said meanwhile what it is. */
-export async function settleTask(
-  tasks: TaskRows,
+export async function applyRunResult(
+  tasks: TaskStore,
   taskId: string,
   { stop, error }: RunResult,
 ): Promise<void> {
-  const become = async (status: TaskStatus, reason: string) => {
+  const change = async (status: TaskStatus, reason: string) => {
     await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
   };
   const { reason, cause } = stop;
   if (reason === 'error' && cause !== 'held')
-    await become('FAILED', error?.message ?? 'The run ended as an error');
-  if (reason === 'limit') await become('FAILED', `A limit was reached: ${cause ?? ''}`);
+    await change('FAILED', error?.message ?? 'The run ended as an error');
+  if (reason === 'limit') await change('FAILED', `A limit was reached: ${cause ?? ''}`);
   if (reason !== 'aborted') return;
-  const isCut = cause === 'interrupted';
-  await become(
+  const isInterrupted = cause === 'interrupted';
+  await change(
     'INTERRUPTED',
-    isCut ? 'The server ended in the midst of it' : 'The run was stopped',
+    isInterrupted ? 'The server ended in the midst of it' : 'The run was stopped',
   );
 }
 
 /** What was stopped is taken up again. */
-export function goesOn(now: TaskStatus): TaskStatus | undefined {
+export function resumeIfInterrupted(now: TaskStatus): TaskStatus | undefined {
   return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
 }
 
 /** Something is said to it. Throws where that is too late. */
-export function resumed(taskId: string, now: TaskStatus, isQuiet: boolean): TaskStatus | undefined {
+export function statusAfterCommand(
+  taskId: string,
+  now: TaskStatus,
+  isSilent: boolean,
+): TaskStatus | undefined {
   assertUsable(taskId, now);
-  return now === 'RUNNING' || isQuiet ? undefined : 'RUNNING';
+  return now === 'RUNNING' || isSilent ? undefined : 'RUNNING';
 }

@@ -7,22 +7,29 @@ import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, Ref, TaskQuery } from '../contract/service.ts';
 import type { Task, TaskStatus } from '../contract/task.ts';
 import { ensureSession } from '../journal/session-lease.ts';
-import { changeRow, isConflict, isoTime, listRows, noSuch, rowRefusal } from './row-access.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isConflict,
+  isoTime,
+  listRows,
+  notFoundError,
+} from './row-access.ts';
 
 /** A task, and whose it is. */
-export interface KeptTask {
+export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
 }
 
 /** A task that somebody asked to be made: it is new, or there was one of that key or name. */
-interface MadeTask extends KeptTask {
+interface CreatedTask extends StoredTask {
   readonly origin: 'new' | 'key' | 'name';
 }
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
-interface TaskRowsOptions {
+interface TaskStoreOptions {
   readonly rows: Rows;
   readonly log: Log;
   readonly ids: Ids;
@@ -31,13 +38,13 @@ interface TaskRowsOptions {
 }
 
 /** The rows of tasks. Whoever wants to hear of their changes is told. */
-export class TaskRows {
+export class TaskStore {
   readonly #rows: Rows;
   readonly #log: Log;
   readonly #ids: Ids;
   readonly #onChange: (task: Task) => void;
 
-  constructor({ rows, log, ids, onChange }: TaskRowsOptions) {
+  constructor({ rows, log, ids, onChange }: TaskStoreOptions) {
     this.#rows = rows;
     this.#log = log;
     this.#ids = ids;
@@ -49,26 +56,26 @@ export class TaskRows {
     agentId: string,
     { name = null, params = null, task_metadata = null }: CreateTask,
     key?: string,
-  ): Promise<MadeTask> {
-    const id = key === undefined ? this.#ids.session() : idOf(agentId, key);
-    const made = key === undefined ? undefined : await this.#made(id);
-    if (made !== undefined) return made;
-    const known = name === null ? undefined : await this.#named(name);
-    if (known !== undefined) return this.#again(agentId, known, params);
+  ): Promise<CreatedTask> {
+    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key);
+    const existing = key === undefined ? undefined : await this.#findByKey(id);
+    if (existing !== undefined) return existing;
+    const known = name === null ? undefined : await this.#findByName(name);
+    if (known !== undefined) return this.#reuse(agentId, known, params);
     const fields: Fields = {
       ...{ name, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task created' },
     };
     try {
-      return { ...keptTask(await this.#make(id, contentOf(agentId, fields))), origin: 'new' };
+      return { ...storedTask(await this.#insert(id, rowContent(agentId, fields))), origin: 'new' };
     } catch (error) {
-      if (!isConflict(error)) throw rowRefusal(error);
+      if (!isConflict(error)) throw fromRowsError(error);
       // Somebody else was quicker: with the same key, or to take the name.
-      const same = await this.#made(id);
-      if (same !== undefined) return same;
-      const taken = name === null ? undefined : await this.#named(name);
-      if (taken === undefined) throw rowRefusal(error);
-      return this.#again(agentId, taken, params);
+      const concurrent = await this.#findByKey(id);
+      if (concurrent !== undefined) return concurrent;
+      const taken = name === null ? undefined : await this.#findByName(name);
+      if (taken === undefined) throw fromRowsError(error);
+      return this.#reuse(agentId, taken, params);
     }
   }
 
@@ -82,34 +89,35 @@ export class TaskRows {
       ...{ name: null, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task forked' },
     };
-    const row = { id, ...contentOf(agentId, fields) };
-    return keptTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
+    const row = { id, ...rowContent(agentId, fields) };
+    return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
   /** Undefined where there is none, or it was deleted. */
-  async find(ref: Ref): Promise<KeptTask | undefined> {
-    const row = 'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#named(ref.name);
-    const kept = row && keptTask(row);
-    return kept?.task.status === 'DELETED' ? undefined : kept;
+  async find(ref: Ref): Promise<StoredTask | undefined> {
+    const row =
+      'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#findByName(ref.name);
+    const stored = row && storedTask(row);
+    return stored?.task.status === 'DELETED' ? undefined : stored;
   }
 
-  async get(ref: Ref): Promise<KeptTask> {
-    const kept = await this.find(ref);
-    if (kept === undefined) throw noSuch('task', 'id' in ref ? ref.id : ref.name);
-    return kept;
+  async get(ref: Ref): Promise<StoredTask> {
+    const stored = await this.find(ref);
+    if (stored === undefined) throw notFoundError('task', 'id' in ref ? ref.id : ref.name);
+    return stored;
   }
 
-  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<KeptTask>> {
-    const shown = status === undefined ? { is_shown: 'yes' } : { status };
+  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
+    const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
     return listRows(
       this.#rows,
       {
         table: 'tasks',
-        where: { agent_id: agentId, ...shown },
-        fits: (row) =>
+        where: { agent_id: agentId, ...statusFilter },
+        matches: (row) =>
           (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
-          (search === undefined || isListedBy(keptTask(row).task, search)),
-        show: keptTask,
+          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        toItem: storedTask,
       },
       page,
     );
@@ -138,7 +146,7 @@ export class TaskRows {
    * No row of a task is there before its session: whoever hears of a task can stream it, also when
    * nothing was said in it yet.
    */
-  async #make(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
+  async #insert(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
     await ensureSession(this.#log, session);
     try {
       return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
@@ -151,45 +159,45 @@ export class TaskRows {
   }
 
   /** What a key made before. */
-  async #made(id: SessionId): Promise<MadeTask | undefined> {
+  async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
     const row = await this.#rows.get('tasks', id);
-    return row && { ...keptTask(row), origin: 'key' };
+    return row && { ...storedTask(row), origin: 'key' };
   }
 
   async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
     const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
-      const { task, agentId } = keptTask(before);
+      const { task, agentId } = storedTask(before);
       const changed = change(task);
       if (changed === undefined || isSame(task, changed)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
-      return contentOf(agentId, { ...fields, ...changed });
+      return rowContent(agentId, { ...fields, ...changed });
     });
-    const { task } = keptTask(row);
+    const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
     return task;
   }
 
-  async #named(name: string): Promise<Row | undefined> {
+  async #findByName(name: string): Promise<Row | undefined> {
     const [row] = await this.#rows.list('tasks', { where: { name }, limit: 1 });
     return row;
   }
 
-  async #again(agentId: string, row: Row, params: CreateTask['params']): Promise<MadeTask> {
-    const kept = keptTask(row);
-    if (kept.agentId !== agentId) throw anothersName(kept);
-    if (kept.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
-    const task = params == null ? kept.task : await this.#change(row.id, () => ({ params }));
-    return { ...kept, task, origin: 'name' };
+  async #reuse(agentId: string, row: Row, params: CreateTask['params']): Promise<CreatedTask> {
+    const stored = storedTask(row);
+    if (stored.agentId !== agentId) throw nameTaken(stored);
+    if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
+    const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
+    return { ...stored, task, origin: 'name' };
   }
 }
 
 /** The key is in the id, so that no second task can be made for it, whichever process is asked. */
-function idOf(agentId: string, key: string): SessionId {
+function keyedTaskId(agentId: string, key: string): SessionId {
   const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
   return sessionId(hash.digest('hex').slice(0, 32));
 }
 
-function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
   const { name, status } = fields;
   const keys = {
     agent_id: agentId,
@@ -201,7 +209,7 @@ function contentOf(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> 
 }
 
 /** What a row says. */
-export function keptTask({ id, createdAt, updatedAt, data }: Row): KeptTask {
+export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
   const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
   return { task: { id, ...fields, ...times }, agentId: agent_id };
@@ -213,24 +221,24 @@ function isSame(task: Task, changed: Partial<Fields>): boolean {
   );
 }
 
-function hasAll(data: unknown, wanted: JsonObject): boolean {
+function hasAll(data: unknown, needle: JsonObject): boolean {
   const have = (data ?? {}) as JsonObject;
-  return Object.entries(wanted).every(
+  return Object.entries(needle).every(
     ([key, value]) => JSON.stringify(have[key]) === JSON.stringify(value),
   );
 }
 
-function anothersName({ task }: KeptTask): ServerError {
+function nameTaken({ task }: StoredTask): ServerError {
   const message = `Cannot use the name of task ${task.id}: it belongs to another agent. Choose another name`;
   return new ServerError('conflict', message, { task: task.id });
 }
 
-type Called = Pick<Task, 'id' | 'name' | 'task_metadata'>;
+type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 
 /** Is the text in what a task is called by, in whatever case? An empty one is in each. */
-export function isListedBy({ id, name, task_metadata }: Called, text: string): boolean {
-  const wanted = text.toLowerCase();
+export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
+  const needle = text.toLowerCase();
   return [task_metadata?.['title'], name, id].some(
-    (words) => typeof words === 'string' && words.toLowerCase().includes(wanted),
+    (field) => typeof field === 'string' && field.toLowerCase().includes(needle),
   );
 }

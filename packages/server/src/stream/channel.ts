@@ -2,8 +2,8 @@ import type { Batch } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
 import type { Cursor } from './frames/cursor.ts';
-import { type Step, type Told, tell } from './frames/frame-chunk.ts';
-import { Ring } from './frames/frame-ring.ts';
+import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
+import { FrameRing } from './frames/frame-ring.ts';
 import { encodeComment } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
@@ -14,15 +14,15 @@ export interface Subscriber {
   /** Bytes that wait in the connection. */
   readonly bufferedBytes: number;
   /** Sends the next chunk. Called only while the subscriber is live. */
-  give(told: Told): void;
+  send(chunk: FrameChunk): void;
   /** Sends bytes that are not part of the log, such as a heartbeat. */
-  say(bytes: Buffer): void;
+  sendControl(bytes: Buffer): void;
   /** Continues from the current position, if possible. */
-  look(): void;
+  resume(): void;
   /** Disconnects a subscriber that lags further behind than these limits. */
   checkLag(maxRecords: number, maxBytes: number): void;
   /** Closes the connection with a hint to reconnect. */
-  sendAway(end: StreamEnd): void;
+  disconnect(end: StreamEnd): void;
 }
 
 /**
@@ -36,23 +36,23 @@ export class Channel {
   readonly view: FrameView;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
-  readonly #ring: Ring;
+  readonly #ring: FrameRing;
   /** Those who have all that was told, and take more. */
   readonly #live = new Set<Subscriber>();
   /** The others: they come back by themselves. */
   readonly #behind = new Set<Subscriber>();
   /** Those who are to be looked at after each batch, because they wait for it or end with one. */
   readonly #waiting = new Set<Subscriber>();
-  #toldBytes = 0;
-  #toldAt: number;
+  #publishedBytes = 0;
+  #lastPublishedAt: number;
   #stopHeartbeat: () => void;
 
   constructor(view: FrameView, through: number, limits: StreamLimits, clock: Clock) {
     this.view = view;
     this.#limits = limits;
     this.#clock = clock;
-    this.#ring = new Ring(limits.ringBytes, through);
-    this.#toldAt = clock.now();
+    this.#ring = new FrameRing(limits.ringBytes, through);
+    this.#lastPublishedAt = clock.now();
     this.#stopHeartbeat = this.#nextHeartbeat(limits.heartbeatMs);
   }
 
@@ -69,67 +69,68 @@ export class Channel {
   }
 
   /** How much was told so far, to see how far somebody is behind. */
-  get toldBytes(): number {
-    return this.#toldBytes;
+  get publishedBytes(): number {
+    return this.#publishedBytes;
   }
 
-  *everyone(): Iterable<Subscriber> {
+  *subscribers(): Iterable<Subscriber> {
     yield* this.#live;
     yield* this.#behind;
   }
 
-  tell(batch: Batch, steps: readonly Step[]): void {
+  publish(batch: Batch, steps: readonly Step[]): void {
     const { pieceBytes } = this.#limits;
-    for (const told of tell(this.view, batch, steps, { pieceBytes })) this.#tell(told);
-    for (const viewer of this.#behind) this.#checkLag(viewer);
-    for (const viewer of [...this.#waiting]) viewer.look();
+    for (const chunk of encodeChunks(this.view, batch, steps, { pieceBytes }))
+      this.#publishChunk(chunk);
+    for (const subscriber of this.#behind) this.#checkLag(subscriber);
+    for (const subscriber of [...this.#waiting]) subscriber.resume();
   }
 
-  #tell(told: Told): void {
-    this.#ring.push(told);
-    const { length } = told.bytes;
+  #publishChunk(chunk: FrameChunk): void {
+    this.#ring.push(chunk);
+    const { length } = chunk.bytes;
     if (length === 0) return;
-    this.#toldBytes += length;
-    this.#toldAt = this.#clock.now();
-    for (const viewer of this.#live) viewer.give(told);
+    this.#publishedBytes += length;
+    this.#lastPublishedAt = this.#clock.now();
+    for (const subscriber of this.#live) subscriber.send(chunk);
   }
 
   /** What is kept for those who come back is not what the log has any more. */
-  forget(): void {
+  clearRing(): void {
     this.#ring.clear();
   }
 
-  find(cursor: Cursor): Told | undefined {
+  find(cursor: Cursor): FrameChunk | undefined {
     return this.#ring.find(cursor);
   }
 
-  nextEntry(cursor: Cursor): number {
-    return this.#ring.nextEntry(cursor);
+  nextEntryOffset(cursor: Cursor): number {
+    return this.#ring.nextEntryOffset(cursor);
   }
 
-  goLive(viewer: Subscriber): void {
-    this.#behind.delete(viewer);
-    this.#live.add(viewer);
+  goLive(subscriber: Subscriber): void {
+    this.#behind.delete(subscriber);
+    this.#live.add(subscriber);
   }
 
-  fallBehind(viewer: Subscriber): void {
-    this.#live.delete(viewer);
-    this.#behind.add(viewer);
+  fallBehind(subscriber: Subscriber): void {
+    this.#live.delete(subscriber);
+    this.#behind.add(subscriber);
   }
 
   /** Has it looked at after each batch. */
-  watch(viewer: Subscriber): void {
-    this.#waiting.add(viewer);
+  addWaiting(subscriber: Subscriber): void {
+    this.#waiting.add(subscriber);
   }
 
-  unwatch(viewer: Subscriber): void {
-    this.#waiting.delete(viewer);
+  removeWaiting(subscriber: Subscriber): void {
+    this.#waiting.delete(subscriber);
   }
 
-  leave(viewer: Subscriber): void {
-    this.#live.delete(viewer);
-    this.#behind.delete(viewer);
-    this.#waiting.delete(viewer);
+  leave(subscriber: Subscriber): void {
+    this.#live.delete(subscriber);
+    this.#behind.delete(subscriber);
+    this.#waiting.delete(subscriber);
   }
 
   close(): void {
@@ -137,9 +138,9 @@ export class Channel {
     this.#ring.clear();
   }
 
-  #checkLag(viewer: Subscriber): void {
+  #checkLag(subscriber: Subscriber): void {
     const { maxLagRecords, maxLagBytes } = this.#limits;
-    viewer.checkLag(maxLagRecords, maxLagBytes);
+    subscriber.checkLag(maxLagRecords, maxLagBytes);
   }
 
   /** Looks again when it would be due, so that what is told in between costs nothing. */
@@ -150,14 +151,14 @@ export class Channel {
   #beat(): void {
     const { heartbeatMs } = this.#limits;
     const now = this.#clock.now();
-    const idleMs = now - this.#toldAt;
+    const idleMs = now - this.#lastPublishedAt;
     if (idleMs < heartbeatMs) {
       // A clock that was set back does not delay it for more than one turn.
       this.#stopHeartbeat = this.#nextHeartbeat(Math.min(heartbeatMs, heartbeatMs - idleMs));
       return;
     }
-    this.#toldAt = now;
-    for (const viewer of this.#live) viewer.say(heartbeat);
+    this.#lastPublishedAt = now;
+    for (const subscriber of this.#live) subscriber.sendControl(heartbeat);
     this.#stopHeartbeat = this.#nextHeartbeat(heartbeatMs);
   }
 }

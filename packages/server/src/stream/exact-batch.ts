@@ -35,10 +35,10 @@ export async function readExact(log: Log, session: SessionId, batch: Batch): Pro
 }
 
 /** Appends of one part that follow each other, put together: every offset stays a place to resume at. */
-export function mergeNeighbours(records: readonly LogRecord[]): readonly LogRecord[] {
+export function mergeAdjacent(records: readonly LogRecord[]): readonly LogRecord[] {
   const merged: LogRecord[] = [];
   for (let index = 0; index < records.length; ) {
-    const end = endOfRun(records, index);
+    const end = endOfAppends(records, index);
     if (end - index < 2) merged.push(...records.slice(index, end));
     else merged.push(...merge(records.slice(index, end)));
     index = end;
@@ -46,7 +46,7 @@ export function mergeNeighbours(records: readonly LogRecord[]): readonly LogReco
   return merged;
 }
 
-function endOfRun(records: readonly LogRecord[], start: number): number {
+function endOfAppends(records: readonly LogRecord[], start: number): number {
   const first = records[start];
   let end = start + 1;
   if (first === undefined || !isAppend(first)) return end;

@@ -13,8 +13,8 @@ import {
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
-import { drive, recordedRun, openTextWriter } from '../testing/recorded-run.ts';
-import { startStreamServer, settled } from '../testing/servers/stream-server.ts';
+import { drive, openTextWriter, recordedRun } from '../testing/recorded-run.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
 const session = sessionId('watched');

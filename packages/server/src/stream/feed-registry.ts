@@ -4,10 +4,10 @@ import { ServerError } from '../contract/server-error.ts';
 import type { FrameView, ViewName } from '../contract/stream.ts';
 import type { Channel, Subscriber } from './channel.ts';
 import type { Views } from './frames/views.ts';
-import { Feed, type FeedEnd } from './session-feed.ts';
+import { type FeedEnd, SessionFeed } from './session-feed.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream-limits.ts';
 
-interface FeedsOptions {
+interface FeedRegistryOptions {
   readonly log: Log;
   readonly views: Views;
   readonly clock?: Clock | undefined;
@@ -25,24 +25,24 @@ interface StreamStats {
 }
 
 /** A feed with the channel of one view. */
-export interface Joined {
-  readonly feed: Feed;
+export interface FeedSubscription {
+  readonly feed: SessionFeed;
   readonly channel: Channel;
 }
 
 /** The tasks that somebody watches, one reader each. */
-export class Feeds {
+export class FeedRegistry {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
   readonly #views: Views;
-  readonly #feeds = new Map<SessionId, Promise<Feed>>();
+  readonly #feeds = new Map<SessionId, Promise<SessionFeed>>();
   /** Those that are there, and those that are over but still told to somebody. */
-  readonly #open = new Set<Feed>();
+  readonly #open = new Set<SessionFeed>();
   #viewers = 0;
   #isClosed = false;
 
-  constructor({ log, views, clock = systemClock, limits = {} }: FeedsOptions) {
+  constructor({ log, views, clock = systemClock, limits = {} }: FeedRegistryOptions) {
     this.log = log;
     this.clock = clock;
     this.limits = { ...defaultStreamLimits, ...limits };
@@ -51,7 +51,7 @@ export class Feeds {
 
   get stats(): StreamStats {
     const feeds = [...this.#open];
-    const viewers = feeds.flatMap((feed) => [...everyone(feed)]);
+    const viewers = feeds.flatMap((feed) => [...subscribers(feed)]);
     return {
       tasks: feeds.length,
       viewers: viewers.length,
@@ -71,22 +71,23 @@ export class Feeds {
   }
 
   /** For one more viewer, who has to be given back by `leave`. */
-  async join(session: SessionId, view: FrameView): Promise<Joined> {
-    if (this.#isClosed) throw closing();
-    if (this.#viewers >= this.limits.maxViewers) throw tooMany('viewers', this.limits.maxViewers);
+  async join(session: SessionId, view: FrameView): Promise<FeedSubscription> {
+    if (this.#isClosed) throw serverClosing();
+    if (this.#viewers >= this.limits.maxViewers)
+      throw tooManyStreams('viewers', this.limits.maxViewers);
     this.#viewers++;
     try {
       const feed = await this.#feedOf(session);
       const channel = await feed.join(view);
-      if (this.#isClosed) throw closing();
+      if (this.#isClosed) throw serverClosing();
       return { feed, channel };
     } catch (error) {
       this.#viewers--;
-      throw refusal(session, error);
+      throw joinError(session, error);
     }
   }
 
-  leave({ feed, channel }: Joined): void {
+  leave({ feed, channel }: FeedSubscription): void {
     this.#viewers--;
     feed.leave(channel);
   }
@@ -95,21 +96,22 @@ export class Feeds {
   close(): void {
     this.#isClosed = true;
     for (const feed of this.#open) {
-      for (const viewer of [...everyone(feed)]) viewer.sendAway('closing');
+      for (const subscriber of [...subscribers(feed)]) subscriber.disconnect('closing');
       feed.close();
     }
     this.#open.clear();
     this.#feeds.clear();
   }
 
-  #feedOf(session: SessionId): Promise<Feed> {
+  #feedOf(session: SessionId): Promise<SessionFeed> {
     const known = this.#feeds.get(session);
     if (known !== undefined) return known;
-    if (this.#feeds.size >= this.limits.maxTasks) throw tooMany('tasks', this.limits.maxTasks);
+    if (this.#feeds.size >= this.limits.maxTasks)
+      throw tooManyStreams('tasks', this.limits.maxTasks);
     const { log, clock, limits } = this;
-    const onIdle = (feed: Feed) => this.#drop(feed, opened);
-    const onEnd = (feed: Feed, end: FeedEnd) => this.#end(feed, end, opened);
-    const opened = Feed.open(session, { log, clock, limits, onIdle, onEnd });
+    const onIdle = (feed: SessionFeed) => this.#drop(feed, opened);
+    const onEnd = (feed: SessionFeed, end: FeedEnd) => this.#end(feed, end, opened);
+    const opened = SessionFeed.open(session, { log, clock, limits, onIdle, onEnd });
     this.#feeds.set(session, opened);
     opened.then(
       (feed) => {
@@ -121,40 +123,40 @@ export class Feeds {
     return opened;
   }
 
-  #drop(feed: Feed, opened: Promise<Feed>): void {
+  #drop(feed: SessionFeed, opened: Promise<SessionFeed>): void {
     this.#forget(feed.session, opened);
     this.#open.delete(feed);
     feed.close();
   }
 
-  #end(feed: Feed, end: FeedEnd, opened: Promise<Feed>): void {
+  #end(feed: SessionFeed, end: FeedEnd, opened: Promise<SessionFeed>): void {
     // A session that is closed stays as it is; one that is gone may be made again.
     if (end !== 'closed') this.#forget(feed.session, opened);
-    for (const viewer of [...everyone(feed)]) {
-      if (end === 'failed') viewer.sendAway('failed');
-      else viewer.look();
+    for (const subscriber of [...subscribers(feed)]) {
+      if (end === 'failed') subscriber.disconnect('failed');
+      else subscriber.resume();
     }
   }
 
-  #forget(session: SessionId, opened: Promise<Feed>): void {
+  #forget(session: SessionId, opened: Promise<SessionFeed>): void {
     if (this.#feeds.get(session) === opened) this.#feeds.delete(session);
   }
 }
 
-function* everyone(feed: Feed): Iterable<Subscriber> {
-  for (const channel of feed.channels) yield* channel.everyone();
+function* subscribers(feed: SessionFeed): Iterable<Subscriber> {
+  for (const channel of feed.channels) yield* channel.subscribers();
 }
 
-function closing(): ServerError {
+function serverClosing(): ServerError {
   return new ServerError('unavailable', 'The server is closing: connect again in a moment');
 }
 
-function tooMany(what: 'tasks' | 'viewers', limit: number): ServerError {
+function tooManyStreams(what: 'tasks' | 'viewers', limit: number): ServerError {
   const message = `The server streams to as many ${what} as it may (${limit}): connect again later`;
   return new ServerError('unavailable', message, { limit });
 }
 
-function refusal(session: SessionId, error: unknown): unknown {
+function joinError(session: SessionId, error: unknown): unknown {
   if (!(error instanceof LogError) || error.code !== 'no_session') return error;
   const message = `Task ${session} has no log: nothing was ever said in it, or it was deleted`;
   return new ServerError('not_found', message, { session }, { cause: error });

@@ -8,7 +8,7 @@ import {
   settleTurn,
 } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { mergeNeighbours } from './exact-batch.ts';
+import { mergeAdjacent } from './exact-batch.ts';
 import type { Step } from './frames/frame-chunk.ts';
 
 /** States are kept so often, for those who resume in the middle; later more seldom. */
@@ -54,7 +54,7 @@ export class History {
     for (const record of records) {
       if (record.offset <= this.state.through) continue;
       this.#fold({ after: this.state.through, through: record.offset, records: [record] }, steps);
-      this.#keep(record);
+      this.#store(record);
     }
     if (through > this.state.through) {
       this.#fold({ after: this.state.through, through, records: [] }, steps);
@@ -64,7 +64,7 @@ export class History {
   }
 
   /** The latest state that is kept of those up to an offset. */
-  before(offset: number): FoldState {
+  stateBefore(offset: number): FoldState {
     return (
       this.#checkpoints.findLast(({ through }) => through <= offset) ??
       emptyState(this.state.session)
@@ -80,10 +80,10 @@ export class History {
     const folded = this.#folder.addBatch(batch, (before, record, after) => {
       steps.push({ before, record, after });
     });
-    if (folded.outcome === 'gap') throw unfit(this.state.session, batch.after);
+    if (folded.outcome === 'gap') throw historyGap(this.state.session, batch.after);
   }
 
-  #keep(record: LogRecord): void {
+  #store(record: LogRecord): void {
     this.#records.push(record);
     if (this.#records.length > this.#mergeAt) this.#merge();
     const { fact, turn } = record;
@@ -95,9 +95,9 @@ export class History {
   /** Seldom, because to put texts together is to copy them. */
   #merge(): void {
     const open = this.#records.splice(this.#openStart);
-    for (const record of mergeNeighbours(open)) this.#records.push(record);
-    const left = this.#records.length - this.#openStart;
-    this.#mergeAt = this.#openStart + Math.max(firstInterval, 2 * left);
+    for (const record of mergeAdjacent(open)) this.#records.push(record);
+    const remaining = this.#records.length - this.#openStart;
+    this.#mergeAt = this.#openStart + Math.max(firstInterval, 2 * remaining);
   }
 
   #settle(turn: number): void {
@@ -132,14 +132,14 @@ export async function loadHistory(log: Log, session: SessionId, through: number)
     history.add({
       after,
       through: page.through <= after ? through : Math.min(through, page.through),
-      records: mergeNeighbours(records),
+      records: mergeAdjacent(records),
     });
   }
   history.isStale = false;
   return history;
 }
 
-export function unfit(session: SessionId, offset: number): LogError {
+export function historyGap(session: SessionId, offset: number): LogError {
   const message = `Cannot tell session ${session} after offset ${offset}: its records do not fit. Connect again`;
   return new LogError('corrupt', message, { session, offset });
 }

@@ -9,10 +9,10 @@ import {
 } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
-import { isAppend, mergeNeighbours } from './exact-batch.ts';
+import { isAppend, mergeAdjacent } from './exact-batch.ts';
 import { type Cursor, cursorId } from './frames/cursor.ts';
-import { type Step, type Told, tell } from './frames/frame-chunk.ts';
-import { type History, unfit } from './history.ts';
+import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
+import { type History, historyGap } from './history.ts';
 
 /** Of one replay: who is behind asks again from where it ends. */
 const replayLength = 2 ** 18;
@@ -23,10 +23,10 @@ export async function replayLog(
   view: FrameView,
   history: History,
   { cursor, through }: { readonly cursor: Cursor; readonly through: number },
-): Promise<Told | undefined> {
+): Promise<FrameChunk | undefined> {
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
-  const state = history.before(seen);
+  const state = history.stateBefore(seen);
   const { records, end } = await readUpTo(log, state, seen, through);
   if (end > history.state.through) return undefined;
   const isSeen = (record: LogRecord) => record.offset <= seen;
@@ -36,17 +36,17 @@ export async function replayLog(
 }
 
 /** What somebody without a cursor is told: finished turns as what came of them. */
-export function replaySettled(view: FrameView, history: History, after: number): Told {
+export function replaySettled(view: FrameView, history: History, after: number): FrameChunk {
   const { records, state } = history;
   const start = records.findIndex(({ offset }) => offset > after);
-  const later = start < 0 ? [] : upToLength(records, start, history);
+  const later = start < 0 ? [] : takeUpToLength(records, start, history);
   const seen = start < 0 ? records : records.slice(0, start);
   const isAll = start < 0 || start + later.length === records.length;
   const end = isAll ? state.through : (later.at(-1)?.offset ?? state.through);
   return replay(view, { state: emptyState(state.session), seen, later, after, end });
 }
 
-interface Replayed {
+interface ReplayInput {
   readonly state: FoldState;
   readonly seen: readonly LogRecord[];
   readonly later: readonly LogRecord[];
@@ -55,32 +55,36 @@ interface Replayed {
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
-function replay(view: FrameView, replayed: Replayed): Told {
-  const { later, after, end, skip } = replayed;
-  const batch = { after, through: end, records: mergeNeighbours(later) };
+function replay(view: FrameView, input: ReplayInput): FrameChunk {
+  const { later, after, end, skip } = input;
+  const batch = { after, through: end, records: mergeAdjacent(later) };
   // One that tells records as they are has no use for the states around them.
-  const steps = view.batch === undefined ? stepsOf(replayed, batch) : [];
-  const [told] = tell(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
-  return told ?? { after, through: end, bytes: Buffer.alloc(0) };
+  const steps = view.batch === undefined ? stepsOf(input, batch) : [];
+  const [chunk] = encodeChunks(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
+  return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
 }
 
-function stepsOf({ state, seen, after }: Replayed, { records }: Batch): readonly Step[] {
+function stepsOf({ state, seen, after }: ReplayInput, { records }: Batch): readonly Step[] {
   const folder = new Folder(state);
-  add(folder, { after: state.through, through: Math.max(after, state.through), records: seen });
+  foldBatch(folder, {
+    after: state.through,
+    through: Math.max(after, state.through),
+    records: seen,
+  });
   const steps: Step[] = [];
   for (const record of records) {
     const { through } = folder.state;
-    add(folder, { after: through, through: record.offset, records: [record] }, steps);
+    foldBatch(folder, { after: through, through: record.offset, records: [record] }, steps);
   }
   return steps;
 }
 
-function add(folder: Folder, batch: Batch, steps?: Step[]): void {
+function foldBatch(folder: Folder, batch: Batch, steps?: Step[]): void {
   const folded = folder.addBatch(batch, (before, record, after) => {
     steps?.push({ before, record, after });
   });
   if (folded.outcome !== 'gap') return;
-  throw unfit(folder.state.session, batch.after);
+  throw historyGap(folder.state.session, batch.after);
 }
 
 /** The records after a state, up to an offset or until it is enough; settled turns are not cut. */
@@ -95,7 +99,7 @@ async function readUpTo(
   while (cursor < through && cursor <= seen) {
     const page = await log.read(session, { from: cursor, maxBytes: replayLength });
     for (const record of page.records) read.push(record);
-    if (page.through <= cursor) throw unfit(session, cursor);
+    if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;
   }
   // No page ends inside a settled turn, so the snapshot around an offset is on its page.
@@ -109,7 +113,7 @@ async function readUpTo(
 }
 
 /** As many as make a piece, ending where no settled turn is cut. */
-function upToLength(
+function takeUpToLength(
   records: readonly LogRecord[],
   start: number,
   history: History,
@@ -118,29 +122,29 @@ function upToLength(
   for (let index = start; index < records.length; index++) {
     const record = records[index];
     if (record === undefined) break;
-    length += roughLength(record);
+    length += estimatedLength(record);
     const isEnough = length >= replayLength && !history.isSettled(record.offset);
     if (isEnough) return records.slice(start, index + 1);
   }
   return records.slice(start);
 }
 
-function roughLength(record: LogRecord): number {
+function estimatedLength(record: LogRecord): number {
   return isAppend(record) ? record.delta.chunk.length + 200 : encodeRecord(record).length;
 }
 
 /** As long as a storm lasts. */
-const keptMs = 2_000;
+const cacheMs = 2_000;
 
 /**
  * What was read for those who are behind, for a moment: when many come back at once, as they do after
  * a restart, each piece is read and made once.
  */
-export class Pieces {
+export class ReplayCache {
   readonly #maxBytes: number;
-  readonly #pending = new Map<string, Promise<Told | undefined>>();
+  readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
   /** The oldest first. */
-  readonly #made = new Map<string, Told>();
+  readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
   readonly #clock: Clock;
   #stopClearing: (() => void) | undefined;
@@ -154,39 +158,39 @@ export class Pieces {
     return this.#bytes;
   }
 
-  get(key: string, make: () => Promise<Told | undefined>): Promise<Told | undefined> {
-    const made = this.#made.get(key);
-    if (made !== undefined) return Promise.resolve(made);
-    const known = this.#pending.get(key);
-    if (known !== undefined) return known;
-    const making = make()
-      .then((told) => {
-        if (this.#pending.get(key) === making && told !== undefined) this.#keep(key, told);
-        return told;
+  get(key: string, create: () => Promise<FrameChunk | undefined>): Promise<FrameChunk | undefined> {
+    const cached = this.#chunks.get(key);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
+    const created = create()
+      .then((chunk) => {
+        if (this.#pending.get(key) === created && chunk !== undefined) this.#store(key, chunk);
+        return chunk;
       })
       .finally(() => {
-        if (this.#pending.get(key) === making) this.#pending.delete(key);
+        if (this.#pending.get(key) === created) this.#pending.delete(key);
       });
-    this.#pending.set(key, making);
-    return making;
+    this.#pending.set(key, created);
+    return created;
   }
 
   clear(): void {
     this.#pending.clear();
-    this.#made.clear();
+    this.#chunks.clear();
     this.#bytes = 0;
     this.#stopClearing?.();
     this.#stopClearing = undefined;
   }
 
-  #keep(key: string, told: Told): void {
-    if (told.bytes.length > this.#maxBytes) return;
-    this.#made.set(key, told);
-    this.#stopClearing ??= this.#clock.after(keptMs, () => this.clear(), { isIdle: true });
-    this.#bytes += told.bytes.length;
-    for (const [oldest, { bytes }] of this.#made) {
+  #store(key: string, chunk: FrameChunk): void {
+    if (chunk.bytes.length > this.#maxBytes) return;
+    this.#chunks.set(key, chunk);
+    this.#stopClearing ??= this.#clock.after(cacheMs, () => this.clear(), { isIdle: true });
+    this.#bytes += chunk.bytes.length;
+    for (const [oldest, { bytes }] of this.#chunks) {
       if (this.#bytes <= this.#maxBytes) break;
-      this.#made.delete(oldest);
+      this.#chunks.delete(oldest);
       this.#bytes -= bytes.length;
     }
   }

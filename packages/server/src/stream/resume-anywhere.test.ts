@@ -186,7 +186,14 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
     reached = Math.max(reached, Number.parseInt(message.id ?? '0', 10));
     wake?.();
   };
-  const reading = readThroughCuts({ proxy, path, cuts, isEnd, onRestart: screen.restart, onMessage });
+  const reading = readThroughCuts({
+    proxy,
+    path,
+    cuts,
+    isEnd,
+    onRestart: screen.restart,
+    onMessage,
+  });
   // Not every view tells every record; where none comes for a read, it goes on as well.
   const between = async () => {
     const { through = 0 } = (await log.info(session)) ?? {};

@@ -2,11 +2,11 @@ import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError } from '@millrace/log';
 import type { FrameView, ViewName } from '../contract/stream.ts';
 import { Channel } from './channel.ts';
-import { isExact, mergeNeighbours, readExact } from './exact-batch.ts';
+import { isExact, mergeAdjacent, readExact } from './exact-batch.ts';
 import type { Cursor } from './frames/cursor.ts';
-import { oneTold, type Told } from './frames/frame-chunk.ts';
+import { encodeChunk, type FrameChunk } from './frames/frame-chunk.ts';
 import { type History, loadHistory } from './history.ts';
-import { Pieces, replayLog, replaySettled } from './replay.ts';
+import { ReplayCache, replayLog, replaySettled } from './replay.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** So many records are not kept waiting for the end of the time in which they are merged. */
@@ -20,22 +20,22 @@ interface FeedOptions {
   readonly clock: Clock;
   readonly limits: StreamLimits;
   /** Nobody watched for a while. */
-  readonly onIdle: (feed: Feed) => void;
+  readonly onIdle: (feed: SessionFeed) => void;
   /** Nothing more will come. */
-  readonly onEnd: (feed: Feed, end: FeedEnd) => void;
+  readonly onEnd: (feed: SessionFeed, end: FeedEnd) => void;
 }
 
 /**
  * The one reader of a session in this process, however many watch it. It follows the log, folds, and
  * tells each view that somebody watches.
  */
-export class Feed {
+export class SessionFeed {
   readonly session: SessionId;
   readonly #options: FeedOptions;
   readonly #channels = new Map<ViewName, Channel>();
-  readonly #leaving = new Map<ViewName, () => void>();
+  readonly #lingerTimers = new Map<ViewName, () => void>();
   readonly #stop = new AbortController();
-  readonly #pieces: Pieces;
+  readonly #replays: ReplayCache;
   #history: History;
   /** Committed, and not told yet; they follow what the history has. */
   #pending: LogRecord[] = [];
@@ -48,11 +48,11 @@ export class Feed {
     this.session = history.state.session;
     this.#history = history;
     this.#options = options;
-    this.#pieces = new Pieces(options.limits.replayBytes, options.clock);
+    this.#replays = new ReplayCache(options.limits.replayBytes, options.clock);
   }
 
   /** Reads what there is. Throws `no_session` where there is nothing to read. */
-  static async open(session: SessionId, options: FeedOptions): Promise<Feed> {
+  static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
     const info = await options.log.info(session);
     if (info === undefined) {
       throw new LogError('no_session', `Cannot stream session ${session}: there is none`, {
@@ -60,7 +60,7 @@ export class Feed {
       });
     }
     const history = await loadHistory(options.log, session, info.through);
-    const feed = new Feed(history, options);
+    const feed = new SessionFeed(history, options);
     void feed.#follow();
     return feed;
   }
@@ -86,7 +86,7 @@ export class Feed {
   /** What is kept here for viewers, in the ring and of what was replayed. */
   get keptBytes(): number {
     const rings = [...this.#channels.values()].reduce((sum, { ringBytes }) => sum + ringBytes, 0);
-    return rings + this.#pieces.bytes;
+    return rings + this.#replays.bytes;
   }
 
   /** The channel of a view, for one more viewer, who has to `leave` it. */
@@ -96,33 +96,37 @@ export class Feed {
     const known = this.#channels.get(view.name);
     const channel = known ?? new Channel(view, this.#history.state.through, limits, clock);
     this.#channels.set(view.name, channel);
-    this.#leaving.get(view.name)?.();
-    this.#leaving.delete(view.name);
+    this.#lingerTimers.get(view.name)?.();
+    this.#lingerTimers.delete(view.name);
     return channel;
   }
 
   /** Called when a viewer is gone: after a while a view that nobody watches is not told any more. */
   leave({ view, viewers }: Channel): void {
-    if (viewers > 0 || this.#leaving.has(view.name)) return;
+    if (viewers > 0 || this.#lingerTimers.has(view.name)) return;
     const { clock, limits } = this.#options;
-    const forget = () => this.#forget(view.name);
-    this.#leaving.set(view.name, clock.after(limits.lingerMs, forget, { isIdle: true }));
+    const clearRing = () => this.#closeChannel(view.name);
+    this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
   }
 
   /** What comes after a place that is not in the ring. */
-  async replay({ view }: Channel, cursor: Cursor, isSettled: boolean): Promise<Told | undefined> {
+  async replay(
+    { view }: Channel,
+    cursor: Cursor,
+    isSettled: boolean,
+  ): Promise<FrameChunk | undefined> {
     await this.#reload;
     const { through } = this.#history.state;
     if (cursor.offset > through) return undefined;
     if (isSettled && !view.settles) return this.#restate(view);
     if (isSettled) {
-      return this.#pieces.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
+      return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
         replaySettled(view, this.#history, cursor.offset),
       );
     }
     const channel = this.#channels.get(view.name);
-    const entry = channel?.nextEntry(cursor) ?? through;
-    return this.#pieces.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
+    const entry = channel?.nextEntryOffset(cursor) ?? through;
+    return this.#replays.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
       replayLog(this.#options.log, view, this.#history, { cursor, through: entry }),
     );
   }
@@ -130,23 +134,23 @@ export class Feed {
   close(): void {
     this.#stop.abort();
     this.#stopWindow?.();
-    for (const cancel of this.#leaving.values()) cancel();
+    for (const cancel of this.#lingerTimers.values()) cancel();
     for (const channel of this.#channels.values()) channel.close();
     this.#channels.clear();
-    this.#leaving.clear();
-    this.#pieces.clear();
+    this.#lingerTimers.clear();
+    this.#replays.clear();
     this.#pending = [];
   }
 
-  #restate(view: FrameView): Promise<Told | undefined> {
+  #restate(view: FrameView): Promise<FrameChunk | undefined> {
     const { state } = this.#history;
     const { through } = state;
-    return this.#pieces.get(`${view.name} restated ${through}`, async () => {
+    return this.#replays.get(`${view.name} restated ${through}`, async () => {
       const frames = view.restate(state);
       const last = frames.at(-1);
       // With the last of them all was told up to here.
-      const ending = last && [{ ...last, id: last.id ?? `${through}` }];
-      return oneTold({ after: 0, through }, [...frames.slice(0, -1), ...(ending ?? [])]);
+      const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
+      return encodeChunk({ after: 0, through }, [...frames.slice(0, -1), ...(lastFrame ?? [])]);
     });
   }
 
@@ -156,17 +160,17 @@ export class Feed {
     try {
       const from = this.#history.state.through;
       for await (const batch of log.follow(this.session, { from, until: 'closed', signal })) {
-        this.#take(isExact(batch) ? batch : await readExact(log, this.session, batch));
+        this.#receive(isExact(batch) ? batch : await readExact(log, this.session, batch));
         await this.#reload;
       }
       if (!signal.aborted) this.#finish('closed');
     } catch (error) {
-      const isGone = error instanceof LogError && error.code === 'no_session';
-      if (!signal.aborted) this.#finish(isGone ? 'deleted' : 'failed');
+      const isDeleted = error instanceof LogError && error.code === 'no_session';
+      if (!signal.aborted) this.#finish(isDeleted ? 'deleted' : 'failed');
     }
   }
 
-  #take({ through, records }: Batch): void {
+  #receive({ through, records }: Batch): void {
     for (const record of records) this.#pending.push(record);
     this.#pendingThrough = through;
     if (this.#stopWindow === undefined || this.#pending.length > maxPending) this.#flush();
@@ -196,19 +200,19 @@ export class Feed {
     if (this.#reload !== undefined || this.#end !== undefined) return;
     const { through: after } = this.#history.state;
     if (this.#pendingThrough <= after) return;
-    const records = mergeNeighbours(this.#pending);
+    const records = mergeAdjacent(this.#pending);
     const batch = { after, through: this.#pendingThrough, records };
     this.#pending = [];
     const steps = this.#history.add(batch);
-    if (this.#history.isStale) this.#reload = this.#readAgain();
-    for (const channel of this.#channels.values()) channel.tell(batch, steps);
+    if (this.#history.isStale) this.#reload = this.#reloadHistory();
+    for (const channel of this.#channels.values()) channel.publish(batch, steps);
   }
 
   /** What was redacted is not to be told again by anything that is kept here. */
-  async #readAgain(): Promise<void> {
+  async #reloadHistory(): Promise<void> {
     const { through } = this.#history.state;
-    for (const channel of this.#channels.values()) channel.forget();
-    this.#pieces.clear();
+    for (const channel of this.#channels.values()) channel.clearRing();
+    this.#replays.clear();
     try {
       this.#history = await loadHistory(this.#options.log, this.session, through);
       this.#reload = undefined;
@@ -219,8 +223,8 @@ export class Feed {
     }
   }
 
-  #forget(name: ViewName): void {
-    this.#leaving.delete(name);
+  #closeChannel(name: ViewName): void {
+    this.#lingerTimers.delete(name);
     const channel = this.#channels.get(name);
     if (channel === undefined || channel.viewers > 0) return;
     channel.close();

@@ -3,7 +3,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import { openTextWriter } from '../testing/recorded-run.ts';
-import { startStreamServer, settled } from '../testing/servers/stream-server.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 import { defaultStreamLimits } from './stream-limits.ts';
 
@@ -105,8 +105,12 @@ test('a reader that is too far behind is sent away, and resumes without losing a
   expect(reader.messages.some(({ event }) => event === 'end')).toBe(false);
   await end();
   const lastEventId = reader.parser.lastId;
-  const resumed = await new SseReader({ port: server.port, path, lastEventId }).waitForEnd();
-  expect(fold(reader, resumed)).toEqual(transcript(await snapshot(log, session)));
+  const statusAfterCommand = await new SseReader({
+    port: server.port,
+    path,
+    lastEventId,
+  }).waitForEnd();
+  expect(fold(reader, statusAfterCommand)).toEqual(transcript(await snapshot(log, session)));
 });
 
 test('a reader that takes nothing for a minute is cut off', async () => {

@@ -1,9 +1,9 @@
 import type { SessionId } from '@millrace/core';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task, TaskStatus } from '../contract/task.ts';
-import type { Feeds } from './feed-registry.ts';
-import { ending } from './frames/control-frames.ts';
-import type { Feed } from './session-feed.ts';
+import type { FeedRegistry } from './feed-registry.ts';
+import { endFrameText } from './frames/control-frames.ts';
+import type { SessionFeed } from './session-feed.ts';
 import type { Viewer } from './viewer.ts';
 
 /** What a task does not come back from by itself. */
@@ -23,8 +23,8 @@ const delaysMs: Readonly<Record<ViewName, number>> = {
   ui: 0,
 };
 
-export interface EndingOptions {
-  readonly feeds: Feeds;
+export interface EndConditionOptions {
+  readonly feeds: FeedRegistry;
   readonly session: SessionId;
   readonly view: ViewName;
   /** `idle`: ends when all was told and no run goes on, whatever the task's status. So does `ui`, always. */
@@ -34,15 +34,15 @@ export interface EndingOptions {
 }
 
 /** When one stream is to end, and with which words. */
-export class Ending {
-  readonly #options: EndingOptions;
-  readonly #feed: Feed;
+export class EndCondition {
+  readonly #options: EndConditionOptions;
+  readonly #feed: SessionFeed;
   #stopTimer: (() => void) | undefined;
-  #final: { readonly reason: string; readonly through: number } | undefined;
+  #finalStatus: { readonly reason: string; readonly through: number } | undefined;
   /** What is looked up for one status is not to be used for the next. */
-  #changes = 0;
+  #statusVersion = 0;
 
-  constructor(options: EndingOptions, feed: Feed) {
+  constructor(options: EndConditionOptions, feed: SessionFeed) {
     this.#options = options;
     this.#feed = feed;
   }
@@ -55,12 +55,12 @@ export class Ending {
   /** A task that is over ends the stream, unless it is taken up again in time. */
   setTask(task: Task | undefined, viewer: Viewer): void {
     this.stop();
-    this.#final = undefined;
-    const change = ++this.#changes;
+    this.#finalStatus = undefined;
+    const version = ++this.#statusVersion;
     if (task === undefined || !finalStatuses.has(task.status)) return;
     const { feeds, view, endDelayMs = delaysMs[view] } = this.#options;
     const reason = (task.status ?? 'over').toLowerCase();
-    const end = () => void this.#endAt(reason, change, viewer);
+    const end = () => void this.#endAt(reason, version, viewer);
     if (endDelayMs === 0) end();
     else this.#stopTimer = feeds.clock.after(endDelayMs, end, { isIdle: true });
   }
@@ -71,26 +71,27 @@ export class Ending {
   }
 
   /** What to say, if it is due for one who was told all. */
-  words(): Buffer | undefined {
+  endFrame(): Buffer | undefined {
     const reason = this.#reason();
-    return reason === undefined ? undefined : Buffer.from(ending(this.#options.view, reason));
+    return reason === undefined ? undefined : Buffer.from(endFrameText(this.#options.view, reason));
   }
 
   /** All that the log has by now is told first. */
-  async #endAt(reason: string, change: number, viewer: Viewer): Promise<void> {
+  async #endAt(reason: string, version: number, viewer: Viewer): Promise<void> {
     const { feeds, session } = this.#options;
     const info = await feeds.log.info(session).catch(() => undefined);
-    if (change !== this.#changes) return;
-    this.#final = { reason, through: info?.through ?? 0 };
+    if (version !== this.#statusVersion) return;
+    this.#finalStatus = { reason, through: info?.through ?? 0 };
     viewer.watchForEnd(true);
-    viewer.look();
+    viewer.resume();
   }
 
   #reason(): string | undefined {
     const { end, history } = this.#feed;
     if (end !== undefined) return end;
-    const final = this.#final;
-    if (final !== undefined && history.state.through >= final.through) return final.reason;
+    const finalStatus = this.#finalStatus;
+    if (finalStatus !== undefined && history.state.through >= finalStatus.through)
+      return finalStatus.reason;
     const isIdle = this.endsWithRun && history.state.run === undefined;
     return isIdle ? 'idle' : undefined;
   }

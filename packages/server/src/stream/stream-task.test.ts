@@ -4,7 +4,7 @@ import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import type { Task } from '../contract/task.ts';
 import { drive, recordedRun } from '../testing/recorded-run.ts';
-import { startStreamServer, settled } from '../testing/servers/stream-server.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
 const session = sessionId('asked');

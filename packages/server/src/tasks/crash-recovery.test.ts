@@ -12,13 +12,13 @@ import { sqliteRows } from '../rows/sqlite/sqlite-rows.ts';
 import {
   agentText,
   collect,
-  eventually,
   createTaskHarness,
+  eventually,
   temporaryFolder,
   textsOf,
 } from '../testing/servers/task-harness.ts';
 
-interface Told {
+interface FrameChunk {
   readonly type: string;
   readonly task: string;
 }
@@ -30,12 +30,12 @@ async function killedAfter(
   agent: ServedAgent | ((log: Log) => ServedAgent),
 ) {
   const folder = temporaryFolder();
-  const told: Told[] = [];
+  const told: FrameChunk[] = [];
   const program = new URL('../testing/servers/crashing-server.ts', import.meta.url);
   const child = startProcess(program, {
     args: [folder, kind],
     onTold: (value) => {
-      told.push(value as Told);
+      told.push(value as FrameChunk);
       if (told.filter(({ type }) => type === 'delta').length === deltas) child.kill('SIGKILL');
     },
   });

@@ -3,28 +3,28 @@ import { type Ids, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import { AgentDirectory, AgentKeys } from '../agents/agent-directory.ts';
 import { agentService } from '../agents/agent-service.ts';
-import { AgentRows } from '../agents/agent-store.ts';
+import { AgentStore } from '../agents/agent-store.ts';
 import { AsyncRunner } from '../agents/handlers/async-runner.ts';
 import { SyncRunner } from '../agents/handlers/sync-runner.ts';
 import { spanId } from '../agents/handlers/tracing.ts';
-import { LoopRunner, loopJournal } from '../agents/loops/loop-runner.ts';
+import { LoopRunner, loopJournalOptions } from '../agents/loops/loop-runner.ts';
 import type { RemoteLimits } from '../agents/remote/remote-call.ts';
 import { RemoteHealth } from '../agents/remote/remote-health.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { TaskWorks } from '../agents/task-queues.ts';
+import { TaskQueues } from '../agents/task-queues.ts';
 import type { Rows } from '../contract/rows.ts';
 import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { TaskService } from '../contract/service.ts';
-import { Journals } from '../journal/journal-pool.ts';
-import { messageService, type UseJournal } from '../messages/message-service.ts';
-import { noSuch } from '../stores/row-access.ts';
+import { JournalPool } from '../journal/journal-pool.ts';
+import { messageService, type WithJournal } from '../messages/message-service.ts';
+import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
-import { RowWatch, TaskChanges } from '../stores/task-changes.ts';
+import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
 import { eventService } from '../stores/task-events.ts';
-import { TaskRows } from '../stores/task-store.ts';
-import { Recovery, TaskWatch } from './recovery.ts';
-import { TaskStops } from './task-stops.ts';
+import { TaskStore } from '../stores/task-store.ts';
+import { Recovery, TaskScanner } from './recovery.ts';
+import { TaskStopper } from './task-stops.ts';
 import { tasksService } from './tasks-service.ts';
 
 export interface TaskServiceOptions {
@@ -42,7 +42,7 @@ export interface TaskServiceOptions {
   /** A task's lease is given back when nothing was written for so long. */
   readonly idleMs?: number | undefined;
   /** So long a task's lease that another process has is waited for. */
-  readonly patienceMs?: number | undefined;
+  readonly leaseWaitMs?: number | undefined;
   /** How often is looked what other processes left, or stopped. */
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
@@ -64,21 +64,21 @@ export interface RunningTaskService extends TaskService {
 
 export function createTaskService(options: TaskServiceOptions): RunningTaskService {
   const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
-  const { patienceMs = 2000, watchMs = 3000, random = Math.random } = options;
+  const { leaseWaitMs = 2000, watchMs = 3000, random = Math.random } = options;
   const changes = new TaskChanges();
-  const tasks = new TaskRows({ rows, log, ids, onChange: (task) => changes.tell(task) });
-  const agents = new AgentRows(rows, ids, () => clock.now());
+  const tasks = new TaskStore({ rows, log, ids, onChange: (task) => changes.publish(task) });
+  const agents = new AgentStore(rows, ids, () => clock.now());
   const keys = new AgentKeys(options.secret);
   const directory = new AgentDirectory({
     ...{ rows: agents, served: options.agents, keys, clock, onDiagnostic, limits: options.remote },
   });
-  const onMended = (taskId: string) => failInterrupted(taskId, tasks, directory);
-  const journals = new Journals({ log, clock, ids, idleMs, patienceMs, onMended });
-  const works = new TaskWorks(clock, graceMs);
+  const onRepaired = (taskId: string) => failInterrupted(taskId, tasks, directory);
+  const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
+  const queues = new TaskQueues(clock, graceMs);
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
   const shared: RunnerOptions = {
-    ...{ log, rows, clock, ids, spans, trackers, tasks, journals, works, graceMs, onDiagnostic },
+    ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
     exporter: options.exporter,
   };
   const sync = new SyncRunner(shared);
@@ -88,26 +88,26 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   });
   const loops = new LoopRunner(shared, (agent) => servedName(options.agents, agent));
   const running = { ...shared, directory, async, loops };
-  const stops = new TaskStops(running);
+  const stopper = new TaskStopper(running);
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
-  const watch = new TaskWatch({ ...running, recovery, everyMs: watchMs, random });
-  const rowWatch = new RowWatch({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
-  const use: UseJournal = async (taskId, work) => {
+  const scanner = new TaskScanner({ ...running, recovery, everyMs: watchMs, random });
+  const rowPoller = new TaskRowPoller({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
+  const withJournal: WithJournal = async (taskId, work) => {
     const { agentId } = await tasks.get({ id: taskId });
     const isLoop = (await directory.find(agentId))?.agent.type === 'loop';
-    return journals.use(taskId, work, isLoop ? loopJournal : {});
+    return journals.use(taskId, work, isLoop ? loopJournalOptions : {});
   };
   const assertTask = async (taskId: string, agentId: string) => {
-    const kept = await tasks.get({ id: taskId });
-    if (kept.agentId !== agentId) throw noSuch('agent', agentId);
+    const stored = await tasks.get({ id: taskId });
+    if (stored.agentId !== agentId) throw notFoundError('agent', agentId);
   };
   return {
     changes,
     agents: agentService({ rows, agents, tasks, directory, keys }),
-    tasks: tasksService({ ...running, agents, sync, stops }),
-    messages: messageService(use, ids),
+    tasks: tasksService({ ...running, agents, sync, stopper }),
+    messages: messageService(withJournal, ids),
     events: eventService(log, tasks, assertTask),
     states: stateService(rows, assertTask),
     spans,
@@ -116,31 +116,31 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
       for (const agent of options.agents)
         if (agent.type === 'loop') await assertSameLog(log, agent, ids);
       await directory.start();
-      await recovery.takeAll();
+      await recovery.recoverAll();
       health.start();
-      watch.start();
-      rowWatch.start();
+      scanner.start();
+      rowPoller.start();
     },
     async close() {
-      const looks = [health.stop(), watch.stop(), rowWatch.stop()];
-      await Promise.all([works.close(), loops.close(), ...looks]);
+      const timers = [health.stop(), scanner.stop(), rowPoller.stop()];
+      await Promise.all([queues.close(), loops.close(), ...timers]);
       await journals.close();
     },
   };
 }
 
 function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): string {
-  return all.find((one) => one.type === 'loop' && one.agent === agent)?.name ?? agent.name;
+  return all.find((served) => served.type === 'loop' && served.agent === agent)?.name ?? agent.name;
 }
 
 /** Nobody goes on with an answer whose process died; an async agent gets its events again. */
 async function failInterrupted(
   taskId: string,
-  tasks: TaskRows,
+  tasks: TaskStore,
   directory: AgentDirectory,
 ): Promise<void> {
-  const kept = await tasks.find({ id: taskId });
-  const agent = kept && (await directory.find(kept.agentId))?.agent;
+  const stored = await tasks.find({ id: taskId });
+  const agent = stored && (await directory.find(stored.agentId))?.agent;
   if (agent?.type !== 'sync') return;
   const reason =
     'interrupted: the process that answered died. What it said is kept; send a message to go on';

@@ -14,10 +14,10 @@ import type { ForkTask } from '../contract/request-bodies.ts';
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Task } from '../contract/task.ts';
-import { takeContent } from '../messages/message-drafts.ts';
-import { makeTracker } from '../stores/row-services.ts';
-import type { KeptTask } from '../stores/task-store.ts';
-import { partsOfContent } from '../updates/content-parts.ts';
+import { convertContent } from '../messages/message-drafts.ts';
+import { createTracker } from '../stores/row-services.ts';
+import type { StoredTask } from '../stores/task-store.ts';
+import { contentToParts } from '../updates/content-parts.ts';
 
 interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
@@ -26,29 +26,34 @@ interface ForkOptions extends RunnerOptions {
 /** A new task that has what the other one had before an item, and goes on otherwise from there. */
 export async function forkTask(
   options: ForkOptions,
-  { task: from, agentId }: KeptTask,
+  { task: from, agentId }: StoredTask,
   { agent }: LoopAgent,
   body: ForkTask,
   trace?: TraceContext,
 ): Promise<Task> {
   const { log, rows, tasks, ids, loops } = options;
-  const into = ids.session();
-  const leaving = new AbortController();
+  const newSession = ids.session();
+  const detach = new AbortController();
   const input = inputOf(body, ids.item());
-  const own = { into, leave: leaving.signal, trace, observers: loops.observersOf(agent) };
+  const runOptions = {
+    newSession,
+    leave: detach.signal,
+    trace,
+    observers: loops.observersOf(agent),
+  };
   const item = body.item_id == null ? undefined : itemId(body.item_id);
   const run =
     input === undefined || item === undefined
-      ? agent.regenerate(sessionId(from.id), { ...own, ...(item && { item }) })
-      : agent.edit(sessionId(from.id), item, [input], own);
-  await begun(run);
-  const through = (await log.info(into))?.origin?.through;
-  if (through === undefined) throw await refusal(from.id, run);
+      ? agent.regenerate(sessionId(from.id), { ...runOptions, ...(item && { item }) })
+      : agent.edit(sessionId(from.id), item, [input], runOptions);
+  await untilStarted(run);
+  const through = (await log.info(newSession))?.origin?.through;
+  if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
   const task_metadata = { ...from.task_metadata, branch };
-  const task = await tasks.adopt(agentId, into, { params: from.params, task_metadata });
-  await makeTracker(rows, into, agentId);
-  loops.adopt(into, agent, run, leaving);
+  const task = await tasks.adopt(agentId, newSession, { params: from.params, task_metadata });
+  await createTracker(rows, newSession, agentId);
+  loops.track(newSession, agent, run, detach);
   return task;
 }
 
@@ -59,17 +64,17 @@ function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefin
       'Cannot say something else without `item_id`: it names what it is said instead of';
     throw new ServerError('invalid', message);
   }
-  return { id, kind: 'user', parts: takeContent(() => partsOfContent(content)) };
+  return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };
 }
 
 /** Resolves when the copy is there, or when there will be none. */
-async function begun(run: Run): Promise<void> {
+async function untilStarted(run: Run): Promise<void> {
   const events = run.events[Symbol.asyncIterator]();
   await Promise.race([run.result, events.next()]);
   void events.return?.();
 }
 
-async function refusal(taskId: string, run: Run): Promise<ServerError> {
+async function forkError(taskId: string, run: Run): Promise<ServerError> {
   const { error } = await run.result;
   const message = error?.message ?? `Cannot fork task ${taskId}: it has no such item`;
   return new ServerError('not_found', message, { task: taskId });

@@ -7,23 +7,23 @@ import type { LoopAgent, SyncAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   collect,
+  createTaskHarness,
   eventually,
   type TaskHarness,
-  createTaskHarness,
   textDelta,
   textsOf,
   userText,
 } from '../testing/servers/task-harness.ts';
 
 /** Says how often it was asked, and says the rest when it is let go on. */
-function counting(goesOn: Promise<void> = Promise.resolve()) {
+function counting(resumeIfInterrupted: Promise<void> = Promise.resolve()) {
   const asked: string[] = [];
   const agent: SyncAgent = {
     ...{ type: 'sync', name: 'agent' },
     async *onMessage(content) {
       asked.push(content.type === 'text' ? content.content : content.type);
       yield textDelta(0, `Answer ${asked.length}`);
-      await goesOn;
+      await resumeIfInterrupted;
       yield textDelta(0, '.');
     },
   };
@@ -65,7 +65,9 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
     expect(textsOf(messages)).toEqual(['Answer 1.']);
     const again = await keyed(stage, id, 'One', 'k');
     expect(await again.messages()).toEqual(messages);
-    expect((await collect(again.updates())).at(-1)).toEqual((await collect(first.updates())).at(-1));
+    expect((await collect(again.updates())).at(-1)).toEqual(
+      (await collect(first.updates())).at(-1),
+    );
     expect(textsOf(await (await keyed(stage, id, 'Two', 'other')).messages())).toEqual([
       'Answer 2.',
     ]);

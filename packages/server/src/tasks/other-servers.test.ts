@@ -11,10 +11,10 @@ import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
   collect,
-  eventually,
-  type TaskHarnessOptions,
-  type TaskHarness,
   createTaskHarness,
+  eventually,
+  type TaskHarness,
+  type TaskHarnessOptions,
   temporaryFolder,
   textDelta,
   textsOf,
@@ -41,7 +41,7 @@ const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => ne
 function sharing(options: TaskHarnessOptions = {}) {
   const [log, rows] = [memoryLog(), memoryRows()];
   const serve = (agents: Parameters<typeof createTaskHarness>[0]) =>
-    createTaskHarness(agents, { log, rows, watchMs: 5, patienceMs: 5, ...options });
+    createTaskHarness(agents, { log, rows, watchMs: 5, leaseWaitMs: 5, ...options });
   return { log, rows, serve };
 }
 
@@ -60,7 +60,7 @@ describe('of two servers', () => {
   });
 
   test('one that is asked to cancel ends a handler of the other, which says nothing', async () => {
-    const { serve, log } = sharing({ patienceMs: 60_000 });
+    const { serve, log } = sharing({ leaseWaitMs: 60_000 });
     const [one, other] = [await serve([silent]), await serve([silent])];
     const { id } = await one.newTask('listener');
     const content = userText('Go');
@@ -117,7 +117,7 @@ describe('of two servers', () => {
   });
 
   test('one waits a moment for a task that the other has just written to', async () => {
-    const { serve } = sharing({ patienceMs: 60_000, idleMs: 20 });
+    const { serve } = sharing({ leaseWaitMs: 60_000, idleMs: 20 });
     const [one, other] = [await serve([quick]), await serve([quick])];
     const { id } = await one.newTask('agent');
     await (await one.send('agent', id, 'Hi')).messages();
@@ -137,7 +137,7 @@ describe('of two servers', () => {
     const path = join(temporaryFolder(), 'log.db');
     const [log, its] = [sqliteLog({ path }), sqliteLog({ path })];
     onTestFinished(() => Promise.all([log.close(), its.close()]).then(() => {}));
-    const options = { rows: memoryRows(), patienceMs: 60_000, idleMs: 1, watchMs: 1e9 };
+    const options = { rows: memoryRows(), leaseWaitMs: 60_000, idleMs: 1, watchMs: 1e9 };
     const one = await createTaskHarness([agent], { ...options, log });
     const other = await createTaskHarness([agent], { ...options, log: its });
     const { id } = await one.newTask('listener');

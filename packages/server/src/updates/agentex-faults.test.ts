@@ -2,7 +2,7 @@ import { toArray, transcript } from '@millrace/core';
 import { expect, test } from 'vitest';
 import type { Content } from '../contract/content.ts';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
-import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 
 // Each of these is what another server was seen to do, and what is right instead.
@@ -154,7 +154,10 @@ test('updates without an index are kept', () => {
 });
 
 test('a Full tells the new row, and a Done comes after its row is on the log', () => {
-  const { records } = recordUpdates([said('Hello'), { type: 'full', index: 0, content: text('Bye') }]);
+  const { records } = recordUpdates([
+    said('Hello'),
+    { type: 'full', index: 0, content: text('Bye') },
+  ]);
   const { updates, state } = updatesOfLog(task, records);
   expect(updates.at(-1)).toMatchObject({
     type: 'full',

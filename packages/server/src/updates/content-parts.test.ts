@@ -3,20 +3,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { contentSchema } from '../contract/content.ts';
 import { contents } from '../testing/random-updates.ts';
-import { contentOfPart, partsOfContent, reasoningOf } from './content-parts.ts';
+import { contentToParts, partToContent, reasoningContent } from './content-parts.ts';
 
 test('content made into parts and back is what it was', () => {
   fc.assert(
     fc.property(contents, (content) => {
-      const parts = partsOfContent(content);
+      const parts = contentToParts(content);
       const [first] = parts;
       const back =
         first.kind === 'reasoning'
-          ? reasoningOf(
+          ? reasoningContent(
               parts.filter((part) => part.kind === 'reasoning'),
               content.author,
             )
-          : contentOfPart(first, content.author);
+          : partToContent(first, content.author);
       expect(back).toEqual(content);
     }),
   );
@@ -47,19 +47,19 @@ test.each<[string, Part, object]>([
   ['a list is an object with the list in it', { kind: 'structured', value: [1] }, { value: [1] }],
   ['a custom part has its name', { kind: 'custom', name: 'n', value: 1 }, { name: 'n', value: 1 }],
 ])('%s', (_claim, part, data) => {
-  const content = contentOfPart(part, 'agent');
+  const content = partToContent(part, 'agent');
   expect(content).toMatchObject({ type: 'data', data });
   expect(contentSchema.parse(content)).toEqual(content);
 });
 
 test('arguments that are no JSON are still there to be seen', () => {
-  const content = contentOfPart({ kind: 'tool_call', ...call, arguments: '{"pa' }, 'agent');
+  const content = partToContent({ kind: 'tool_call', ...call, arguments: '{"pa' }, 'agent');
   expect(content).toMatchObject({ arguments: { invalid_json: '{"pa' } });
 });
 
 test('a result has its pictures with it', () => {
   const result = { kind: 'tool_result', ...call, text: 'seen', isError: true } as const;
-  expect(contentOfPart({ ...result, attachments: [picture] }, 'agent')).toMatchObject({
+  expect(partToContent({ ...result, attachments: [picture] }, 'agent')).toMatchObject({
     content: { result: 'seen', attachments: [{ url: 'data:image/png;base64,AQID' }] },
     is_error: true,
   });

@@ -22,16 +22,16 @@ export type ContentAuthor = Content['author'];
 export const jsonType = 'application/json';
 
 /** What a part is to those who know messages only. */
-export function contentOfPart(part: Part, author: ContentAuthor): Content {
+export function partToContent(part: Part, author: ContentAuthor): Content {
   const head = { author, style: styleOf(part.metadata) };
   switch (part.kind) {
     case 'text': {
-      const value = part.mimeType === jsonType ? objectIn(part.text) : undefined;
+      const value = part.mimeType === jsonType ? parseObject(part.text) : undefined;
       if (value !== undefined) return { type: 'data', ...head, data: value };
-      return { type: 'text', ...head, content: part.text, ...textHeadOf(part.metadata) };
+      return { type: 'text', ...head, content: part.text, ...textFields(part.metadata) };
     }
     case 'reasoning':
-      return reasoningOf([part], author);
+      return reasoningContent([part], author);
     case 'tool_call':
       return {
         ...{ type: 'tool_request', ...head, tool_call_id: part.toolCallId, name: part.name },
@@ -40,21 +40,21 @@ export function contentOfPart(part: Part, author: ContentAuthor): Content {
     case 'tool_result':
       return {
         ...{ type: 'tool_response', ...head, tool_call_id: part.toolCallId, name: part.name },
-        content: resultOf(part),
+        content: resultContent(part),
         is_error: part.isError ? true : null,
       };
     case 'structured':
-      return { type: 'data', ...head, data: asObject(part.value) };
+      return { type: 'data', ...head, data: toObject(part.value) };
     case 'custom':
       return { type: 'data', ...head, data: { name: part.name, value: part.value } };
     case 'media':
     case 'file':
-      return { type: 'data', ...head, data: shownFile(part) };
+      return { type: 'data', ...head, data: fileData(part) };
   }
 }
 
 /** The parts of one block: an entry each. What nobody may read has none. */
-export function reasoningOf(
+export function reasoningContent(
   parts: readonly ReasoningPart[],
   author: ContentAuthor,
 ): ContentOf<'reasoning'> {
@@ -70,10 +70,10 @@ export function reasoningOf(
 
 /** Arguments that are no object have a name here, because the wire takes objects only. */
 function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
-  return input === undefined ? { invalid_json: text } : asObject(input);
+  return input === undefined ? { invalid_json: text } : toObject(input);
 }
 
-function asObject(value: JsonValue): JsonObject {
+function toObject(value: JsonValue): JsonObject {
   return isObject(value) ? value : { value };
 }
 
@@ -82,23 +82,23 @@ function isObject(value: JsonValue): value is JsonObject {
 }
 
 /** The object that a text means, if it does. */
-export function objectIn(text: string): JsonObject | undefined {
+export function parseObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
   return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
 }
 
-function resultOf({ text, value, attachments = [] }: ToolResultPart): JsonValue {
+function resultContent({ text, value, attachments = [] }: ToolResultPart): JsonValue {
   const result = value === undefined ? text : value;
-  return attachments.length === 0 ? result : { result, attachments: attachments.map(shownFile) };
+  return attachments.length === 0 ? result : { result, attachments: attachments.map(fileData) };
 }
 
-function shownFile(part: MediaPart | FilePart): JsonObject {
+function fileData(part: MediaPart | FilePart): JsonObject {
   const name = part.kind === 'file' ? { name: part.name } : {};
-  return { kind: part.kind, ...name, mime_type: part.mimeType, ...shownSource(part) };
+  return { kind: part.kind, ...name, mime_type: part.mimeType, ...sourceData(part) };
 }
 
 /** A page can show an address as it is, and asks for a blob by its hash. */
-function shownSource({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
+function sourceData({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
   switch (source.type) {
     case 'bytes':
       return { url: `data:${mimeType};base64,${toBase64(source.bytes)}` };
@@ -113,11 +113,11 @@ function shownSource({ source, mimeType }: { source: Source; mimeType: string })
  * The parts that say what a message says: one, or one for each entry of a reasoning block. `extra` is
  * metadata that goes with the first.
  */
-export function partsOfContent(
+export function contentToParts(
   content: Content,
   extra: JsonObject = {},
 ): readonly [Part, ...Part[]] {
-  const all: JsonObject = { ...headOf(content), ...extra };
+  const all: JsonObject = { ...contentMetadata(content), ...extra };
   const metadata = Object.keys(all).length === 0 ? {} : { metadata: all };
   switch (content.type) {
     case 'text':
@@ -131,7 +131,7 @@ export function partsOfContent(
     case 'tool_response':
       return [{ ...resultPart(content), ...metadata }];
     case 'reasoning': {
-      const [first, ...others] = entriesOf(content);
+      const [first, ...others] = reasoningParts(content);
       return [{ ...first, ...metadata }, ...others];
     }
   }
@@ -145,7 +145,7 @@ function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_r
 }
 
 /** A block without an entry is there all the same: that the model thought, and nothing to read. */
-function entriesOf({
+function reasoningParts({
   summary,
   content,
 }: Pick<ContentOf<'reasoning'>, 'summary' | 'content'>): readonly [Part, ...Part[]] {
@@ -158,10 +158,10 @@ function entriesOf({
   return [first ?? entry('redacted')(''), ...others];
 }
 
-type TextHead = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
+type TextFields = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
 
 /** What a message says of itself besides its content lives in its part's metadata, if it is not the default. */
-export function headOf(content: Content): JsonObject {
+export function contentMetadata(content: Content): JsonObject {
   const style = content.style === 'static' ? {} : { style: content.style };
   if (content.type !== 'text') return style;
   const format = content.format === 'plain' ? {} : { format: content.format };
@@ -173,7 +173,7 @@ export function styleOf(metadata: Metadata | undefined): Content['style'] {
   return metadata?.['style'] === 'active' ? 'active' : 'static';
 }
 
-export function textHeadOf(metadata: Metadata | undefined): TextHead {
+export function textFields(metadata: Metadata | undefined): TextFields {
   const format = metadata?.['format'];
   return {
     format: format === 'markdown' || format === 'code' ? format : 'plain',
@@ -182,7 +182,7 @@ export function textHeadOf(metadata: Metadata | undefined): TextHead {
 }
 
 /** A provider's metadata may have the same name for something else. */
-function attachmentsIn(value: unknown): TextHead['attachments'] {
+function attachmentsIn(value: unknown): TextFields['attachments'] {
   return Array.isArray(value) && value.every(isAttachment) ? value : null;
 }
 

@@ -1,31 +1,37 @@
 import type { FoldState, OpenPart, Part } from '@millrace/core';
 import type { Update, UpdateDelta } from '../contract/message.ts';
-import { jsonType, objectIn } from './content-parts.ts';
-import { indexOfPlace, type MessagePlace } from './logged-message.ts';
-import { isJson, startOf } from './task-messages.ts';
+import { jsonType, parseObject } from './content-parts.ts';
+import { type LoggedMessage, messageIndex } from './logged-message.ts';
+import { isJson, startRow } from './task-messages.ts';
 
 /** A piece of a message. Bytes and values that are replaced have none: they come in full at their end. */
-export function deltaOf(
+export function deltaUpdates(
   state: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   open: OpenPart,
   piece: string,
 ): readonly Update[] {
-  const delta = pieceOf(state, place, open, piece);
+  const delta = deltaFor(state, message, open, piece);
   if (delta === undefined) return [];
-  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
+  const head = {
+    index: messageIndex(state, message),
+    parent_task_message: startRow(state, message),
+  };
   return [{ type: 'delta', ...head, delta }];
 }
 
 /** After it was told in full: that there is more to come. */
-export function reopened(state: FoldState, place: MessagePlace, open: OpenPart): Update {
-  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
-  return { type: 'delta', ...head, delta: pieceOf(state, place, open, '') ?? null };
+export function reopenUpdate(state: FoldState, message: LoggedMessage, open: OpenPart): Update {
+  const head = {
+    index: messageIndex(state, message),
+    parent_task_message: startRow(state, message),
+  };
+  return { type: 'delta', ...head, delta: deltaFor(state, message, open, '') ?? null };
 }
 
-function pieceOf(
+function deltaFor(
   state: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   open: OpenPart,
   piece: string,
 ): UpdateDelta | undefined {
@@ -44,13 +50,13 @@ function pieceOf(
       return { type: 'tool_response', ...call, content_delta: piece };
     }
     case 'reasoning':
-      return reasoningPiece(begin.form, entryOf(state, place, open), piece);
+      return reasoningDelta(begin.form, entryIndex(state, message, open), piece);
     default:
       return undefined;
   }
 }
 
-function reasoningPiece(form: string, entry: number, piece: string): UpdateDelta | undefined {
+function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta | undefined {
   if (form === 'summary') {
     return { type: 'reasoning_summary', summary_index: entry, summary_delta: piece };
   }
@@ -60,9 +66,9 @@ function reasoningPiece(form: string, entry: number, piece: string): UpdateDelta
 }
 
 /** Its place among the entries of its form. */
-function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenPart): number {
+function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
-  const formOf = (slot: MessagePlace['slots'][number]) => {
+  const formOf = (slot: LoggedMessage['slots'][number]) => {
     if (slot.part !== undefined) return slot.part.kind === 'reasoning' ? slot.part.form : undefined;
     const other = state.open.find((open) => open.id === slot.id)?.begin;
     return other?.kind === 'reasoning' ? other.form : undefined;
@@ -78,16 +84,16 @@ function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenP
  * Is the message what its deltas come to, for a client that joins them, and parses them where they are
  * JSON? Then a `done` is enough; else it is told in full.
  */
-export function endsAsItStreamed({ slots }: MessagePlace): boolean {
-  return slots.every(({ part }) => part !== undefined && isItsText(part));
+export function deltasBuildContent({ slots }: LoggedMessage): boolean {
+  return slots.every(({ part }) => part !== undefined && isBuiltByDeltas(part));
 }
 
-function isItsText(part: Part): boolean {
+function isBuiltByDeltas(part: Part): boolean {
   switch (part.kind) {
     case 'text':
-      return part.mimeType !== jsonType || objectIn(part.text) !== undefined;
+      return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
     case 'tool_call':
-      return objectIn(part.arguments) !== undefined && part.partial === undefined;
+      return parseObject(part.arguments) !== undefined && part.partial === undefined;
     // An entry that stayed empty had no delta, and what may not be read has none.
     case 'reasoning':
       return part.text !== '' && part.form !== 'redacted';

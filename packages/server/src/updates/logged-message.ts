@@ -12,7 +12,7 @@ import {
 import type { ContentAuthor } from './content-parts.ts';
 
 /** A message, as the log has it: a part, or the parts of one reasoning block that came by updates. */
-export interface MessagePlace {
+export interface LoggedMessage {
   /** `<task id>.<part id>` of the first part, or that of the message which an edit stands for. */
   readonly id: string;
   readonly item: ItemState;
@@ -33,17 +33,20 @@ const authors: { readonly [Kind in ItemKind]: ContentAuthor | undefined } = {
 };
 
 // An item that did not change has the messages it had; while text streams, none does.
-const messagesByItem = new WeakMap<ItemState, readonly MessagePlace[]>();
+const messagesByItem = new WeakMap<ItemState, readonly LoggedMessage[]>();
 
 /** The messages of an item, in order; none of one that is not said to anybody. */
-export function placesOf(state: FoldState, item: ItemState | undefined): readonly MessagePlace[] {
+export function messagesInItem(
+  state: FoldState,
+  item: ItemState | undefined,
+): readonly LoggedMessage[] {
   if (item === undefined) return [];
-  const places = messagesByItem.get(item) ?? foundPlaces(state, item);
-  messagesByItem.set(item, places);
-  return places;
+  const messages = messagesByItem.get(item) ?? findMessages(state, item);
+  messagesByItem.set(item, messages);
+  return messages;
 }
 
-function foundPlaces(state: FoldState, item: ItemState): readonly MessagePlace[] {
+function findMessages(state: FoldState, item: ItemState): readonly LoggedMessage[] {
   const author = authors[item.kind];
   if (author === undefined) return [];
   return groupsOf(state, item).map((slots, position) => ({
@@ -93,11 +96,11 @@ function kindOf(state: FoldState, { id, part }: PartSlot) {
   return part?.kind ?? findOpen(state, id)?.begin.kind;
 }
 
-export function openPartsOf(state: FoldState, { slots }: MessagePlace): readonly OpenPart[] {
+export function openPartsOf(state: FoldState, { slots }: LoggedMessage): readonly OpenPart[] {
   return slots.flatMap(({ id, part }) => (part === undefined ? (findOpen(state, id) ?? []) : []));
 }
 
-export function isOpenPlace({ slots }: MessagePlace): boolean {
+export function isStreaming({ slots }: LoggedMessage): boolean {
   return slots.some(({ part }) => part === undefined);
 }
 
@@ -105,34 +108,37 @@ export function isOpenPlace({ slots }: MessagePlace): boolean {
  * Is there anything to tell of it yet? What comes by updates is told when its format, style and index
  * are known, which is right after its begin.
  */
-export function isTold(state: FoldState, place: MessagePlace): boolean {
-  if (!isIndexed(place.item) || place.slots.some(({ part }) => part !== undefined)) return true;
-  return openPartsOf(state, place).some(
+export function isVisible(state: FoldState, message: LoggedMessage): boolean {
+  if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
+  return openPartsOf(state, message).some(
     ({ metadata, text, bytes, value }) =>
       metadata !== undefined || text !== '' || bytes !== undefined || value !== undefined,
   );
 }
 
 /** The place that has the part. */
-export function placeOfPart(places: readonly MessagePlace[], id: PartId): MessagePlace | undefined {
-  return places.find(({ slots }) => slots.some((slot) => slot.id === id));
+export function messageWithPart(
+  messages: readonly LoggedMessage[],
+  id: PartId,
+): LoggedMessage | undefined {
+  return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
 }
 
 /** An edit counts instead of what it stands for. */
-export function findPlace(state: FoldState, id: string): MessagePlace | undefined {
+export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
   const items = toArray(state.items);
   const edit = items.findLast((item) => editedId(item) === id);
-  const [edited] = placesOf(state, edit);
+  const [edited] = messagesInItem(state, edit);
   if (edited !== undefined) return edited;
   const start = `${state.session}.`;
   if (!id.startsWith(start)) return undefined;
   const part = id.slice(start.length);
   const item = items.find(({ parts }) => parts.some((slot) => slot.id === part));
-  return placesOf(state, item).find((place) => place.id === id);
+  return messagesInItem(state, item).find((message) => message.id === id);
 }
 
 /** Does another item stand for this message now? */
-export function isEdited(state: FoldState, { id, item }: MessagePlace): boolean {
+export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boolean {
   const edit = toArray(state.items).findLast((one) => editedId(one) === id);
   return edit !== undefined && edit.id !== item.id;
 }
@@ -142,8 +148,8 @@ export function isEdited(state: FoldState, { id, item }: MessagePlace): boolean 
  * others. Outside of turns there is none. It is taken from the state alone, so that whoever comes back
  * is told the same.
  */
-export function indexOfPlace(state: FoldState, place: MessagePlace): number | null {
-  const { item, slots, isFirst } = place;
+export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
+  const { item, slots, isFirst } = message;
   const [{ id, part }] = slots;
   const own = (part ?? findOpen(state, id))?.metadata?.['index'];
   if (isIndexed(item) && typeof own === 'number') return own;
@@ -161,8 +167,9 @@ interface Ordinals {
 const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
 
 function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
-  const last = ordinalsByItems.get(state.items);
-  if (last !== undefined && last.turn === turn && last.gone === state.gone) return last.byId;
+  const cached = ordinalsByItems.get(state.items);
+  if (cached !== undefined && cached.turn === turn && cached.gone === state.gone)
+    return cached.byId;
   const byId = countOrdinals(state, turn);
   ordinalsByItems.set(state.items, { turn, gone: state.gone, byId });
   return byId;
@@ -174,7 +181,7 @@ function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, numb
   const taken = new Set(items.map(({ metadata }) => metadata?.['index']));
   let next = [...state.gone].filter((id) => attemptOf(id).turn === turn).length;
   const byId = new Map<PartId, number>();
-  for (const { slots } of items.flatMap((item) => placesOf(state, item))) {
+  for (const { slots } of items.flatMap((item) => messagesInItem(state, item))) {
     while (taken.has(next)) next++;
     byId.set(slots[0].id, next++);
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readUpdate, textPiece } from './read-update.ts';
+import { readTextDelta, readUpdate } from './read-update.ts';
 
 const odd = fc.constantFrom(undefined, null, -1, 0.5, 2 ** 53, '', 'x', {}, [], Number.NaN);
 const delta = fc.record(
@@ -33,7 +33,7 @@ test('a piece of text is at a glance what it is when it is looked at closely', (
   let glances = 0;
   fc.assert(
     fc.property(update, (given) => {
-      if (textPiece(given) !== undefined) glances++;
+      if (readTextDelta(given) !== undefined) glances++;
       // A field too many, even one that says nothing, is looked at closely.
       const closely = { ...given, parent_task_message: undefined };
       expect(outcomeOf(() => readUpdate(given))).toEqual(outcomeOf(() => readUpdate(closely)));

@@ -10,7 +10,7 @@ import {
 import { expect, test } from 'vitest';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { RecordBuilder, task } from '../testing/recorded-updates.ts';
-import { findPlace } from './logged-message.ts';
+import { findMessage } from './logged-message.ts';
 import { messageOf, messagesOf } from './task-messages.ts';
 
 const outside = { turn: 0, attempt: 0 };
@@ -78,7 +78,7 @@ test.each(['before', 'after'] as const)(
     const id = first?.id ?? '';
     const edit = () =>
       stage.say('user', [text('Bye')], { message: id, createdAt: first?.created_at ?? null });
-    const parts = findPlace(stage.state, id)?.slots.map((slot) => slot.id) ?? [];
+    const parts = findMessage(stage.state, id)?.slots.map((slot) => slot.id) ?? [];
     const leave = () => stage.retract(parts);
     for (const act of order === 'before' ? [edit, leave] : [leave, edit]) act();
     const [edited, ...others] = messagesOf(stage.state);

@@ -13,32 +13,34 @@ import {
 } from '@millrace/core';
 import { type Content, contentSchema } from '../contract/content.ts';
 import type { TaskMessage } from '../contract/message.ts';
-import { contentOfPart, jsonType, reasoningOf, styleOf, textHeadOf } from './content-parts.ts';
+import { jsonType, partToContent, reasoningContent, styleOf, textFields } from './content-parts.ts';
 import {
   editedId,
-  findPlace,
+  findMessage,
   isIndexed,
-  isOpenPlace,
-  isTold,
-  type MessagePlace,
-  placesOf,
+  isStreaming,
+  isVisible,
+  type LoggedMessage,
+  messagesInItem,
 } from './logged-message.ts';
 
 /** All messages of a task, oldest first; those that stream with what they have so far. */
 export function messagesOf(state: FoldState): readonly TaskMessage[] {
   const items = toArray(state.items);
   const edits = new Map(items.map((item) => [editedId(item), item.id]));
-  const counts = ({ id, item }: MessagePlace) => (edits.get(id) ?? item.id) === item.id;
+  const isCurrent = ({ id, item }: LoggedMessage) => (edits.get(id) ?? item.id) === item.id;
   const rows = items
-    .flatMap((item) => placesOf(state, item))
-    .filter((place) => counts(place) && isTold(state, place))
-    .map((place) => rowOf(state, place));
+    .flatMap((item) => messagesInItem(state, item))
+    .filter((message) => isCurrent(message) && isVisible(state, message))
+    .map((message) => messageRow(state, message));
   return rows.sort(byCreation);
 }
 
 export function messageOf(state: FoldState, id: string): TaskMessage | undefined {
-  const place = findPlace(state, id);
-  return place === undefined || !isTold(state, place) ? undefined : rowOf(state, place);
+  const message = findMessage(state, id);
+  return message === undefined || !isVisible(state, message)
+    ? undefined
+    : messageRow(state, message);
 }
 
 /** Those of one time stay as the log has them. */
@@ -48,34 +50,39 @@ function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessa
 }
 
 /** A message as it is right now. */
-export function rowOf(state: FoldState, place: MessagePlace): TaskMessage {
-  return row(state, place, contentOf(state, place), isOpenPlace(place) ? 'IN_PROGRESS' : 'DONE');
+export function messageRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  return toRow(
+    state,
+    message,
+    contentOf(state, message),
+    isStreaming(message) ? 'IN_PROGRESS' : 'DONE',
+  );
 }
 
 // Once a message, not once a delta; the metadata is all of it that can change while it streams.
-const starts = new WeakMap<
-  MessagePlace,
+const startRows = new WeakMap<
+  LoggedMessage,
   { readonly metadata: unknown; readonly row: TaskMessage }
 >();
 
 /** A message as it began, which is what its deltas refer to: it does not grow with them. */
-export function startOf(state: FoldState, place: MessagePlace): TaskMessage {
-  const metadata = findOpen(state, place.slots[0].id)?.metadata;
-  const known = starts.get(place);
-  if (known !== undefined && known.metadata === metadata) return known.row;
-  const begun = row(state, place, startContent(state, place), 'IN_PROGRESS');
-  starts.set(place, { metadata, row: begun });
-  return begun;
+export function startRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  const metadata = findOpen(state, message.slots[0].id)?.metadata;
+  const cached = startRows.get(message);
+  if (cached !== undefined && cached.metadata === metadata) return cached.row;
+  const startedRow = toRow(state, message, startContent(state, message), 'IN_PROGRESS');
+  startRows.set(message, { metadata, row: startedRow });
+  return startedRow;
 }
 
 /** A message that is no more, in a vocabulary that has no word for it: there, and empty. */
-export function withdrawnOf(state: FoldState, place: MessagePlace): TaskMessage {
-  return row(state, place, emptyText(place), 'DONE');
+export function retractedRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  return toRow(state, message, emptyText(message), 'DONE');
 }
 
-function row(
+function toRow(
   state: FoldState,
-  { id, item }: MessagePlace,
+  { id, item }: LoggedMessage,
   content: Content,
   streaming_status: TaskMessage['streaming_status'],
 ): TaskMessage {
@@ -98,23 +105,25 @@ function timeOf(time: number | undefined): string | null {
   return time === undefined || time > lastTime ? null : new Date(time).toISOString();
 }
 
-function emptyText({ author }: MessagePlace): Content {
+function emptyText({ author }: LoggedMessage): Content {
   const head = { author, style: 'static', format: 'plain' } as const;
   return { type: 'text', ...head, content: '', attachments: null };
 }
 
-function contentOf(state: FoldState, { slots, author, item }: MessagePlace): Content {
+function contentOf(state: FoldState, { slots, author, item }: LoggedMessage): Content {
   const parts = slots.map((slot) => partAt(state, slot)).filter((part) => part !== undefined);
   const [first] = parts;
   if (first?.kind === 'reasoning' && isIndexed(item)) {
-    return reasoningOf(
+    return reasoningContent(
       parts.filter((part): part is ReasoningPart => part.kind === 'reasoning'),
       author,
     );
   }
   const open = slots[0].part === undefined ? findOpen(state, slots[0].id) : undefined;
-  if (open !== undefined && isJson(open)) return unfinished(open, author);
-  return first === undefined ? emptyText({ author } as MessagePlace) : contentOfPart(first, author);
+  if (open !== undefined && isJson(open)) return partialJsonContent(open, author);
+  return first === undefined
+    ? emptyText({ author } as LoggedMessage)
+    : partToContent(first, author);
 }
 
 function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
@@ -128,11 +137,11 @@ export function isJson({ begin }: OpenPart): boolean {
 }
 
 /** As much of an object as its text has so far. */
-function unfinished(open: OpenPart, author: Content['author']): Content {
-  return jsonContent(open, author, soFar(open.text));
+function partialJsonContent(open: OpenPart, author: Content['author']): Content {
+  return jsonContent(open, author, parsePartialObject(open.text));
 }
 
-function soFar(text: string): JsonObject {
+function parsePartialObject(text: string): JsonObject {
   const json = new PartialJson();
   json.feed(text);
   const { value } = json;
@@ -149,30 +158,37 @@ function jsonContent(open: OpenPart, author: Content['author'], value: JsonObjec
   return { type: 'tool_request', ...head, ...call, arguments: value };
 }
 
-function startContent(state: FoldState, place: MessagePlace): Content {
-  const { author, slots } = place;
+function startContent(state: FoldState, message: LoggedMessage): Content {
+  const { author, slots } = message;
   const open = findOpen(state, slots[0].id);
   // Only the later entries of a block stream when the first is committed already.
-  if (open === undefined) return reasoningOf([], author);
+  if (open === undefined) return reasoningContent([], author);
   const content = emptyContent(open, author);
-  const preview = place.isFirst ? previewOf(place.item) : undefined;
-  return preview?.type === content.type ? { ...preview, ...headOf(open) } : content;
+  const preview = message.isFirst ? previewOf(message.item) : undefined;
+  return preview?.type === content.type ? { ...preview, ...styleField(open) } : content;
 }
 
 function emptyContent(open: OpenPart, author: Content['author']): Content {
   const { begin, metadata } = open;
   if (begin.kind === 'text' && !isJson(open)) {
-    return { type: 'text', author, content: '', ...headOf(open), ...textHeadOf(metadata) };
+    return { type: 'text', author, content: '', ...styleField(open), ...textFields(metadata) };
   }
-  if (begin.kind === 'reasoning') return { ...reasoningOf([], author), ...headOf(open) };
+  if (begin.kind === 'reasoning') return { ...reasoningContent([], author), ...styleField(open) };
   if (begin.kind === 'tool_result') {
     const call = { tool_call_id: begin.toolCallId, name: begin.name };
-    return { type: 'tool_response', author, ...headOf(open), ...call, content: '', is_error: null };
+    return {
+      type: 'tool_response',
+      author,
+      ...styleField(open),
+      ...call,
+      content: '',
+      is_error: null,
+    };
   }
   return jsonContent(open, author, {});
 }
 
-function headOf({ metadata }: OpenPart): { readonly style: Content['style'] } {
+function styleField({ metadata }: OpenPart): { readonly style: Content['style'] } {
   return { style: styleOf(metadata) };
 }
 
@@ -181,8 +197,8 @@ const previews = new WeakMap<ItemState, { readonly content: Content | undefined 
 
 /** What the agent's `start` had in it. */
 function previewOf(item: ItemState): Content | undefined {
-  const known = previews.get(item);
-  if (known !== undefined) return known.content;
+  const cached = previews.get(item);
+  if (cached !== undefined) return cached.content;
   const { data: content } = contentSchema.safeParse(item.metadata?.['start']);
   previews.set(item, { content });
   return content;

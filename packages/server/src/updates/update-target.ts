@@ -4,13 +4,13 @@ import type { UpdateDelta } from '../contract/message.ts';
 import { jsonType } from './content-parts.ts';
 
 /** Which part of an index an update speaks of: parts are kept apart by type, by call and by reasoning entry. */
-export type Place =
+export type PartTarget =
   | { readonly kind: 'text' | 'data' | 'reasoning' }
   | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
   | { readonly kind: 'summary' | 'content'; readonly entry: number };
 
 /** `idOf` gives a call's id where the agent left it empty. */
-export function placeOfContent(content: Content, idOf: (id: string) => ToolCallId): Place {
+export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
   switch (content.type) {
     case 'text':
     case 'data':
@@ -23,7 +23,7 @@ export function placeOfContent(content: Content, idOf: (id: string) => ToolCallI
   }
 }
 
-export function placeOfDelta(delta: UpdateDelta, idOf: (id: string) => ToolCallId): Place {
+export function targetOfDelta(delta: UpdateDelta, idOf: (id: string) => ToolCallId): PartTarget {
   switch (delta.type) {
     case 'text':
     case 'data':
@@ -39,7 +39,7 @@ export function placeOfDelta(delta: UpdateDelta, idOf: (id: string) => ToolCallI
   }
 }
 
-export function pieceOf(delta: UpdateDelta): string {
+export function deltaText(delta: UpdateDelta): string {
   switch (delta.type) {
     case 'text':
       return delta.text_delta;
@@ -55,26 +55,26 @@ export function pieceOf(delta: UpdateDelta): string {
   }
 }
 
-export function keyOf(place: Place): string {
-  if ('id' in place) return `${place.kind} ${place.id}`;
-  return 'entry' in place ? `${place.kind} ${place.entry}` : place.kind;
+export function targetKey(target: PartTarget): string {
+  if ('id' in target) return `${target.kind} ${target.id}`;
+  return 'entry' in target ? `${target.kind} ${target.entry}` : target.kind;
 }
 
-export function isReasoning({ kind }: Place): boolean {
+export function isReasoning({ kind }: PartTarget): boolean {
   return kind === 'reasoning' || kind === 'summary' || kind === 'content';
 }
 
 /** Data streams as the text it is, and is committed as the value it means. */
-export function beginAt(writer: DeltaWriter, place: Place): TextWriter {
-  switch (place.kind) {
+export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
+  switch (target.kind) {
     case 'text':
       return writer.text();
     case 'data':
       return writer.text({ mimeType: jsonType });
     case 'call':
-      return writer.toolCall(place.id, place.name);
+      return writer.toolCall(target.id, target.name);
     case 'result':
-      return writer.toolResult(place.id, place.name);
+      return writer.toolResult(target.id, target.name);
     case 'summary':
       return writer.reasoning('summary');
     case 'content':

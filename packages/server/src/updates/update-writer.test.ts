@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
-import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 import { UpdateWriter } from './update-writer.ts';
 

@@ -24,7 +24,7 @@ export class UpdateWriter {
   readonly #options: UpdateWriterOptions;
   readonly #indexes = new Map<number, IndexWriter>();
   /** As messages have them on the way out. */
-  readonly #taken = new Set<number>();
+  readonly #usedIndexes = new Set<number>();
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
   #warnings: UpdateWarnings = noWarnings;
@@ -44,9 +44,9 @@ export class UpdateWriter {
   }
 
   /** Takes anything, and throws `UpdateError` for what is no update. */
-  write(given: unknown): readonly DraftRecord[] {
-    if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#place());
-    const update = readUpdate(given);
+  write(input: unknown): readonly DraftRecord[] {
+    if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#location());
+    const update = readUpdate(input);
     if (update.type === 'delta' && update.delta === null) return [];
     const writer = this.#writerFor(update);
     if (writer === undefined) return [];
@@ -86,35 +86,41 @@ export class UpdateWriter {
   }
 
   #writerFor(update: Update): IndexWriter | undefined {
-    if (update.index === null) return this.#unindexed(update);
+    if (update.index === null) return this.#writerWithoutIndex(update);
     const known = this.#indexes.get(update.index);
-    if (known?.isClosed) return this.#warned('late');
+    if (known?.isClosed) return this.#warn('late');
     if (known !== undefined) return known;
-    return update.type === 'done' ? this.#warned('unopened') : this.#opened(update.index, update);
+    return update.type === 'done' ? this.#warn('unopened') : this.#openIndex(update.index, update);
   }
 
   /** Deltas and a `done` go to the index opened last, a `full` only if that had no number either. */
-  #unindexed(update: Update): IndexWriter | undefined {
+  #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;
-    const isMeant =
+    const goesToLast =
       update.type === 'delta' ||
       update.type === 'done' ||
       (update.type === 'full' && last?.isUnindexed === true);
-    if (update.type === 'done' && last === undefined) return this.#warned('unopened');
-    this.#warned('unindexed');
-    if (last !== undefined && isMeant) return last.writer;
-    return this.#opened(this.#nextIndex(), update as Opening, true);
+    if (update.type === 'done' && last === undefined) return this.#warn('unopened');
+    this.#warn('unindexed');
+    if (last !== undefined && goesToLast) return last.writer;
+    return this.#openIndex(this.#nextIndex(), update as Opening, true);
   }
 
-  #opened(index: number, update: Opening, isUnindexed = false): IndexWriter {
+  #openIndex(index: number, update: Opening, isUnindexed = false): IndexWriter {
     const { maxIndexes = 1024 } = this.#options;
     const isFull = this.#indexes.size >= maxIndexes;
-    if (isFull) throw new UpdateError('too_many_indexes', 'open one more index', this.#place());
+    if (isFull) throw new UpdateError('too_many_indexes', 'open one more index', this.#location());
     const { turn, attempt, ids, limits } = this.#options;
     const options = {
-      ...{ turn, attempt, ids, limits, index: this.#taken.has(index) ? this.#nextIndex() : index },
+      ...{
+        turn,
+        attempt,
+        ids,
+        limits,
+        index: this.#usedIndexes.has(index) ? this.#nextIndex() : index,
+      },
       nextIndex: () => this.#take(this.#nextIndex()),
-      warn: (warning: UpdateWarning) => void this.#warned(warning),
+      warn: (warning: UpdateWarning) => void this.#warn(warning),
     };
     this.#take(options.index);
     const writer = new IndexWriter(options, update);
@@ -124,12 +130,12 @@ export class UpdateWriter {
   }
 
   #take(index: number): number {
-    this.#taken.add(index);
+    this.#usedIndexes.add(index);
     return index;
   }
 
   #nextIndex(): number {
-    while (this.#taken.has(this.#next) || this.#indexes.has(this.#next)) this.#next++;
+    while (this.#usedIndexes.has(this.#next) || this.#indexes.has(this.#next)) this.#next++;
     return this.#next;
   }
 
@@ -137,11 +143,11 @@ export class UpdateWriter {
     return [...this.#indexes.values()].filter(({ isClosed }) => !isClosed);
   }
 
-  #warned(warning: UpdateWarning): undefined {
+  #warn(warning: UpdateWarning): undefined {
     this.#warnings = { ...this.#warnings, [warning]: this.#warnings[warning] + 1 };
   }
 
-  #place() {
+  #location() {
     const { turn, attempt } = this.#options;
     return { turn, attempt, indexes: this.#indexes.size };
   }

@@ -6,7 +6,7 @@ import { type TaskMessage, updateSchema } from '../contract/message.ts';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
 import { recordedLogs } from '../testing/recorded-logs.ts';
-import { task, recordUpdates } from '../testing/recorded-updates.ts';
+import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 import { connectedFrame, restatement, updatesOf, updatesView } from './updates-view.ts';
 
@@ -46,7 +46,10 @@ describe('law 5: what a client of updates has', () => {
   test('equals the messages of the task, at any record', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
-        const { updates, state } = updatesOfLog(testSession, records.slice(0, 1 + (at % records.length)));
+        const { updates, state } = updatesOfLog(
+          testSession,
+          records.slice(0, 1 + (at % records.length)),
+        );
         const { messages, refetched } = shownByAgentex(updates);
         expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
         expect(refetched).toEqual([]);
@@ -110,8 +113,10 @@ describe('law 5: what a client of updates has', () => {
         folder.add(record);
         const tail = steps.filter(({ offset }) => offset > record.offset);
         const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
-        const resumed = shownByAgentex(told, messagesOf(folder.state));
-        expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
+        const statusAfterCommand = shownByAgentex(told, messagesOf(folder.state));
+        expect(byId(statusAfterCommand.messages), `${name} at ${record.offset}`).toEqual(
+          byId(messages),
+        );
       }
     }
   });

@@ -13,20 +13,20 @@ import {
 } from '@millrace/core';
 import type { TaskMessage, Update } from '../contract/message.ts';
 import type { Frame, FrameView } from '../contract/stream.ts';
-import { styleOf, textHeadOf } from './content-parts.ts';
-import { deltaOf, endsAsItStreamed, reopened } from './delta-update.ts';
+import { styleOf, textFields } from './content-parts.ts';
+import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
 import {
-  indexOfPlace,
-  isEdited,
-  isOpenPlace,
-  isTold,
+  isReplaced,
+  isStreaming,
+  isVisible,
   itemsOfTurn,
-  type MessagePlace,
+  type LoggedMessage,
+  messageIndex,
+  messagesInItem,
+  messageWithPart,
   openPartsOf,
-  placeOfPart,
-  placesOf,
 } from './logged-message.ts';
-import { rowOf, startOf, withdrawnOf } from './task-messages.ts';
+import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
 /** The log as task-message updates, one a frame. */
 export const updatesView: FrameView = {
@@ -37,20 +37,20 @@ export const updatesView: FrameView = {
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
       id: `${record.offset}${idOf(k)}`,
-      data: lineOf(update),
+      data: encodeUpdate(update),
     }));
   },
-  restate: (state) => restatement(state).map((update) => ({ data: lineOf(update) })),
+  restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
 
 // All deltas of a message refer to one row, which is most of what they say.
-const rows = new WeakMap<TaskMessage, string>();
+const rowJson = new WeakMap<TaskMessage, string>();
 
-function lineOf(update: Update): string {
+function encodeUpdate(update: Update): string {
   const { parent_task_message: row } = update;
   if (update.type !== 'delta' || row === null) return JSON.stringify(update);
-  const known = rows.get(row) ?? JSON.stringify(row);
-  rows.set(row, known);
+  const known = rowJson.get(row) ?? JSON.stringify(row);
+  rowJson.set(row, known);
   const delta = JSON.stringify(update.delta);
   return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
 }
@@ -75,7 +75,9 @@ export function updatesOf(
   if (before === after) return [];
   const { delta } = record;
   const updates =
-    delta === undefined ? ofFact(before, record, after) : ofDelta(before, delta, after);
+    delta === undefined
+      ? updatesOfFact(before, record, after)
+      : updatesOfDelta(before, delta, after);
   return updates.map((update, k) => ({ update, k }));
 }
 
@@ -83,109 +85,123 @@ export function updatesOf(
 export function restatement(state: FoldState): readonly Update[] {
   const items = new Set(state.open.map(({ begin }) => begin.itemId));
   return [...items]
-    .flatMap((id) => placesOf(state, findItem(state, id)))
-    .filter((place) => isOpenPlace(place) && isTold(state, place))
-    .flatMap((place) => restated(state, place));
+    .flatMap((id) => messagesInItem(state, findItem(state, id)))
+    .filter((message) => isStreaming(message) && isVisible(state, message))
+    .flatMap((message) => restateMessage(state, message));
 }
 
-function ofDelta(before: FoldState, delta: Delta, after: FoldState): readonly Update[] {
+function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): readonly Update[] {
   if (delta.type === 'unknown') return [];
   const { partId } = delta;
   if (delta.type === 'retract_part') {
-    return changes(before, after, [findItemOfPart(before, partId)?.id]);
+    return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
   }
   const open = findOpen(before, partId);
   // Most of a log is this, and it changes no item.
   if (delta.type === 'append_text' && open !== undefined) {
-    const grows = placeOfPart(placesOf(before, findItem(before, open.begin.itemId)), partId);
-    if (grows !== undefined && isTold(before, grows)) return grown(open, delta, after, grows);
+    const growing = messageWithPart(
+      messagesInItem(before, findItem(before, open.begin.itemId)),
+      partId,
+    );
+    if (growing !== undefined && isVisible(before, growing))
+      return appendUpdates(open, delta, after, growing);
   }
   const item = findItemOfPart(after, partId);
-  const place = placeOfPart(placesOf(after, item), partId);
-  if (place === undefined) return [];
-  if (delta.type === 'commit_part') return ofCommit(before, delta, after, place);
-  const was = placesOf(before, findItem(before, place.item.id)).find(({ id }) => id === place.id);
-  if (was === undefined || !isTold(before, was)) {
-    return isTold(after, place) ? restated(after, place) : [];
+  const message = messageWithPart(messagesInItem(after, item), partId);
+  if (message === undefined) return [];
+  if (delta.type === 'commit_part') return updatesOfCommit(before, delta, after, message);
+  const previous = messagesInItem(before, findItem(before, message.item.id)).find(
+    ({ id }) => id === message.id,
+  );
+  if (previous === undefined || !isVisible(before, previous)) {
+    return isVisible(after, message) ? restateMessage(after, message) : [];
   }
   if (delta.type === 'begin_part') {
     // Who came in when the block was whole was told nothing of it, and has to have all of it.
-    return isOpenPlace(was) ? entered(after, place, partId) : fullOf(after, place);
+    return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
   }
-  return delta.type === 'set_metadata' ? reshaped(before, after, place, partId) : [];
+  return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
 }
 
 /** One more entry of a block. */
-function entered(state: FoldState, place: MessagePlace, partId: PartId): readonly Update[] {
+function newEntry(state: FoldState, message: LoggedMessage, partId: PartId): readonly Update[] {
   const open = findOpen(state, partId);
-  return open === undefined ? [] : [reopened(state, place, open)];
+  return open === undefined ? [] : [reopenUpdate(state, message, open)];
 }
 
-function restated(state: FoldState, place: MessagePlace): readonly Update[] {
-  const row = startOf(state, place);
-  const head = { index: indexOfPlace(state, place), parent_task_message: row };
+function restateMessage(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = startRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
   const start: Update = { type: 'start', ...head, content: row.content };
-  const committed = place.slots.filter(({ part }) => part !== undefined);
+  const committed = message.slots.filter(({ part }) => part !== undefined);
   // A block of which some entries are whole already cannot be told from its start.
-  if (committed.length > 0) return [...fullOf(state, place)];
-  const deltas = openPartsOf(state, place).flatMap((open) =>
-    open.text === '' ? [] : deltaOf(state, place, open, open.text),
+  if (committed.length > 0) return [...fullUpdates(state, message)];
+  const deltas = openPartsOf(state, message).flatMap((open) =>
+    open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
   );
   return [start, ...deltas];
 }
 
-function grown(
+function appendUpdates(
   open: OpenPart,
   { at, chunk }: AppendText,
   after: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
 ): readonly Update[] {
-  return deltaOf(after, place, open, chunk.slice(open.text.length - at));
+  return deltaUpdates(after, message, open, chunk.slice(open.text.length - at));
 }
 
 /** What was told of its format, style or attachments is not so: it is told again, as far as it is. */
-function reshaped(
+function reformatted(
   before: FoldState,
   after: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   partId: PartId,
 ): readonly Update[] {
   const open = findOpen(after, partId);
-  const isSame = shapeOf(findOpen(before, partId)) === shapeOf(open);
+  const isSame = formatOf(findOpen(before, partId)) === formatOf(open);
   const isProse = open?.begin.kind === 'text' && open.begin.mimeType === undefined;
-  return isSame || !isProse || !isOpenPlace(place) ? [] : fullOf(after, place);
+  return isSame || !isProse || !isStreaming(message) ? [] : fullUpdates(after, message);
 }
 
-function shapeOf(open: OpenPart | undefined): string {
+function formatOf(open: OpenPart | undefined): string {
   const metadata = open?.metadata;
-  return JSON.stringify([styleOf(metadata), textHeadOf(metadata)]);
+  return JSON.stringify([styleOf(metadata), textFields(metadata)]);
 }
 
-function ofCommit(
+function updatesOfCommit(
   before: FoldState,
   delta: CommitBuilt | CommitWhole,
   after: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
 ): readonly Update[] {
   const { partId } = delta;
   const open = findOpen(before, partId);
-  const known = open && placeOfPart(placesOf(before, findItem(before, open.begin.itemId)), partId);
-  if (delta.part !== undefined || known === undefined || !isTold(before, known)) {
-    return changes(before, after, [place.item.id]);
+  const known =
+    open && messageWithPart(messagesInItem(before, findItem(before, open.begin.itemId)), partId);
+  if (delta.part !== undefined || known === undefined || !isVisible(before, known)) {
+    return changedMessages(before, after, [message.item.id]);
   }
-  if (isOpenPlace(place)) return [];
-  if (!endsAsItStreamed(place)) return fullOf(after, place);
-  const head = { index: indexOfPlace(after, place), parent_task_message: rowOf(after, place) };
+  if (isStreaming(message)) return [];
+  if (!deltasBuildContent(message)) return fullUpdates(after, message);
+  const head = {
+    index: messageIndex(after, message),
+    parent_task_message: messageRow(after, message),
+  };
   return [{ type: 'done', ...head }];
 }
 
-function ofFact(before: FoldState, { fact, turn }: LogRecord, after: FoldState): readonly Update[] {
+function updatesOfFact(
+  before: FoldState,
+  { fact, turn }: LogRecord,
+  after: FoldState,
+): readonly Update[] {
   switch (fact?.type) {
     case 'item_redacted':
-      return changes(before, after, [fact.itemId]);
+      return changedMessages(before, after, [fact.itemId]);
     case 'attempt_superseded':
     case 'snapshot':
-      return changes(
+      return changedMessages(
         before,
         after,
         itemsOfTurn(before, turn).map(({ id }) => id),
@@ -196,46 +212,49 @@ function ofFact(before: FoldState, { fact, turn }: LogRecord, after: FoldState):
 }
 
 /** What is gone is withdrawn, and what is not as it was is told in full. */
-function changes(
+function changedMessages(
   before: FoldState,
   after: FoldState,
   itemIds: readonly (Parameters<typeof findItem>[1] | undefined)[],
 ): readonly Update[] {
   const ids = itemIds.filter((id) => id !== undefined);
-  const old = ids.flatMap((id) => placesOf(before, findItem(before, id)));
-  const now = ids.flatMap((id) => placesOf(after, findItem(after, id)));
-  const gone = old.filter(
-    (place) =>
-      isTold(before, place) && !now.some(({ id }) => id === place.id) && !isEdited(after, place),
+  const previous = ids.flatMap((id) => messagesInItem(before, findItem(before, id)));
+  const now = ids.flatMap((id) => messagesInItem(after, findItem(after, id)));
+  const gone = previous.filter(
+    (message) =>
+      isVisible(before, message) &&
+      !now.some(({ id }) => id === message.id) &&
+      !isReplaced(after, message),
   );
   const changed = now.filter(
-    (place) => isTold(after, place) && !old.some((was) => isSamePlace(was, place)),
+    (message) =>
+      isVisible(after, message) && !previous.some((previous) => isSameMessage(previous, message)),
   );
   return [
-    ...gone.flatMap((place) => withdrawn(before, place)),
-    ...changed.flatMap((place) => {
-      const isNew = isOpenPlace(place) && !old.some(({ id }) => id === place.id);
-      return isNew ? restated(after, place) : fullOf(after, place);
+    ...gone.flatMap((message) => retractUpdates(before, message)),
+    ...changed.flatMap((message) => {
+      const isNew = isStreaming(message) && !previous.some(({ id }) => id === message.id);
+      return isNew ? restateMessage(after, message) : fullUpdates(after, message);
     }),
   ];
 }
 
 /** The fold leaves what did not change as it was, and so it need not be compared. */
-function isSamePlace(a: MessagePlace, b: MessagePlace): boolean {
-  const isSameSlot = (slot: MessagePlace['slots'][number], at: number) => slot === b.slots[at];
+function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {
+  const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
   return a.id === b.id && a.slots.length === b.slots.length && a.slots.every(isSameSlot);
 }
 
-function fullOf(state: FoldState, place: MessagePlace): readonly Update[] {
-  const row = rowOf(state, place);
-  const head = { index: indexOfPlace(state, place), parent_task_message: row };
+function fullUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = messageRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
   const full: Update = { type: 'full', ...head, content: row.content };
-  const [open] = openPartsOf(state, place);
-  return open === undefined ? [full] : [full, reopened(state, place, open)];
+  const [open] = openPartsOf(state, message);
+  return open === undefined ? [full] : [full, reopenUpdate(state, message, open)];
 }
 
-function withdrawn(state: FoldState, place: MessagePlace): readonly Update[] {
-  const row = withdrawnOf(state, place);
-  const head = { index: indexOfPlace(state, place), parent_task_message: row };
+function retractUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = retractedRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
   return [{ type: 'full', ...head, content: row.content, retracted: true }];
 }

@@ -6,10 +6,10 @@ import type { TaskEvent } from '../../contract/task.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import {
   agentText,
-  eventually,
-  type TaskHarnessOptions,
-  type TaskHarness,
   createTaskHarness,
+  eventually,
+  type TaskHarness,
+  type TaskHarnessOptions,
   textsOf,
   userText,
 } from '../../testing/servers/task-harness.ts';

@@ -1,25 +1,25 @@
 import { type Stop, sessionId, type TraceContext } from '@millrace/core';
 import type { AsyncAgent, HandlerContext } from '../../contract/served-agent.ts';
-import { codeOf, reasonOf } from '../../contract/server-error.ts';
+import { errorCode, errorReason } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
 import { type QueuedCommand, traceIn, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn, interrupted } from '../../journal/turn-closing.ts';
 import { eventOf } from '../../stores/task-events.ts';
-import type { KeptTask } from '../../stores/task-store.ts';
-import { left, unlessAborted, unlessLate } from '../abort-race.ts';
+import type { StoredTask } from '../../stores/task-store.ts';
+import { abandoned, raceAbort, raceTimeout } from '../abort-race.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
 import { exportRun } from './tracing.ts';
 
 /** Who handles a task's events; undefined where nobody here does. */
-type FindAsync = (
+type FindAsyncAgent = (
   agentId: string,
 ) => Promise<{ readonly info: AgentInfo; readonly agent: AsyncAgent } | undefined>;
 
-interface Handling extends KeptTask {
+interface HandlerCall extends StoredTask {
   readonly info: AgentInfo;
   readonly agent: AsyncAgent;
   readonly journal: LocalJournal;
@@ -27,23 +27,23 @@ interface Handling extends KeptTask {
 }
 
 /** What `task/create` leaves on the log for an agent that wants to hear of it. */
-const taskCreate = { type: 'task_create', key: 'server:task-create' } as const;
+const taskCreateCommand = { type: 'task_create', key: 'server:task-create' } as const;
 
 /** Hands tasks' events to async agents: in order, one at a time, each until its handler resolved. */
 export class AsyncRunner {
   readonly #options: RunnerOptions;
-  readonly #find: FindAsync;
+  readonly #find: FindAsyncAgent;
   /** Tasks whose events are handed over now; true where more came meanwhile. */
   readonly #draining = new Map<string, boolean>();
 
-  constructor(options: RunnerOptions, find: FindAsync) {
+  constructor(options: RunnerOptions, find: FindAsyncAgent) {
     this.#options = options;
     this.#find = find;
   }
 
-  async created(taskId: string, trace?: TraceContext): Promise<void> {
+  async taskCreated(taskId: string, trace?: TraceContext): Promise<void> {
     const { log } = this.#options;
-    const { type, key } = taskCreate;
+    const { type, key } = taskCreateCommand;
     await log.submit(sessionId(taskId), { type, id: key, content: null, ...traceJson(trace) }, key);
     this.wake(taskId);
   }
@@ -56,15 +56,15 @@ export class AsyncRunner {
   }
 
   async #drain(taskId: string): Promise<void> {
-    const { works, onDiagnostic } = this.#options;
+    const { queues, onDiagnostic } = this.#options;
     try {
-      for (let goesOn = true; goesOn; ) {
+      for (let resumeIfInterrupted = true; resumeIfInterrupted; ) {
         this.#draining.set(taskId, false);
-        goesOn = await works.run(taskId, (signal) => this.#next(taskId, signal));
-        goesOn ||= this.#draining.get(taskId) === true;
+        resumeIfInterrupted = await queues.run(taskId, (signal) => this.#next(taskId, signal));
+        resumeIfInterrupted ||= this.#draining.get(taskId) === true;
       }
     } catch (error) {
-      if (!works.isClosing) onDiagnostic(`Task ${taskId}: its events wait: ${reasonOf(error)}`);
+      if (!queues.isClosing) onDiagnostic(`Task ${taskId}: its events wait: ${errorReason(error)}`);
     } finally {
       this.#draining.delete(taskId);
     }
@@ -74,52 +74,53 @@ export class AsyncRunner {
   async #next(taskId: string, signal: AbortSignal): Promise<boolean> {
     const { journals } = this.#options;
     return journals.use(taskId, async (journal) => {
-      if ((await journal.commands()).length === 0 || !(await this.#running(taskId))) return false;
+      if ((await journal.commands()).length === 0 || !(await this.#findRunning(taskId)))
+        return false;
       // With the lease, for which it may have waited until another process was done with some of it.
       await journal.append([]);
       const [next] = await journal.commands();
-      const running = await this.#running(taskId);
+      const running = await this.#findRunning(taskId);
       if (next === undefined || running === undefined) return false;
-      const { kept, found } = running;
-      const handler = this.#handlerOf(next, kept, found.agent);
+      const { stored, resolved } = running;
+      const handler = this.#handlerOf(next, stored, resolved.agent);
       if (handler === undefined) {
         await journal.consume(next.key);
         return true;
       }
-      return this.#handle({ ...kept, ...found, journal, signal }, handler, next);
+      return this.#handle({ ...stored, ...resolved, journal, signal }, handler, next);
     });
   }
 
   /** The task and who handles its events; undefined where it does not go on, or not here. */
-  async #running(taskId: string) {
-    const kept = await this.#options.tasks.find({ id: taskId });
-    if (kept?.task.status !== 'RUNNING') return undefined;
-    const found = await this.#find(kept.agentId);
-    return found && { kept, found };
+  async #findRunning(taskId: string) {
+    const stored = await this.#options.tasks.find({ id: taskId });
+    if (stored?.task.status !== 'RUNNING') return undefined;
+    const resolved = await this.#find(stored.agentId);
+    return resolved && { stored, resolved };
   }
 
   /** None for what it does not want to hear of, or cannot understand. */
   #handlerOf(
     command: QueuedCommand,
-    { task, agentId }: KeptTask,
+    { task, agentId }: StoredTask,
     agent: AsyncAgent,
   ): ((context: HandlerContext) => Promise<void>) | undefined {
-    if (command.command['type'] === taskCreate.type) return agent.onTaskCreate;
+    if (command.command['type'] === taskCreateCommand.type) return agent.onTaskCreate;
     const event = eventOf(task.id, agentId, command);
     return event && ((context) => agent.onEvent(event, context));
   }
 
   /** A throw is an answer too: the event is not handed over again. Only who was stopped with us hears of it anew. */
   async #handle(
-    handling: Handling,
+    call: HandlerCall,
     handler: (context: HandlerContext) => Promise<void>,
     { key, command, offset }: QueuedCommand,
   ): Promise<boolean> {
-    const { journal, signal, task, info } = handling;
+    const { journal, signal, task, info } = call;
     const startMs = this.#options.clock.now();
     const turn = await journal.beginTurn(() => [], traceIn(command));
     try {
-      const { stop, error } = await this.#call(handling, turn, handler);
+      const { stop, error } = await this.#call(call, turn, handler);
       const isClosing = stopKindOf(signal) === 'close_server';
       if (error !== undefined) await this.#fail(task.id, error.message);
       if (!isClosing) await journal.consume(key);
@@ -134,27 +135,27 @@ export class AsyncRunner {
   }
 
   /** Tells the agent that its task was cancelled, and takes what still waits off the queue. */
-  async cancelled({ task, agentId }: KeptTask): Promise<void> {
-    const { works, journals, onDiagnostic } = this.#options;
-    const found = await this.#find(agentId);
-    const tell = (signal: AbortSignal) =>
+  async taskCancelled({ task, agentId }: StoredTask): Promise<void> {
+    const { queues, journals, onDiagnostic } = this.#options;
+    const resolved = await this.#find(agentId);
+    const notify = (signal: AbortSignal) =>
       journals.use(task.id, async (journal) => {
-        const onCancel = found?.agent.onCancel;
-        if (found !== undefined && onCancel !== undefined) {
+        const onCancel = resolved?.agent.onCancel;
+        if (resolved !== undefined && onCancel !== undefined) {
           const turn = await journal.beginTurn();
-          const handling = { task, agentId, ...found, journal, signal };
-          const { stop, error } = await this.#call(handling, turn, onCancel);
+          const call = { task, agentId, ...resolved, journal, signal };
+          const { stop, error } = await this.#call(call, turn, onCancel);
           await turn.finish(stop, error);
           if (error !== undefined)
             onDiagnostic(`Task ${task.id}: onCancel threw: ${error.message}`);
         }
         for (const { key } of await journal.commands()) await journal.consume(key);
       });
-    await works.run(task.id, tell, { isEnding: true });
+    await queues.run(task.id, notify, { isEnding: true });
   }
 
   async #call(
-    { task, info, journal, signal }: Handling,
+    { task, info, journal, signal }: HandlerCall,
     turn: JournalTurn,
     handler: (context: HandlerContext) => Promise<void>,
   ): Promise<Outcome> {
@@ -167,7 +168,7 @@ export class AsyncRunner {
       async () => handler(context),
       signal,
       async (work) => {
-        await unlessLate(work, clock, graceMs);
+        await raceTimeout(work, clock, graceMs);
       },
     );
     await closeTurn(journal, turn, outcome.stop);
@@ -194,19 +195,19 @@ interface Outcome {
 async function outcomeOf(
   work: () => Promise<void>,
   signal: AbortSignal,
-  leave: (work: Promise<void>) => Promise<void>,
+  waitForHandler: (work: Promise<void>) => Promise<void>,
 ): Promise<Outcome> {
   const running = work();
   try {
-    const ended = await unlessAborted(running, signal);
-    if (ended !== left) return { stop: { reason: 'stop' } };
+    const ended = await raceAbort(running, signal);
+    if (ended !== abandoned) return { stop: { reason: 'stop' } };
   } catch (error) {
     if (!signal.aborted)
       return {
-        stop: { reason: 'error', cause: codeOf(error) },
-        error: { code: codeOf(error), message: reasonOf(error) },
+        stop: { reason: 'error', cause: errorCode(error) },
+        error: { code: errorCode(error), message: errorReason(error) },
       };
   }
-  await leave(running.catch(() => {}));
+  await waitForHandler(running.catch(() => {}));
   return { stop: stopKindOf(signal) === 'close_server' ? interrupted : { reason: 'aborted' } };
 }

@@ -6,9 +6,9 @@ import type { TaskMessage, Update } from '../../contract/message.ts';
 import type { HandlerContext } from '../../contract/served-agent.ts';
 import {
   agentText,
+  createTaskHarness,
   eventually,
   ids,
-  createTaskHarness,
   textsOf,
   userText,
 } from '../../testing/servers/task-harness.ts';

@@ -18,9 +18,9 @@ import { putState, stateId } from '../../stores/row-services.ts';
 import { listEvents } from '../../stores/task-events.ts';
 import { messagesOf } from '../../updates/task-messages.ts';
 import { toItems } from '../../updates/to-items.ts';
-import { streamingOf } from './message-streaming.ts';
-import { traceOfRun, tracingOf } from './tracing.ts';
-import { TurnDesk } from './turn-context.ts';
+import { createStreaming } from './message-streaming.ts';
+import { createTracing, traceOfRun } from './tracing.ts';
+import { TurnContext } from './turn-context.ts';
 
 interface ContextOptions {
   readonly task: Task;
@@ -44,15 +44,15 @@ export function createContext(options: ContextOptions): HandlerContext {
   const { task, agent, signal, services } = options;
   const { clock, ids, spans, exporter } = services;
   const trace = traceOfRun(options.turn);
-  const desk = new TurnDesk({ ...options, ids, trace });
+  const turnContext = new TurnContext({ ...options, ids, trace });
   const makeName = () => `${options.turn.runId} ${ids.execution()}`;
   return {
     ...{ task, agent, signal, trace, toItems },
     messages: messagesFor(options),
     state: stateFor(options),
     events: eventsFor(options),
-    tracing: tracingOf({ taskId: task.id, trace, spans, exporter, clock, makeName }),
-    stream: streamingOf(desk),
+    tracing: createTracing({ taskId: task.id, trace, spans, exporter, clock, makeName }),
+    stream: createStreaming(turnContext),
   };
 }
 
@@ -61,7 +61,7 @@ function messagesFor({ journal, turn, services, signal }: ContextOptions): Messa
   return {
     list: async () => messagesOf(await journal.state()),
     async create(content) {
-      if (signal.aborted) throw over(journal.taskId);
+      if (signal.aborted) throw handlerStopped(journal.taskId);
       const drafts = messageDrafts(contentSchema.parse(content), ids);
       const [first] = drafts.flatMap(({ delta }) =>
         delta?.type === 'commit_part' ? delta.partId : [],
@@ -69,15 +69,15 @@ function messagesFor({ journal, turn, services, signal }: ContextOptions): Messa
       // By the turn, which takes nothing from a handler that is over.
       await turn.append(drafts);
       const id = `${journal.taskId}.${first}`;
-      const made = messagesOf(await journal.state()).find((message) => message.id === id);
-      if (made === undefined) throw over(journal.taskId);
-      return made;
+      const created = messagesOf(await journal.state()).find((message) => message.id === id);
+      if (created === undefined) throw handlerStopped(journal.taskId);
+      return created;
     },
   };
 }
 
 function stateFor({ task, agent, services: { rows } }: ContextOptions): StateOfTask {
-  const whose = { taskId: task.id, agentId: agent.id };
+  const owner = { taskId: task.id, agentId: agent.id };
   return {
     async get() {
       const row = await rows.get('states', stateId(task.id, agent.id));
@@ -85,7 +85,7 @@ function stateFor({ task, agent, services: { rows } }: ContextOptions): StateOfT
       return { value: (row.data['state'] ?? {}) as JsonObject, version: row.version };
     },
     set: async (value, { ifVersion } = {}) =>
-      (await putState(rows, whose, value, ifVersion)).version,
+      (await putState(rows, owner, value, ifVersion)).version,
   };
 }
 
@@ -95,7 +95,7 @@ function eventsFor({ task, agent, services: { log } }: ContextOptions): EventsOf
   };
 }
 
-function over(taskId: string): ServerError {
+function handlerStopped(taskId: string): ServerError {
   const message = `Cannot write to task ${taskId}: the handler was stopped. Heed context.signal`;
   return new ServerError('bad_state', message, { task: taskId });
 }

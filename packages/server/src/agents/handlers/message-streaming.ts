@@ -5,55 +5,58 @@ import type { TaskMessage, Update, UpdateInput } from '../../contract/message.ts
 import type { OpenMessage, Sink, Streaming } from '../../contract/served-agent.ts';
 import { readUpdate } from '../../updates/read-update.ts';
 import { UpdateWriter } from '../../updates/update-writer.ts';
-import { sendOn } from './provider-stream.ts';
-import { type TurnDesk, TurnFlow } from './turn-context.ts';
+import { forwardStream } from './provider-stream.ts';
+import { type TurnContext, TurnWriter } from './turn-context.ts';
 
 /** What a handler streams with. */
-export function streamingOf(desk: TurnDesk): Streaming {
+export function createStreaming(context: TurnContext): Streaming {
   return {
-    auto: (...asked: Asked) => sendOn(desk, stepsOf(desk, asked)),
-    open: (content, { sinks = [] } = {}) => openMessage(desk, content, sinks),
+    auto: (...args: AutoArguments) => forwardStream(context, stepsFrom(context, args)),
+    open: (content, { sinks = [] } = {}) => openMessage(context, content, sinks),
   };
 }
 
-type Asked =
+type AutoArguments =
   | readonly [steps: AsyncIterable<StreamStep>]
   | readonly [provider: Pick<Provider, 'stream'>, request: ModelRequest];
 
-function stepsOf({ turn: { turn, attempt }, ids, signal, trace }: TurnDesk, asked: Asked) {
-  if (asked.length === 1) return asked[0];
-  const [provider, request] = asked;
+function stepsFrom(
+  { turn: { turn, attempt }, ids, signal, trace }: TurnContext,
+  args: AutoArguments,
+) {
+  if (args.length === 1) return args[0];
+  const [provider, request] = args;
   const item = { id: ids.item(), turn, attempt };
   return provider.stream(request, { item, ids, signal, trace });
 }
 
 /** A message that its caller writes by hand. It is on the log from its start. */
 async function openMessage(
-  desk: TurnDesk,
+  context: TurnContext,
   content: ContentInput,
   sinks: readonly Sink[],
 ): Promise<OpenMessage> {
-  const message = new HandMessage(desk, sinks);
+  const message = new ManualMessage(context, sinks);
   await message.write({ type: 'start', content });
   return message;
 }
 
-class HandMessage implements OpenMessage {
-  readonly #desk: TurnDesk;
+class ManualMessage implements OpenMessage {
+  readonly #context: TurnContext;
   readonly #sinks: readonly Sink[];
   readonly #writer: UpdateWriter;
-  readonly #flow: TurnFlow;
+  readonly #log: TurnWriter;
   readonly #index: number;
   readonly #parts = new Set<PartId>();
   #message: TaskMessage | undefined;
 
-  constructor(desk: TurnDesk, sinks: readonly Sink[]) {
-    const { turn, ids } = desk;
-    this.#desk = desk;
+  constructor(context: TurnContext, sinks: readonly Sink[]) {
+    const { turn, ids } = context;
+    this.#context = context;
     this.#sinks = sinks;
     this.#writer = new UpdateWriter({ turn: turn.turn, attempt: turn.attempt, ids });
-    this.#flow = new TurnFlow(turn);
-    this.#index = desk.takeIndex();
+    this.#log = new TurnWriter(turn);
+    this.#index = context.takeIndex();
   }
 
   get message(): TaskMessage {
@@ -61,16 +64,16 @@ class HandMessage implements OpenMessage {
     return this.#message;
   }
 
-  async write(given: UpdateInput): Promise<void> {
+  async write(input: UpdateInput): Promise<void> {
     const wasOpen = this.#message === undefined || this.#writer.isOpen;
-    const drafts = this.#writer.write({ ...given, index: this.#index });
-    for (const draft of drafts) this.#note(draft);
-    await this.#flow.add(drafts);
+    const drafts = this.#writer.write({ ...input, index: this.#index });
+    for (const draft of drafts) this.#trackPart(draft);
+    await this.#log.add(drafts);
     const isChanging = this.#message === undefined || !this.#writer.isOpen;
-    if (this.#sinks.length > 0 || isChanging) await this.#flow.settled();
+    if (this.#sinks.length > 0 || isChanging) await this.#log.flush();
     if (isChanging) await this.#refresh();
     // What came too late was dropped, and so nobody hears of it.
-    if (wasOpen) await this.#tell(readUpdate({ ...given, index: this.#index }));
+    if (wasOpen) await this.#notifySinks(readUpdate({ ...input, index: this.#index }));
   }
 
   async close(content?: ContentInput): Promise<TaskMessage> {
@@ -81,22 +84,22 @@ class HandMessage implements OpenMessage {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // A turn that is over has closed it already.
-    if (this.#desk.signal.aborted) return;
+    if (this.#context.signal.aborted) return;
     await this.close();
   }
 
-  async #tell(update: Update): Promise<void> {
-    const told = { ...update, parent_task_message: this.message };
-    for (const sink of this.#sinks) await sink(told);
+  async #notifySinks(update: Update): Promise<void> {
+    const published = { ...update, parent_task_message: this.message };
+    for (const sink of this.#sinks) await sink(published);
   }
 
-  #note({ delta }: DraftRecord): void {
+  #trackPart({ delta }: DraftRecord): void {
     if (delta?.type === 'begin_part' || delta?.type === 'commit_part')
       this.#parts.add(delta.partId);
   }
 
   async #refresh(): Promise<void> {
-    const found = await this.#desk.messages(this.#parts);
+    const found = await this.#context.messages(this.#parts);
     this.#message = found.at(-1) ?? this.#message;
   }
 }

@@ -14,61 +14,71 @@ import {
 import { ProviderError, type ResponseEnd, type StreamStep } from '@millrace/providers';
 import type { Sent } from '../../contract/served-agent.ts';
 import { closingDrafts } from '../../journal/turn-closing.ts';
-import { AbortWatch, left } from '../abort-race.ts';
-import { type TurnDesk, TurnFlow } from './turn-context.ts';
+import { AbortRace, abandoned } from '../abort-race.ts';
+import { type TurnContext, TurnWriter } from './turn-context.ts';
 
 /**
  * Sends a provider's stream on as it comes, a message for each part. A stream that ends as an error or
  * an abort is kept as far as it came, and then that error is thrown: a handler that does not look fails.
  */
-export async function sendOn(desk: TurnDesk, steps: AsyncIterable<StreamStep>): Promise<Sent> {
-  const { turn, ids } = desk;
+export async function forwardStream(
+  context: TurnContext,
+  steps: AsyncIterable<StreamStep>,
+): Promise<Sent> {
+  const { turn, ids } = context;
   const at = { turn: turn.turn, attempt: turn.attempt };
   const itemId = ids.item();
-  const sending: Sending = { desk, itemId, flow: new TurnFlow(turn), parts: [] };
-  await sending.flow.add([{ ...at, fact: { type: 'item_started', itemId, kind: 'assistant' } }]);
+  const forwarding: Forwarding = { context, itemId, writer: new TurnWriter(turn), parts: [] };
+  await forwarding.writer.add([
+    { ...at, fact: { type: 'item_started', itemId, kind: 'assistant' } },
+  ]);
   let error: { readonly thrown: unknown } | undefined;
   try {
-    const end = await pass(sending, steps);
-    await sending.flow.add(finished(desk, itemId, end));
+    const end = await forwardSteps(forwarding, steps);
+    await forwarding.writer.add(finishDrafts(context, itemId, end));
     if (end.error !== undefined) error = { thrown: end.error };
   } catch (thrown) {
-    await sending.flow.settled();
-    await cutOff(sending);
+    await forwarding.writer.flush();
+    await closeInterrupted(forwarding);
     error = { thrown };
   }
-  await sending.flow.settled();
+  await forwarding.writer.flush();
   if (error !== undefined) throw error.thrown;
-  return desk.sent(sending.parts);
+  return context.sentMessages(forwarding.parts);
 }
 
-interface Sending {
-  readonly desk: TurnDesk;
+interface Forwarding {
+  readonly context: TurnContext;
   readonly itemId: ItemId;
-  readonly flow: TurnFlow;
+  readonly writer: TurnWriter;
   /** Those that it has messages of, in order. */
   readonly parts: PartId[];
 }
 
-async function pass(sending: Sending, steps: AsyncIterable<StreamStep>): Promise<ResponseEnd> {
-  const { desk, itemId, flow, parts } = sending;
-  const { turn, ids, signal } = desk;
+async function forwardSteps(
+  forwarding: Forwarding,
+  steps: AsyncIterable<StreamStep>,
+): Promise<ResponseEnd> {
+  const { context, itemId, writer, parts } = forwarding;
+  const { turn, ids, signal } = context;
   const at = { turn: turn.turn, attempt: turn.attempt };
-  const moved = new MovedDeltas(itemId, at, ids);
-  const checked = new CheckedDeltas(itemId, at);
-  using watch = new AbortWatch(signal);
+  const relocator = new DeltaRelocator(itemId, at, ids);
+  const checker = new DeltaChecker(itemId, at);
+  using watch = new AbortRace(signal);
   const iterator = steps[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await watch.unlessAborted(iterator.next());
-      if (next === left) throw signal.reason;
-      if (next.done) throw brokenStream('it ended without an end');
-      const drafts = next.value.deltas.flatMap((delta) => checked.draft(moved.move(delta)) ?? []);
-      for (const { delta } of drafts) noteParts(parts, delta);
-      await flow.add(drafts);
+      const next = await watch.raceAbort(iterator.next());
+      if (next === abandoned) throw signal.reason;
+      if (next.done) throw invalidStream('it ended without an end');
+      const drafts = next.value.deltas.flatMap(
+        (delta) => checker.draft(relocator.relocate(delta)) ?? [],
+      );
+      for (const { delta } of drafts) trackPart(parts, delta);
+      await writer.add(drafts);
       const { end } = next.value;
       if (end === undefined) continue;
-      if (checked.hasOpenParts) throw brokenStream('parts are open at its end');
+      if (checker.hasOpenParts) throw invalidStream('parts are open at its end');
       return end;
     }
   } finally {
@@ -76,19 +86,19 @@ async function pass(sending: Sending, steps: AsyncIterable<StreamStep>): Promise
   }
 }
 
-function noteParts(parts: PartId[], delta: DraftRecord['delta']): void {
+function trackPart(parts: PartId[], delta: DraftRecord['delta']): void {
   if (delta?.type !== 'begin_part' && delta?.type !== 'commit_part') return;
   if (!parts.includes(delta.partId)) parts.push(delta.partId);
 }
 
 /** An attempt's last word on its usage counts, so it is told with that of the streams before it. */
-function finished(
-  desk: TurnDesk,
+function finishDrafts(
+  context: TurnContext,
   itemId: ItemId,
   { stop, usage, error }: ResponseEnd,
 ): readonly DraftRecord[] {
-  const at = { turn: desk.turn.turn, attempt: desk.turn.attempt };
-  const used = desk.addUsage(usage);
+  const at = { turn: context.turn.turn, attempt: context.turn.attempt };
+  const used = context.addUsage(usage);
   if (error === undefined)
     return [{ ...at, fact: { type: 'response_finished', itemId, stop, usage: used } }];
   return [
@@ -97,17 +107,19 @@ function finished(
   ];
 }
 
-async function cutOff({ desk, itemId, flow }: Sending): Promise<void> {
-  const { signal, turn } = desk;
+async function closeInterrupted({ context, itemId, writer }: Forwarding): Promise<void> {
+  const { signal, turn } = context;
   const stop = { reason: signal.aborted ? 'aborted' : 'error' } as const;
-  await flow.add(closingDrafts(await desk.state(), turn.turn, { stop, isCut: true, itemId }));
+  await writer.add(
+    closingDrafts(await context.state(), turn.turn, { stop, isInterrupted: true, itemId }),
+  );
 }
 
 /**
  * Holds what a provider streams against the protocol before it is on the log: one that builds its
  * deltas by hand must not make a session unreadable.
  */
-class CheckedDeltas {
+class DeltaChecker {
   readonly #at: Attempt;
   readonly #folder = new Folder(sessionId('check'));
 
@@ -128,7 +140,7 @@ class CheckedDeltas {
       return draft;
     } catch (cause) {
       if (!isMillraceError(cause)) throw cause;
-      throw brokenStream(`a delta does not follow those before it (${cause.code})`, cause);
+      throw invalidStream(`a delta does not follow those before it (${cause.code})`, cause);
     }
   }
 
@@ -139,7 +151,7 @@ class CheckedDeltas {
   }
 }
 
-function brokenStream(why: string, cause?: unknown): ProviderError {
+function invalidStream(why: string, cause?: unknown): ProviderError {
   const message = `Cannot send the provider's stream on: ${why}. Mend the provider or what changes its steps`;
   return new ProviderError('protocol_error', message, { provider: 'unknown', cause });
 }
@@ -148,11 +160,11 @@ function brokenStream(why: string, cause?: unknown): ProviderError {
  * Deltas that were streamed for whichever item, as if for this one. Parts get ids of this session, so
  * that two streams which count theirs alike do not meet.
  */
-class MovedDeltas {
+class DeltaRelocator {
   readonly #itemId: ItemId;
   readonly #at: Attempt;
   readonly #ids: Pick<Ids, 'part'>;
-  readonly #names = new Map<PartId, PartId>();
+  readonly #movedIds = new Map<PartId, PartId>();
 
   constructor(itemId: ItemId, at: Attempt, ids: Pick<Ids, 'part'>) {
     this.#itemId = itemId;
@@ -160,18 +172,18 @@ class MovedDeltas {
     this.#ids = ids;
   }
 
-  move(delta: Delta): Delta {
+  relocate(delta: Delta): Delta {
     if (delta.type === 'unknown') return delta;
-    const moved = { ...delta, partId: this.#nameOf(delta.partId) };
-    return 'itemId' in moved ? { ...moved, itemId: this.#itemId } : moved;
+    const relocator = { ...delta, partId: this.#newId(delta.partId) };
+    return 'itemId' in relocator ? { ...relocator, itemId: this.#itemId } : relocator;
   }
 
-  #nameOf(id: PartId): PartId {
-    const known = this.#names.get(id);
+  #newId(id: PartId): PartId {
+    const known = this.#movedIds.get(id);
     if (known !== undefined) return known;
     const { turn, attempt } = this.#at;
     const name = this.#ids.part(turn, attempt);
-    this.#names.set(id, name);
+    this.#movedIds.set(id, name);
     return name;
   }
 }

@@ -4,7 +4,12 @@ import { expect, test } from 'vitest';
 import type { TaskMessage, Update, UpdateInput } from '../../contract/message.ts';
 import type { SyncAgent } from '../../contract/served-agent.ts';
 import { contents, updateLists } from '../../testing/random-updates.ts';
-import { collect, type TaskHarness, createTaskHarness, userText } from '../../testing/servers/task-harness.ts';
+import {
+  collect,
+  createTaskHarness,
+  type TaskHarness,
+  userText,
+} from '../../testing/servers/task-harness.ts';
 
 /** An agent that says what it is told to, and may break off. */
 function puppet() {

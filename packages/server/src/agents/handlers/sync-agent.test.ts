@@ -4,9 +4,9 @@ import type { SyncAgent } from '../../contract/served-agent.ts';
 import {
   agentText,
   collect,
+  createTaskHarness,
   eventually,
   type TaskHarnessOptions,
-  createTaskHarness,
   textDelta,
   textsOf,
   typesOf,
@@ -24,7 +24,9 @@ const stores: readonly NonNullable<TaskHarnessOptions['store']>[] = ['memory', '
 
 describe.each(stores)('a sync agent on a %s log', (store) => {
   test('is streamed and kept, the message before it included', async () => {
-    const stage = await createTaskHarness([yielding(textDelta(0, 'Hel'), textDelta(0, 'lo'))], { store });
+    const stage = await createTaskHarness([yielding(textDelta(0, 'Hel'), textDelta(0, 'lo'))], {
+      store,
+    });
     const { id } = await stage.newTask('speaker');
     const answer = await stage.send('speaker', id, 'Hi');
     const updates = await collect(answer.updates());

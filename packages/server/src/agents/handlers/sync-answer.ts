@@ -3,15 +3,15 @@ import type { Clock } from '@millrace/log';
 import type { Content, ContentInput } from '../../contract/content.ts';
 import type { UpdateInput } from '../../contract/message.ts';
 import type { HandlerContext, SyncAgent } from '../../contract/served-agent.ts';
-import { codeOf, reasonOf } from '../../contract/server-error.ts';
+import { errorCode, errorReason } from '../../contract/server-error.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
 import { noWarnings, type UpdateWarnings } from '../../updates/update-warnings.ts';
 import { UpdateWriter } from '../../updates/update-writer.ts';
-import { AbortWatch, left, unlessLate } from '../abort-race.ts';
-import { TurnFlow } from './turn-context.ts';
+import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
+import { TurnWriter } from './turn-context.ts';
 
 /** How an answer ended. What was said is on the log in any case. */
-export interface TurnEnd {
+export interface AnswerOutcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   /** What was thrown. */
@@ -19,7 +19,7 @@ export interface TurnEnd {
   readonly warnings: UpdateWarnings;
 }
 
-interface SyncRun {
+interface SyncHandlerOptions {
   readonly turn: JournalTurn;
   readonly context: HandlerContext;
   readonly ids: Ids;
@@ -32,72 +32,72 @@ interface SyncRun {
  * Answers a message: what the agent yields goes to the log as it comes, and never more than the log
  * has room for is asked of it. Whoever watches reads the log, so it does not matter who does.
  */
-export async function runSync(
+export async function runSyncHandler(
   { onMessage }: SyncAgent,
   content: Content,
-  run: SyncRun,
-): Promise<TurnEnd> {
+  run: SyncHandlerOptions,
+): Promise<AnswerOutcome> {
   const { turn, ids, context } = run;
   const writer = new UpdateWriter({ turn: turn.turn, attempt: turn.attempt, ids });
-  const flow = new TurnFlow(turn);
+  const turnWriter = new TurnWriter(turn);
   let stop: Stop = { reason: 'stop' };
   let failure: { readonly thrown: unknown } | undefined;
   try {
-    const isWhole = await pour(
+    const isComplete = await writeUpdates(
       updatesFrom(() => onMessage(content, context)),
       writer,
-      flow,
+      turnWriter,
       run,
     );
-    if (!isWhole) stop = { reason: 'aborted' };
+    if (!isComplete) stop = { reason: 'aborted' };
   } catch (thrown) {
     // What the log did not take is nothing that the agent did.
-    await flow.settled();
+    await turnWriter.flush();
     stop = context.signal.aborted
       ? { reason: 'aborted' }
-      : { reason: 'error', cause: codeOf(thrown) };
+      : { reason: 'error', cause: errorCode(thrown) };
     if (!context.signal.aborted) failure = { thrown };
   }
-  await flow.add(stop.reason === 'stop' ? writer.end() : writer.endPartial(stop));
-  await flow.settled();
-  return endOf(stop, failure, writer.warnings);
+  await turnWriter.add(stop.reason === 'stop' ? writer.end() : writer.endPartial(stop));
+  await turnWriter.flush();
+  return outcomeOf(stop, failure, writer.warnings);
 }
 
-function endOf(
+function outcomeOf(
   stop: Stop,
   failure: { readonly thrown: unknown } | undefined,
   warnings: UpdateWarnings = noWarnings,
-): TurnEnd {
+): AnswerOutcome {
   if (failure === undefined) return { stop, warnings };
   const { thrown: cause } = failure;
-  return { stop, warnings, cause, error: { code: codeOf(cause), message: reasonOf(cause) } };
+  return { stop, warnings, cause, error: { code: errorCode(cause), message: errorReason(cause) } };
 }
 
 /** To the end, or until somebody stops it; then false. */
-async function pour(
+async function writeUpdates(
   updates: AsyncIterable<UpdateInput>,
   writer: UpdateWriter,
-  flow: TurnFlow,
-  { context: { signal }, clock, graceMs }: SyncRun,
+  turnWriter: TurnWriter,
+  { context: { signal }, clock, graceMs }: SyncHandlerOptions,
 ): Promise<boolean> {
-  using watch = new AbortWatch(signal);
+  using watch = new AbortRace(signal);
   const iterator = updates[Symbol.asyncIterator]();
   let isDone = false;
   try {
     for (;;) {
-      const next = await watch.unlessAborted(iterator.next());
-      if (next === left) return false;
+      const next = await watch.raceAbort(iterator.next());
+      if (next === abandoned) return false;
       isDone = next.done === true;
       if (next.done) return true;
-      await flow.add(writer.write(next.value));
+      await turnWriter.add(writer.write(next.value));
     }
   } finally {
     // One that does not let itself be left is left all the same.
-    if (!isDone) await unlessLate(leave(iterator), clock, graceMs);
+    if (!isDone) await raceTimeout(closeIterator(iterator), clock, graceMs);
   }
 }
 
-async function leave(iterator: AsyncIterator<UpdateInput>): Promise<void> {
+async function closeIterator(iterator: AsyncIterator<UpdateInput>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
@@ -109,21 +109,21 @@ async function leave(iterator: AsyncIterator<UpdateInput>): Promise<void> {
 async function* updatesFrom(
   answer: () => ReturnType<SyncAgent['onMessage']>,
 ): AsyncGenerator<UpdateInput> {
-  const given = await answer();
-  if (isStream(given)) {
-    yield* given;
+  const result = await answer();
+  if (isStream(result)) {
+    yield* result;
     return;
   }
-  const contents: readonly ContentInput[] = isList(given) ? given : [given];
+  const contents: readonly ContentInput[] = isList(result) ? result : [result];
   for (const [index, content] of contents.entries()) yield { type: 'full', index, content };
 }
 
-type Given = AsyncIterable<UpdateInput> | ContentInput | readonly ContentInput[];
+type HandlerResult = AsyncIterable<UpdateInput> | ContentInput | readonly ContentInput[];
 
-function isStream(given: Given): given is AsyncIterable<UpdateInput> {
-  return typeof given === 'object' && given !== null && Symbol.asyncIterator in given;
+function isStream(result: HandlerResult): result is AsyncIterable<UpdateInput> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 }
 
-function isList(given: ContentInput | readonly ContentInput[]): given is readonly ContentInput[] {
-  return Array.isArray(given);
+function isList(result: ContentInput | readonly ContentInput[]): result is readonly ContentInput[] {
+  return Array.isArray(result);
 }

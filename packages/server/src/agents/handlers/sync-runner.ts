@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import type { Content } from '../../contract/content.ts';
 import type { SyncAgent } from '../../contract/served-agent.ts';
-import { reasonOf } from '../../contract/server-error.ts';
+import { errorReason } from '../../contract/server-error.ts';
 import type { Answer } from '../../contract/service.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
@@ -17,11 +17,11 @@ import { abandonTurn, closeTurn } from '../../journal/turn-closing.ts';
 import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
 import { assertUsable } from '../../stores/task-status.ts';
 import type { UpdateWarnings } from '../../updates/update-warnings.ts';
-import { logAnswer } from '../answers.ts';
+import { answerFromLog } from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
-import { runSync, type TurnEnd } from './sync-answer.ts';
+import { type AnswerOutcome, runSyncHandler } from './sync-answer.ts';
 import { exportRun } from './tracing.ts';
 
 interface SyncJob {
@@ -35,67 +35,67 @@ interface SyncJob {
   readonly trace?: TraceContext | undefined;
 }
 
-interface Begun {
+interface AnswerStart {
   readonly begin: (answer: Answer) => void;
   /** Aborts when the answer is not kept any more. */
   readonly lost: AbortController;
 }
 
 /** What the generator numbers itself begins at 0; what is opened by hand must not meet it. */
-const firstHandIndex = 1000;
+const firstManualIndex = 1000;
 
 /** Answers messages to sync agents. */
 export class SyncRunner {
   readonly #options: RunnerOptions;
   /** Answers that are about to begin, by their task and key: the log does not know of them yet. */
-  readonly #beginning = new Map<string, Promise<Answer>>();
+  readonly #starting = new Map<string, Promise<Answer>>();
   /** Those that go on in this process. */
-  readonly #going = new Map<RunId, AbortController>();
+  readonly #running = new Map<RunId, AbortController>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
   /** What was sent with the key before has this answer. */
-  async known(taskId: string, key: string): Promise<Answer | undefined> {
-    const beginning = this.#beginning.get(`${taskId} ${key}`);
-    if (beginning !== undefined) return beginning;
+  async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
+    const starting = this.#starting.get(`${taskId} ${key}`);
+    if (starting !== undefined) return starting;
     const state = await this.#options.journals.use(taskId, (journal) => journal.state());
-    const run = keyedRun(state, key);
-    return run && this.#told(run, emptyState(sessionId(taskId)));
+    const run = findKeyedRun(state, key);
+    return run && this.#answerOf(run, emptyState(sessionId(taskId)));
   }
 
   /** Resolves when the message is stored and its answer has begun, which goes on whoever looks. */
   async answer(job: SyncJob): Promise<Answer> {
     const { taskId, key } = job;
-    if (key === undefined) return this.#begin(job);
+    if (key === undefined) return this.#start(job);
     const name = `${taskId} ${key}`;
-    const beginning = this.#beginning.get(name) ?? this.#begin(job);
-    this.#beginning.set(name, beginning);
-    return beginning.finally(() => this.#beginning.delete(name));
+    const starting = this.#starting.get(name) ?? this.#start(job);
+    this.#starting.set(name, starting);
+    return starting.finally(() => this.#starting.delete(name));
   }
 
-  #begin(job: SyncJob): Promise<Answer> {
-    const begun = Promise.withResolvers<Answer>();
+  #start(job: SyncJob): Promise<Answer> {
+    const started = Promise.withResolvers<Answer>();
     const lost = new AbortController();
-    const { works, journals } = this.#options;
+    const { queues, journals } = this.#options;
     const run = (signal: AbortSignal) =>
       journals.use(job.taskId, (journal) =>
-        this.#run(job, journal, signal, { begin: begun.resolve, lost }),
+        this.#run(job, journal, signal, { begin: started.resolve, lost }),
       );
-    works.run(job.taskId, run).catch((error: unknown) => {
-      begun.reject(error);
+    queues.run(job.taskId, run).catch((error: unknown) => {
+      started.reject(error);
       lost.abort(error);
     });
-    return begun.promise;
+    return started.promise;
   }
 
   /** The answer that a run is. Where it goes on in another process, the log tells its end. */
-  #told(run: RunId, before: FoldState): Answer {
-    const lost = this.#going.get(run) ?? new AbortController();
-    return logAnswer({
+  #answerOf(run: RunId, before: FoldState): Answer {
+    const lost = this.#running.get(run) ?? new AbortController();
+    return answerFromLog({
       ...{ log: this.#options.log, taskId: before.session, before, run, lost: lost.signal },
-      begins: ({ fact }) => fact?.type === 'run_started' && fact.runId === run,
+      isStart: ({ fact }) => fact?.type === 'run_started' && fact.runId === run,
     });
   }
 
@@ -103,16 +103,16 @@ export class SyncRunner {
     { taskId, info, agent, content, key, trace }: SyncJob,
     journal: LocalJournal,
     signal: AbortSignal,
-    { begin, lost }: Begun,
+    { begin, lost }: AnswerStart,
   ): Promise<void> {
     const { ids, clock, graceMs, tasks } = this.#options;
     const message = messageDrafts(content, ids);
     // First of all what a dead process left is ended: it is not this answer that failed.
     await journal.append([]);
     const before = await journal.state();
-    const known = key === undefined ? undefined : keyedRun(before, key);
-    if (known !== undefined) return begin(this.#told(known, emptyState(before.session)));
-    const task = await tasks.setStatus(taskId, (now) => usable(taskId, now), null);
+    const known = key === undefined ? undefined : findKeyedRun(before, key);
+    if (known !== undefined) return begin(this.#answerOf(known, emptyState(before.session)));
+    const task = await tasks.setStatus(taskId, (now) => runningIfUsable(taskId, now), null);
     const turn = await journal.beginTurn(
       (run) =>
         key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
@@ -120,31 +120,35 @@ export class SyncRunner {
     );
     const startMs = clock.now();
     const { runId } = turn;
-    this.#going.set(runId, lost);
-    begin(this.#told(runId, before));
+    this.#running.set(runId, lost);
+    begin(this.#answerOf(runId, before));
     const services = this.#options;
-    const firstIndex = firstHandIndex;
+    const firstIndex = firstManualIndex;
     const context = createContext({
       ...{ task, agent: info, journal, turn, signal, firstIndex, services },
     });
     try {
-      const end = await runSync(agent, content, { turn, context, ids, clock, graceMs });
+      const end = await runSyncHandler(agent, content, { turn, context, ids, clock, graceMs });
       await closeTurn(journal, turn, end.stop);
       await this.#settle(taskId, end, signal);
       await turn.finish(end.stop, end.error);
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
       this.#warn(taskId, end.warnings);
     } catch (error) {
-      await this.#fail(taskId, `Cannot keep the answer: ${reasonOf(error)}`);
+      await this.#fail(taskId, `Cannot keep the answer: ${errorReason(error)}`);
       await abandonTurn(journal, turn);
       throw error;
     } finally {
-      this.#going.delete(runId);
+      this.#running.delete(runId);
     }
   }
 
   /** Whoever stops it says so in the row; where this answer said since that the task runs, it is said again. */
-  async #settle(taskId: string, { error, stop }: TurnEnd, signal: AbortSignal): Promise<void> {
+  async #settle(
+    taskId: string,
+    { error, stop }: AnswerOutcome,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (error !== undefined) return this.#fail(taskId, error.message);
     if (stop.reason !== 'aborted') return;
     const { tasks } = this.#options;
@@ -160,21 +164,24 @@ export class SyncRunner {
   }
 
   #warn(taskId: string, warnings: UpdateWarnings): void {
-    const odd = Object.entries(warnings).filter(([, count]) => count > 0);
-    if (odd.length === 0) return;
-    const said = odd.map(([name, count]) => `${count} ${name}`).join(', ');
-    this.#options.onDiagnostic(`Task ${taskId}: updates of the agent were odd: ${said}`);
+    const counted = Object.entries(warnings).filter(([, count]) => count > 0);
+    if (counted.length === 0) return;
+    const summary = counted.map(([name, count]) => `${count} ${name}`).join(', ');
+    this.#options.onDiagnostic(`Task ${taskId}: updates of the agent were odd: ${summary}`);
   }
 }
 
-function usable(taskId: string, now: Parameters<typeof assertUsable>[1]): 'RUNNING' | undefined {
+function runningIfUsable(
+  taskId: string,
+  now: Parameters<typeof assertUsable>[1],
+): 'RUNNING' | undefined {
   assertUsable(taskId, now);
   return now === 'RUNNING' ? undefined : 'RUNNING';
 }
 
 /** The run that answers a message which was sent with a key: the message's item has both. */
-function keyedRun({ items }: FoldState, key: string): RunId | undefined {
-  const said = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
-  const run = said?.metadata?.['run'];
+function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
+  const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
+  const run = summary?.metadata?.['run'];
   return typeof run === 'string' ? runId(run) : undefined;
 }

@@ -43,7 +43,7 @@ function hex(text: string, digits: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digits);
 }
 
-export function tracingOf(options: TracingOptions): Tracing {
+export function createTracing(options: TracingOptions): Tracing {
   const { taskId, trace, spans, clock, makeName } = options;
   const under = trace && parseTraceparent(trace.traceparent);
   const traceId = under?.traceId ?? taskTraceId(taskId);
@@ -62,7 +62,7 @@ export function tracingOf(options: TracingOptions): Tracing {
   };
 }
 
-interface Begun {
+interface StartedSpan {
   readonly id: string;
   readonly traceId: string;
   readonly parentId: string | undefined;
@@ -71,16 +71,19 @@ interface Begun {
   readonly flags: number;
 }
 
-function spanOf(begun: Begun, { spans, clock, exporter, taskId, trace }: TracingOptions): Span {
-  const { id, traceId, flags } = begun;
+function spanOf(
+  started: StartedSpan,
+  { spans, clock, exporter, taskId, trace }: TracingOptions,
+): Span {
+  const { id, traceId, flags } = started;
   let hasEnded = false;
   const end: Span['end'] = ({ output, data } = {}) => {
     const endMs = clock.now();
     // The first end counts; what is said later is added all the same.
-    const ended = hasEnded ? {} : { end_time: isoTime(endMs) };
-    if (!hasEnded && isSampled(begun)) exporter?.export(finished(begun, endMs, taskId));
+    const endTime = hasEnded ? {} : { end_time: isoTime(endMs) };
+    if (!hasEnded && isSampled(started)) exporter?.export(finishedSpan(started, endMs, taskId));
     hasEnded = true;
-    return spans.update(id, { ...ended, ...(output && { output }), ...(data && { data }) });
+    return spans.update(id, { ...endTime, ...(output && { output }), ...(data && { data }) });
   };
   const traceparent = formatTraceparent({ traceId, spanId: id, flags });
   return {
@@ -92,8 +95,8 @@ function spanOf(begun: Begun, { spans, clock, exporter, taskId, trace }: Tracing
 }
 
 /** Without what went in and came out, which may be private. */
-function finished(begun: Begun, endMs: number, taskId: string): FinishedSpan {
-  const { id, traceId, parentId, name, startMs } = begun;
+function finishedSpan(started: StartedSpan, endMs: number, taskId: string): FinishedSpan {
+  const { id, traceId, parentId, name, startMs } = started;
   return {
     ...{ traceId, spanId: id, parentSpanId: parentId, name, kind: 0 },
     ...{ startMs, endMs: Math.max(startMs, endMs) },
@@ -110,7 +113,7 @@ interface HandledRun {
   readonly error?: { readonly code: string } | undefined;
 }
 
-const failed = 2;
+const errorStatusCode = 2;
 
 /** What a handler gets: the run's trace, under the span that the run is. */
 export function traceOfRun({ trace, runId }: JournalTurn): TraceContext | undefined {
@@ -136,6 +139,6 @@ export function exportRun(
       'millrace.stop.reason': stop.reason,
       ...(error && { 'error.type': error.code }),
     },
-    ...(error && { status: { code: failed, message: error.code } }),
+    ...(error && { status: { code: errorStatusCode, message: error.code } }),
   });
 }

@@ -1,6 +1,6 @@
 import { type Batch, type DraftRecord, partId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { TurnFlow } from './turn-context.ts';
+import { TurnWriter } from './turn-context.ts';
 
 const batch: Batch = { after: 0, through: 0, records: [] };
 const piece = (length: number): DraftRecord => ({
@@ -12,7 +12,7 @@ const piece = (length: number): DraftRecord => ({
 async function takenOf(length: number): Promise<number> {
   const stored: (() => void)[] = [];
   const append = () => new Promise<Batch>((resolve) => stored.push(() => resolve(batch)));
-  const flow = new TurnFlow({ append });
+  const flow = new TurnWriter({ append });
   let taken = 0;
   const all = (async () => {
     for (; taken < 1000; taken++) await flow.add([piece(length)]);
@@ -37,8 +37,8 @@ test('long pieces fill it sooner than many', async () => {
 });
 
 test('what the log refuses is told to whoever streams, at the latest at the end', async () => {
-  const flow = new TurnFlow({ append: () => Promise.reject(new Error('The disk is full')) });
+  const flow = new TurnWriter({ append: () => Promise.reject(new Error('The disk is full')) });
   await flow.add([piece(1)]);
-  await expect(flow.settled()).rejects.toThrow('The disk is full');
+  await expect(flow.flush()).rejects.toThrow('The disk is full');
   await expect(flow.add([piece(1)])).rejects.toThrow('The disk is full');
 });

@@ -13,7 +13,7 @@ import type { Sent } from '../../contract/served-agent.ts';
 import type { JournalTurn, TaskJournal } from '../../contract/task-journal.ts';
 import { messageOf } from '../../updates/task-messages.ts';
 
-interface TurnDeskOptions {
+interface TurnContextOptions {
   readonly journal: TaskJournal;
   readonly turn: JournalTurn;
   readonly ids: Ids;
@@ -25,7 +25,7 @@ interface TurnDeskOptions {
 }
 
 /** What all that streams within one turn shares. */
-export class TurnDesk {
+export class TurnContext {
   readonly turn: JournalTurn;
   readonly ids: Ids;
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export class TurnDesk {
   #nextIndex: number;
   #usage: Usage = noUsage;
 
-  constructor({ journal, turn, ids, signal, trace, firstIndex }: TurnDeskOptions) {
+  constructor({ journal, turn, ids, signal, trace, firstIndex }: TurnContextOptions) {
     this.turn = turn;
     this.ids = ids;
     this.signal = signal;
@@ -63,7 +63,7 @@ export class TurnDesk {
     return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
   }
 
-  async sent(parts: Iterable<PartId>): Promise<Sent> {
+  async sentMessages(parts: Iterable<PartId>): Promise<Sent> {
     const messages = await this.messages(parts);
     return { messages, final: messages.at(-1) };
   }
@@ -74,7 +74,7 @@ const maxInFlight = 256;
 const maxLength = 2 ** 20;
 
 /** Writes to a turn without waiting for each append, and never has more than so much under way. */
-export class TurnFlow {
+export class TurnWriter {
   readonly #turn: Pick<JournalTurn, 'append'>;
   #inFlight = 0;
   #length = 0;
@@ -87,9 +87,9 @@ export class TurnFlow {
 
   /** Resolves when there is room for more. Rejects where the log does not take it, or did not before. */
   async add(drafts: readonly DraftRecord[]): Promise<void> {
-    this.#assertWhole();
+    this.#assertNotFailed();
     if (drafts.length === 0) return;
-    const length = drafts.reduce((sum, draft) => sum + lengthOf(draft), 0);
+    const length = drafts.reduce((sum, draft) => sum + chunkLength(draft), 0);
     this.#inFlight++;
     this.#length += length;
     this.#last = this.#turn
@@ -101,20 +101,20 @@ export class TurnFlow {
         this.#inFlight--;
         this.#length -= length;
       });
-    if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.settled();
+    if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.flush();
   }
 
   /** When all that was given is on the log. */
-  async settled(): Promise<void> {
+  async flush(): Promise<void> {
     await this.#last;
-    this.#assertWhole();
+    this.#assertNotFailed();
   }
 
-  #assertWhole(): void {
+  #assertNotFailed(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 }
 
-function lengthOf({ delta }: DraftRecord): number {
+function chunkLength({ delta }: DraftRecord): number {
   return delta !== undefined && 'chunk' in delta ? delta.chunk.length : 0;
 }

@@ -8,9 +8,9 @@ import type { LoopAgent } from '../../contract/served-agent.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import {
   collect,
+  createTaskHarness,
   eventually,
   type TaskHarness,
-  createTaskHarness,
   textsOf,
   userText,
 } from '../../testing/servers/task-harness.ts';
@@ -214,7 +214,10 @@ test('a run that fails fails the task with its reason, and whoever waits hears i
 test('an agent loop with another log is refused at the start, in words that help', async () => {
   const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
   const log = memoryLog();
-  const started = createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log, rows: memoryRows() });
+  const started = createTaskHarness([{ type: 'loop', name: 'looper', agent }], {
+    log,
+    rows: memoryRows(),
+  });
   await expect(started).rejects.toThrow('Create it with the log that the server has');
   expect(await log.list()).toEqual([]);
 });

@@ -9,26 +9,26 @@ import {
 import type { Log } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
-import { takeContent } from '../../messages/message-drafts.ts';
-import { partsOfContent } from '../../updates/content-parts.ts';
+import { convertContent } from '../../messages/message-drafts.ts';
+import { contentToParts } from '../../updates/content-parts.ts';
 
 /** These say nothing that would be answered, and so take up nothing that was stopped. */
-export const quietTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
+export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
 
 /** Somebody waits for what comes of it. */
-export function isAsking({ command }: QueuedCommand): boolean {
-  return !quietTypes.has(String(command['type']));
+export function expectsAnswer({ command }: QueuedCommand): boolean {
+  return !silentCommandTypes.has(String(command['type']));
 }
 
 /** As the loop reads it from the log. */
-export function loopCommand(command: Command, id: Item['id']): JsonObject {
+export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
   switch (command.type) {
     case 'message':
     case 'steer': {
       const when = command.type === 'steer' ? 'steer' : 'follow_up';
-      const parts = takeContent(() => partsOfContent(command.content));
+      const parts = convertContent(() => contentToParts(command.content));
       const item: Item = { id, kind: 'user', parts };
-      return { type: 'message', when, items: takeContent(() => itemsJson([item])) };
+      return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
     case 'approve': {
       const { type, tool_call_id: toolCallId, by, input, until } = command;
@@ -58,7 +58,7 @@ function itemsJson(items: readonly Item[]): JsonValue {
 }
 
 /** Where a command with that key was put on a task's log; undefined where none was. */
-export async function findQueued(
+export async function findQueuedCommand(
   log: Log,
   taskId: string,
   key: string,

@@ -16,126 +16,153 @@ import { type Log, snapshot } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
-import { reasonOf } from '../../contract/server-error.ts';
+import { errorReason } from '../../contract/server-error.ts';
 import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
 import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
-import { assertUsable, goesOn, resumed, settleTask } from '../../stores/task-status.ts';
-import type { KeptTask } from '../../stores/task-store.ts';
-import { unlessLate } from '../abort-race.ts';
-import { AnswerWaiters, logAnswer, lostAnswer, unanswered, unheard } from '../answers.ts';
+import {
+  applyRunResult,
+  assertUsable,
+  resumeIfInterrupted,
+  statusAfterCommand,
+} from '../../stores/task-status.ts';
+import type { StoredTask } from '../../stores/task-store.ts';
+import { raceTimeout } from '../abort-race.ts';
+import {
+  AnswerWaiters,
+  answerFromLog,
+  answerLost,
+  answerNotStarted,
+  messageWithdrawn,
+} from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
-import { findQueued, isAsking, loopCommand, quietTypes } from './loop-commands.ts';
+import {
+  expectsAnswer,
+  findQueuedCommand,
+  silentCommandTypes,
+  toLoopCommand,
+} from './loop-commands.ts';
 
-interface Going {
-  readonly leaving: AbortController;
+interface ActiveRun {
+  readonly detach: AbortController;
   readonly done: Promise<void>;
 }
 
 /** So soon a run is tried again that found its session held, or its log broken. */
-const againMs = 500;
+const retryDelayMs = 500;
 
 /** A loop ends what was left open by itself, and must not find the server in its way. */
-export const loopJournal = { isMending: false, idleMs: 0 } as const;
+export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
 /** Serves agent loops, which drive their sessions themselves: what is said to them are commands on the log. */
 export class LoopRunner {
   readonly #options: RunnerOptions;
-  readonly #going = new Map<string, Going>();
+  readonly #active = new Map<string, ActiveRun>();
   /** Those that are tried again in a moment. */
-  readonly #again = new Set<string>();
+  readonly #retrying = new Set<string>();
   readonly #waiters = new AnswerWaiters();
-  readonly #nameOf: (agent: LoopAgent['agent']) => string;
+  readonly #servedName: (agent: LoopAgent['agent']) => string;
   readonly #observers = new WeakMap<LoopAgent['agent'], Observer>();
 
   /** `nameOf`: what an agent is served as. */
-  constructor(options: RunnerOptions, nameOf = ({ name }: LoopAgent['agent']): string => name) {
+  constructor(options: RunnerOptions, messageKey = ({ name }: LoopAgent['agent']): string => name) {
     this.#options = options;
-    this.#nameOf = nameOf;
+    this.#servedName = messageKey;
   }
 
   /** A run, or what follows the one that goes on. */
   async answer(
-    kept: KeptTask,
+    stored: StoredTask,
     agent: LoopAgent,
     content: Content,
-    { key: given, trace }: RequestMetadata = {},
+    { key: clientKey, trace }: RequestMetadata = {},
   ): Promise<Answer> {
     const { log, ids } = this.#options;
-    const taskId = kept.task.id;
-    const key = given === undefined ? `server:${ids.execution()}` : nameOf(given);
+    const taskId = stored.task.id;
+    const key = clientKey === undefined ? `server:${ids.execution()}` : messageKey(clientKey);
     const before = await stateOf(log, taskId);
     const waiter = this.#waiters.add(taskId, key);
     try {
-      await this.submit(kept, agent, { type: 'message', content }, key, traceJson(trace));
+      await this.submit(stored, agent, { type: 'message', content }, key, traceJson(trace));
     } catch (error) {
       this.#waiters.forget(taskId, waiter);
       throw error;
     }
     const lost = waiter.lost.signal;
-    return logAnswer({ log, taskId, before, lost, begins: heard(taskId, key) });
+    return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
   }
 
   /** What was sent with the key before has this answer. */
-  async known(kept: KeptTask, { agent }: LoopAgent, given: string): Promise<Answer | undefined> {
+  async findByKey(
+    stored: StoredTask,
+    { agent }: LoopAgent,
+    clientKey: string,
+  ): Promise<Answer | undefined> {
     const { log, tasks } = this.#options;
-    const taskId = kept.task.id;
+    const taskId = stored.task.id;
     const session = sessionId(taskId);
-    const key = nameOf(given);
-    const queuedAt = await findQueued(log, taskId, key);
+    const key = messageKey(clientKey);
+    const queuedAt = await findQueuedCommand(log, taskId, key);
     if (queuedAt === undefined) return undefined;
     const before = await snapshot(log, session, { through: queuedAt });
     const waiter = this.#waiters.add(taskId, key);
-    const source = { log, taskId, before, lost: waiter.lost.signal, begins: heard(taskId, key) };
+    const source = {
+      log,
+      taskId,
+      before,
+      lost: waiter.lost.signal,
+      isStart: consumesMessage(taskId, key),
+    };
     const { isRunOpen, commands } = await this.#openWork(taskId);
     const isUnread = commands.some((command) => command.key === key);
     if (!isUnread && !isRunOpen) {
       this.#waiters.forget(taskId, waiter);
-      return logAnswer({ ...source, through: (await log.info(session))?.through ?? 0 });
+      return answerFromLog({ ...source, through: (await log.info(session))?.through ?? 0 });
     }
-    if (isUnread) await tasks.setStatus(taskId, (now) => resumed(taskId, now, false), null);
+    if (isUnread)
+      await tasks.setStatus(taskId, (now) => statusAfterCommand(taskId, now, false), null);
     // Unless it goes on, here or elsewhere: what a dead run left open is ended, what waits is answered.
     this.wake(taskId, agent);
-    return logAnswer(source);
+    return answerFromLog(source);
   }
 
   async submit(
-    { task }: KeptTask,
+    { task }: StoredTask,
     { agent }: LoopAgent,
     command: Command,
     key: string,
     more: JsonObject = {},
   ): Promise<SubmitResult> {
-    const { log, tasks, works, ids } = this.#options;
-    works.assertOpen();
+    const { log, tasks, queues, ids } = this.#options;
+    queues.assertOpen();
     assertUsable(task.id, task.status ?? 'RUNNING');
-    const isQuiet = quietTypes.has(command.type);
-    const json = { ...loopCommand(command, ids.item()), ...more };
+    const isSilent = silentCommandTypes.has(command.type);
+    const json = { ...toLoopCommand(command, ids.item()), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     // Only now: whoever ends a run elsewhere says that it was stopped, and then looks at the log.
     const { status } = await tasks.setStatus(
       task.id,
-      (now) => resumed(task.id, now, isQuiet),
+      (now) => statusAfterCommand(task.id, now, isSilent),
       null,
     );
     // Where nothing goes on there is nothing to stop, and nothing is begun by that either.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
-    else if (!isQuiet || status === 'RUNNING') this.wake(task.id, agent);
+    else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
   }
 
   /** Goes on with a session, unless it does. */
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
-    if (this.#going.has(taskId) || this.#options.works.isClosing) return;
-    const leaving = new AbortController();
+    if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
+    const detach = new AbortController();
     const observers = this.observersOf(agent);
-    const own = { signal: stopped, leave: leaving.signal, observers };
-    this.adopt(taskId, agent, agent.resume(sessionId(taskId), own), leaving);
+    const own = { signal: stopped, leave: detach.signal, observers };
+    this.track(taskId, agent, agent.resume(sessionId(taskId), own), detach);
   }
 
   /** Goes on with what somebody left, whatever he said of it before. */
-  async takeUp(taskId: string, agent: LoopAgent['agent']): Promise<void> {
-    await this.#options.tasks.setStatus(taskId, goesOn, null);
+  async resume(taskId: string, agent: LoopAgent['agent']): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     this.wake(taskId, agent);
   }
 
@@ -143,34 +170,34 @@ export class LoopRunner {
   observersOf(agent: LoopAgent['agent']): readonly Observer[] {
     const { exporter } = this.#options;
     if (exporter === undefined) return [];
-    const known = this.#observers.get(agent) ?? observerOf(exporter, this.#nameOf(agent));
-    this.#observers.set(agent, known);
-    return [known];
+    const findByKey = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
+    this.#observers.set(agent, findByKey);
+    return [findByKey];
   }
 
   /** Looks after a run, whoever began it. */
-  adopt(taskId: string, agent: LoopAgent['agent'], run: Run, leaving: AbortController): void {
+  track(taskId: string, agent: LoopAgent['agent'], run: Run, detach: AbortController): void {
     const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
-      this.#going.delete(taskId);
-      const why = reasonOf(error);
-      this.#waiters.end(taskId, () => lostAnswer(taskId, why));
+      this.#active.delete(taskId);
+      const why = errorReason(error);
+      this.#waiters.end(taskId, () => answerLost(taskId, why));
       this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${why}`);
     });
-    this.#going.set(taskId, { leaving, done });
+    this.#active.set(taskId, { detach, done });
   }
 
   /** Stops the run. One that waits for somebody is taken up for that, so that nothing of it is left open. */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
     const session = sessionId(taskId);
-    if (this.#going.has(taskId) || (await this.#isElsewhere(taskId))) {
+    if (this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId))) {
       await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
     } else {
       const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
       if (!isRunOpen && !isTurnOpen) return;
       this.wake(taskId, agent, AbortSignal.abort(reason));
     }
-    await unlessLate(this.#going.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
+    await raceTimeout(this.#active.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
   }
 
   /** What waits in a queue that nobody will look at again. */
@@ -181,89 +208,95 @@ export class LoopRunner {
       async (journal) => {
         for (const { key } of await journal.commands()) await journal.consume(key);
       },
-      loopJournal,
+      loopJournalOptions,
     );
-    this.#waiters.end(taskId, () => unheard(taskId));
+    this.#waiters.end(taskId, () => messageWithdrawn(taskId));
   }
 
   /** Runs are left as they are: the next server, or another one, goes on with them. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
-    const going = [...this.#going.values()];
-    for (const { leaving } of going) leaving.abort();
-    await unlessLate(Promise.all(going.map(({ done }) => done)), clock, 2 * graceMs);
-    this.#waiters.endAll((taskId) => lostAnswer(taskId, 'the server stopped'));
+    const active = [...this.#active.values()];
+    for (const { detach } of active) detach.abort();
+    await raceTimeout(Promise.all(active.map(({ done }) => done)), clock, 2 * graceMs);
+    this.#waiters.endAll((taskId) => answerLost(taskId, 'the server stopped'));
   }
 
   async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
     const result = await run.result;
     if (result.stop.cause === 'left') return;
-    await settleTask(this.#options.tasks, taskId, result);
+    await applyRunResult(this.#options.tasks, taskId, result);
     // From now on whoever submits something wakes it; what came before that is looked for here.
-    this.#going.delete(taskId);
+    this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
-    await this.#endDead(taskId, work, result);
+    await this.#rejectLostAnswers(taskId, work, result);
     const { reason, cause } = result.stop;
-    if (work.asked.length > 0) {
-      if (reason === 'error') return this.#goOnSoon(taskId, agent);
-      return this.#goOn(taskId, agent, work.asked);
+    if (work.runnable.length > 0) {
+      if (reason === 'error') return this.#retryLater(taskId, agent);
+      return this.#resumeFor(taskId, agent, work.runnable);
     }
     // Another one went on with it before it was said here that it was stopped.
     if (reason === 'aborted' && work.isRunOpen)
-      await this.#options.tasks.setStatus(taskId, goesOn, null);
+      await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     // Whoever holds it answers, and the log tells.
     if (cause === 'held') return;
     const unread = new Set(work.commands.map(({ key }) => key));
-    this.#waiters.end(taskId, (key) => (unread.has(key) ? unanswered(taskId, result) : undefined));
+    this.#waiters.end(taskId, (key) =>
+      unread.has(key) ? answerNotStarted(taskId, result) : undefined,
+    );
   }
 
   /** A run that could not write its end: whoever waits for what it began to answer is told. */
-  async #endDead(
+  async #rejectLostAnswers(
     taskId: string,
     { isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
     // Where another one holds the session, it ends what it finds open.
-    if (!isRunOpen || stop.cause === 'held' || (await this.#isElsewhere(taskId))) return;
+    if (!isRunOpen || stop.cause === 'held' || (await this.#isLeasedElsewhere(taskId))) return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
-    this.#waiters.tell(taskId, (key) => (unread.has(key) ? undefined : lostAnswer(taskId, why)));
+    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
   }
 
   /** For what came while it ended. */
-  async #goOn(taskId: string, agent: LoopAgent['agent'], asked: OpenWork['asked']): Promise<void> {
+  async #resumeFor(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    runnable: OpenWork['runnable'],
+  ): Promise<void> {
     const { tasks } = this.#options;
-    if (asked.some(isAsking)) return this.takeUp(taskId, agent);
-    if (asked.some(({ command }) => command['type'] === 'abort'))
+    if (runnable.some(expectsAnswer)) return this.resume(taskId, agent);
+    if (runnable.some(({ command }) => command['type'] === 'abort'))
       return this.wake(taskId, agent, AbortSignal.abort());
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
   }
 
-  async #isElsewhere(taskId: string): Promise<boolean> {
+  async #isLeasedElsewhere(taskId: string): Promise<boolean> {
     return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
   }
 
   /** Not at once: what stood in its way may still do so. */
-  #goOnSoon(taskId: string, agent: LoopAgent['agent']): void {
-    if (this.#again.has(taskId)) return;
-    this.#again.add(taskId);
-    const { clock, works, onDiagnostic } = this.#options;
-    const goOn = async () => {
-      this.#again.delete(taskId);
-      if (works.isClosing) return;
+  #retryLater(taskId: string, agent: LoopAgent['agent']): void {
+    if (this.#retrying.has(taskId)) return;
+    this.#retrying.add(taskId);
+    const { clock, queues, onDiagnostic } = this.#options;
+    const retry = async () => {
+      this.#retrying.delete(taskId);
+      if (queues.isClosing) return;
       // Whoever stood in its way may have answered.
-      const { asked } = await this.#openWork(taskId);
-      if (asked.length > 0) await this.#goOn(taskId, agent, asked);
+      const { runnable } = await this.#openWork(taskId);
+      if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
     };
-    const told = (error: unknown) =>
-      onDiagnostic(`Task ${taskId}: it does not go on: ${reasonOf(error)}`);
-    clock.after(againMs, () => void goOn().catch(told), { isIdle: true });
+    const report = (error: unknown) =>
+      onDiagnostic(`Task ${taskId}: it does not go on: ${errorReason(error)}`);
+    clock.after(retryDelayMs, () => void retry().catch(report), { isIdle: true });
   }
 
   #openWork(taskId: string): Promise<OpenWork> {
     const { journals } = this.#options;
-    const look = (journal: LocalJournal) => journal.openWork();
-    return journals.use(taskId, look, loopJournal);
+    const read = (journal: LocalJournal) => journal.openWork();
+    return journals.use(taskId, read, loopJournalOptions);
   }
 }
 
@@ -277,16 +310,16 @@ function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer 
 }
 
 /** What a client's key is on the log. */
-function nameOf(key: string): string {
+function messageKey(key: string): string {
   return `message:${key}`;
 }
 
 /** A message that is heard is taken off the queue together with its item; one that is taken back, alone. */
-function heard(taskId: string, key: string) {
+function consumesMessage(taskId: string, key: string) {
   return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
-    const taken = previous?.fact;
-    if (taken?.type !== 'command_consumed' || taken.key !== key) return false;
+    const consumed = previous?.fact;
+    if (consumed?.type !== 'command_consumed' || consumed.key !== key) return false;
     if (fact?.type === 'item_started') return true;
-    throw unheard(taskId);
+    throw messageWithdrawn(taskId);
   };
 }

@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import {
+  createTaskHarness,
   eventually,
   type TaskHarness,
-  createTaskHarness,
   textsOf,
 } from '../../testing/servers/task-harness.ts';
 
@@ -47,14 +47,17 @@ function breakable() {
 }
 
 /** Says the first half of its answer, and the rest when it is let go on. */
-function gated(script: Parameters<typeof scriptedProvider>[0], goesOn: Promise<void>): Provider {
+function gated(
+  script: Parameters<typeof scriptedProvider>[0],
+  resumeIfInterrupted: Promise<void>,
+): Provider {
   const provider = scriptedProvider(script, { pieces: 'token' });
   return {
     ...provider,
     stream: async function* (request, context) {
       let steps = 0;
       for await (const step of provider.stream(request, context)) {
-        if (steps++ === 3) await goesOn;
+        if (steps++ === 3) await resumeIfInterrupted;
         yield step;
       }
     },

@@ -23,7 +23,7 @@ export async function* jsonLines(
   let lines = 0;
   for await (const line of splitLines(body, limits.maxLineLength)) {
     if (line.trim() === '') continue;
-    if (++lines > limits.maxLines) throw tooMuch(`more than ${limits.maxLines} lines`);
+    if (++lines > limits.maxLines) throw answerTooLarge(`more than ${limits.maxLines} lines`);
     const parsed = parseJson(line);
     if (parsed.ok) yield parsed.value;
     else counts.unreadable++;
@@ -51,18 +51,18 @@ async function* splitLines(
     for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, start)) {
       pieces.push(chunk.subarray(start, end));
       if (length + end - start > maxLineLength)
-        throw tooMuch(`a line of over ${maxLineLength} bytes`);
+        throw answerTooLarge(`a line of over ${maxLineLength} bytes`);
       yield line();
       start = end + 1;
     }
     pieces.push(chunk.slice(start));
     length += chunk.length - start;
-    if (length > maxLineLength) throw tooMuch(`a line of over ${maxLineLength} bytes`);
+    if (length > maxLineLength) throw answerTooLarge(`a line of over ${maxLineLength} bytes`);
   }
   if (length > 0) yield line();
 }
 
-function tooMuch(what: string): ServerError {
+function answerTooLarge(what: string): ServerError {
   return new ServerError('agent_failed', `Cannot take the agent's answer: it has ${what}`);
 }
 
@@ -86,13 +86,13 @@ export class LineSequence {
       this.#repeated++;
       return false;
     }
-    if (number !== this.#last + 1) throw missing(this.#last, number);
+    if (number !== this.#last + 1) throw linesMissing(this.#last, number);
     this.#last = number;
     return true;
   }
 }
 
-function missing(last: number, next: number): ServerError {
+function linesMissing(last: number, next: number): ServerError {
   const message = `Cannot go on with the agent's answer: line ${next} came after line ${last}, and what lies between is lost`;
   return new ServerError('agent_failed', message, { last, next });
 }

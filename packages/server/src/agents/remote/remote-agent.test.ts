@@ -5,13 +5,18 @@ import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../../providers/src/testing/virtual-clock.ts';
 import type { RegisterAgent } from '../../contract/request-bodies.ts';
-import { acknowledge, resultLine, type RemoteCall, startRemoteAgent } from '../../testing/servers/remote-agent.ts';
+import {
+  acknowledge,
+  type RemoteCall,
+  resultLine,
+  startRemoteAgent,
+} from '../../testing/servers/remote-agent.ts';
 import {
   agentText,
-  eventually,
-  type TaskHarnessOptions,
-  type TaskHarness,
   createTaskHarness,
+  eventually,
+  type TaskHarness,
+  type TaskHarnessOptions,
   textDelta,
   textsOf,
   userText,
@@ -19,7 +24,11 @@ import {
 
 const described = { name: 'far', description: 'Far away' };
 
-function register(stage: TaskHarness, acp_url: string, acp_type: RegisterAgent['acp_type'] = 'sync') {
+function register(
+  stage: TaskHarness,
+  acp_url: string,
+  acp_type: RegisterAgent['acp_type'] = 'sync',
+) {
   return stage.service.agents.register({ ...described, acp_url, acp_type });
 }
 

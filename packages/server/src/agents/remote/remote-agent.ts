@@ -5,11 +5,11 @@ import type { UpdateInput } from '../../contract/message.ts';
 import type { AsyncAgent, HandlerContext, SyncAgent } from '../../contract/served-agent.ts';
 import type { AgentInfo, Task } from '../../contract/task.ts';
 import { readUpdate, UpdateError } from '../../updates/read-update.ts';
-import { left, unlessAborted } from '../abort-race.ts';
+import { abandoned, raceAbort } from '../abort-race.ts';
 import { jsonLines, LineSequence } from './json-lines.ts';
 import {
+  ConnectionLostError,
   callRemote,
-  InterruptedCall,
   type RemoteEndpoint,
   type RemoteLimits,
   remoteLimits,
@@ -38,30 +38,30 @@ const retryMs = 1000;
 export function remoteAgent(options: RemoteOptions): RemoteAgent {
   const { info } = options;
   const { name, description } = info;
-  const tell = (method: string, task: Task, more: JsonObject = {}, by: CalledBy = {}) =>
-    callOnce(options, { method, task, more, signal: by.signal, trace: by.trace });
-  const onInterrupt = (task: Task) => tell('task/interrupt', task);
+  const notify = (method: string, task: Task, more: JsonObject = {}, context: CallContext = {}) =>
+    callOnce(options, { method, task, more, signal: context.signal, trace: context.trace });
+  const onInterrupt = (task: Task) => notify('task/interrupt', task);
   if (info.acp_type === 'sync') {
     const onMessage = (content: Content, context: HandlerContext) =>
       remoteUpdates(options, content, context);
     return { type: 'sync', name, description, onMessage, onInterrupt };
   }
   const retried = (call: () => Promise<void>, signal: AbortSignal) =>
-    untilHeard(call, options.clock, signal);
+    retryUntilDelivered(call, options.clock, signal);
   return {
     ...{ type: 'async', name, description, onInterrupt },
     onTaskCreate: (context) => {
       const { task, signal } = context;
       return retried(
-        () => tell('task/create', task, { params: json(task.params) }, context),
+        () => notify('task/create', task, { params: asJson(task.params) }, context),
         signal,
       );
     },
     onEvent: (event, context) => {
-      const sent = { event: json(event), request: null };
-      return retried(() => tell('event/send', context.task, sent, context), context.signal);
+      const sent = { event: asJson(event), request: null };
+      return retried(() => notify('event/send', context.task, sent, context), context.signal);
     },
-    onCancel: (context) => tell('task/cancel', context.task, {}, context),
+    onCancel: (context) => notify('task/cancel', context.task, {}, context),
   };
 }
 
@@ -73,19 +73,19 @@ interface Call {
   readonly trace?: TraceContext | undefined;
 }
 
-type CalledBy = Pick<Call, 'signal' | 'trace'>;
+type CallContext = Pick<Call, 'signal' | 'trace'>;
 
 async function callOnce(options: RemoteOptions, call: Call) {
   const { method, task, more, signal, trace } = call;
   const { endpoint, clock, limits = remoteLimits } = options;
-  const params = { agent: agentJson(options), task: json(task), ...more } as JsonObject;
+  const params = { agent: agentJson(options), task: asJson(task), ...more } as JsonObject;
   const id = `${method}-${task.id}`;
   const request = { method, params, id, signal, trace };
   await resultOf(await callRemote(endpoint, request, clock, limits), limits);
 }
 
 /** A connection that breaks may have been heard: the event has an id by which the agent can tell. */
-async function untilHeard(
+async function retryUntilDelivered(
   call: () => Promise<void>,
   clock: Clock,
   signal: AbortSignal,
@@ -94,9 +94,9 @@ async function untilHeard(
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof InterruptedCall) || tries === maxTries) throw error;
+      if (!(error instanceof ConnectionLostError) || tries === maxTries) throw error;
       const pause = new Promise<void>((resolve) => clock.after(retryMs * tries, resolve));
-      if ((await unlessAborted(pause, signal)) === left) throw error;
+      if ((await raceAbort(pause, signal)) === abandoned) throw error;
     }
   }
 }
@@ -108,7 +108,7 @@ async function* remoteUpdates(
 ): AsyncGenerator<UpdateInput> {
   const { endpoint, clock, limits = remoteLimits, onDiagnostic, info } = options;
   const params = {
-    ...{ agent: agentJson(options), task: json(task), content: json(content), stream: true },
+    ...{ agent: agentJson(options), task: asJson(task), content: asJson(content), stream: true },
   } as JsonObject;
   const request = { method: 'message/send', params, id: `message/send-${task.id}`, signal, trace };
   const { body } = await callRemote(endpoint, request, clock, limits);
@@ -118,14 +118,14 @@ async function* remoteUpdates(
     for await (const envelope of jsonLines(body, counts)) {
       if (!sequence.isNew((envelope as JsonObject | null)?.['seq'])) continue;
       const result = resultIn(envelope);
-      for (const update of Array.isArray(result) ? result.flatMap(fullOf) : [result]) {
+      for (const update of Array.isArray(result) ? result.flatMap(toFullUpdates) : [result]) {
         if (isUpdate(update)) yield update as UpdateInput;
         else counts.unreadable++;
       }
     }
   } finally {
-    const odd = counts.unreadable + sequence.repeated;
-    if (odd > 0)
+    const skipped = counts.unreadable + sequence.repeated;
+    if (skipped > 0)
       onDiagnostic(
         `Task ${task.id}: agent ${info.name} sent ${counts.unreadable} lines that are no updates and ${sequence.repeated} twice`,
       );
@@ -133,7 +133,7 @@ async function* remoteUpdates(
 }
 
 /** An agent that does not stream answers with whole messages, or with their contents. */
-function fullOf(message: unknown, index: number): readonly unknown[] {
+function toFullUpdates(message: unknown, index: number): readonly unknown[] {
   const fields = (message ?? {}) as JsonObject;
   const content = 'task_id' in fields ? fields['content'] : fields;
   return [{ type: 'full', index, content }];
@@ -150,9 +150,9 @@ function isUpdate(value: unknown): boolean {
 }
 
 function agentJson({ info, endpoint }: RemoteOptions): JsonObject {
-  return { ...(json(info) as JsonObject), acp_url: endpoint.url, docker_image: null };
+  return { ...(asJson(info) as JsonObject), acp_url: endpoint.url, docker_image: null };
 }
 
-function json(value: unknown): JsonObject {
+function asJson(value: unknown): JsonObject {
   return value as JsonObject;
 }

@@ -52,8 +52,8 @@ export async function callRemote(
   limits: RemoteLimits = remoteLimits,
 ): Promise<RemoteAnswer> {
   const { method, params, id } = request;
-  const guard = new Guard(request.signal, clock);
-  guard.expect(limits.answerTimeoutMs);
+  const guard = new CallGuard(request.signal, clock);
+  guard.startTimeout(limits.answerTimeoutMs);
   try {
     const response = await fetch(`${endpoint.url.replace(/\/+$/, '')}/api`, {
       method: 'POST',
@@ -70,14 +70,14 @@ export async function callRemote(
     });
     if (response.status !== 200 || response.body === null) {
       await response.body?.cancel().catch(() => {});
-      throw badAnswer(`it answered with HTTP status ${response.status}`);
+      throw agentFailed(`it answered with HTTP status ${response.status}`);
     }
     const type = response.headers.get('content-type') ?? '';
     const isStream = !type.startsWith('application/json');
-    return { isStream, body: guarded(response.body, guard, limits.idleTimeoutMs) };
+    return { isStream, body: guardedBody(response.body, guard, limits.idleTimeoutMs) };
   } catch (error) {
-    guard.release();
-    throw guard.told(error);
+    guard.stopTimeout();
+    throw guard.translateError(error);
   }
 }
 
@@ -90,11 +90,12 @@ export async function resultOf(
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
-    if (length > limits.maxBytes) throw badAnswer(`it answered more than ${limits.maxBytes} bytes`);
+    if (length > limits.maxBytes)
+      throw agentFailed(`it answered more than ${limits.maxBytes} bytes`);
     pieces.push(piece);
   }
   const parsed = parseJson(Buffer.concat(pieces).toString());
-  if (!parsed.ok) throw badAnswer('it answered no JSON');
+  if (!parsed.ok) throw agentFailed('it answered no JSON');
   return resultIn(parsed.value);
 }
 
@@ -103,73 +104,73 @@ export function resultIn(envelope: JsonValue): JsonValue {
   const { result = null, error = null } = (envelope ?? {}) as JsonObject;
   if (error === null || typeof error !== 'object') return result;
   const { message } = error as JsonObject;
-  throw badAnswer(typeof message === 'string' ? message.slice(0, 2000) : 'it answered an error');
+  throw agentFailed(typeof message === 'string' ? message.slice(0, 2000) : 'it answered an error');
 }
 
-function badAnswer(what: string): ServerError {
+function agentFailed(what: string): ServerError {
   return new ServerError('agent_failed', `The agent failed: ${what}`);
 }
 
-async function* guarded(
+async function* guardedBody(
   body: ReadableStream<Uint8Array>,
-  guard: Guard,
+  guard: CallGuard,
   idleTimeoutMs: number,
 ): AsyncGenerator<Uint8Array> {
   try {
-    guard.expect(idleTimeoutMs);
+    guard.startTimeout(idleTimeoutMs);
     for await (const piece of body) {
-      guard.release();
+      guard.stopTimeout();
       yield piece;
-      guard.expect(idleTimeoutMs);
+      guard.startTimeout(idleTimeoutMs);
     }
   } catch (error) {
-    throw guard.told(error);
+    throw guard.translateError(error);
   } finally {
-    guard.release();
+    guard.stopTimeout();
   }
 }
 
 /** Ends a call that takes too long, or that nobody wants any more. */
-class Guard {
+class CallGuard {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
+  readonly #callerSignal: AbortSignal | undefined;
   readonly #clock: Clock;
   #cancel: () => void = () => {};
-  #late: ServerError | undefined;
+  #timeoutError: ServerError | undefined;
 
-  constructor(outer: AbortSignal | undefined, clock: Clock) {
-    this.#outer = outer;
+  constructor(callerSignal: AbortSignal | undefined, clock: Clock) {
+    this.#callerSignal = callerSignal;
     this.#clock = clock;
   }
 
   get signal(): AbortSignal {
     const own = this.#controller.signal;
-    return this.#outer === undefined ? own : AbortSignal.any([own, this.#outer]);
+    return this.#callerSignal === undefined ? own : AbortSignal.any([own, this.#callerSignal]);
   }
 
-  expect(ms: number): void {
+  startTimeout(ms: number): void {
     this.#cancel();
     this.#cancel = this.#clock.after(ms, () => {
-      this.#late = new ServerError('agent_timeout', `The agent said nothing for ${ms} ms`);
-      this.#controller.abort(this.#late);
+      this.#timeoutError = new ServerError('agent_timeout', `The agent said nothing for ${ms} ms`);
+      this.#controller.abort(this.#timeoutError);
     });
   }
 
-  release(): void {
+  stopTimeout(): void {
     this.#cancel();
   }
 
   /** The connection's own errors mean nothing to whoever reads them. */
-  told(error: unknown): unknown {
-    if (this.#late !== undefined) return this.#late;
-    if (this.#outer?.aborted) return this.#outer.reason;
+  translateError(error: unknown): unknown {
+    if (this.#timeoutError !== undefined) return this.#timeoutError;
+    if (this.#callerSignal?.aborted) return this.#callerSignal.reason;
     if (isMillraceError(error)) return error;
-    return new InterruptedCall(error);
+    return new ConnectionLostError(error);
   }
 }
 
 /** The connection broke: what the agent did is not known. */
-export class InterruptedCall extends ServerError {
+export class ConnectionLostError extends ServerError {
   constructor(cause: unknown) {
     const details = { reason: 'interrupted' };
     super('unavailable', 'interrupted: the connection to the agent broke', {}, { cause, details });

@@ -1,10 +1,10 @@
 import { type JsonObject, parseJson } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import { reasonOf } from '../../contract/server-error.ts';
-import type { AgentRows, KeptAgent } from '../agent-store.ts';
+import { errorReason } from '../../contract/server-error.ts';
+import type { AgentStore, StoredAgent } from '../agent-store.ts';
 
 interface HealthOptions {
-  readonly agents: AgentRows;
+  readonly agents: AgentStore;
   readonly clock: Clock;
   readonly everyMs: number;
   readonly timeoutMs: number;
@@ -13,14 +13,14 @@ interface HealthOptions {
 
 /** How much of an answer is read, and how many agents are asked at once. */
 const maxBytes = 65_536;
-const atOnce = 16;
+const concurrency = 16;
 
 /** Asks remote agents whether they are well, again and again until it is stopped. */
 export class RemoteHealth {
   readonly #options: HealthOptions;
   #cancel: () => void = () => {};
   #isStopped = false;
-  #asking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
 
   constructor(options: HealthOptions) {
     this.#options = options;
@@ -29,31 +29,33 @@ export class RemoteHealth {
   start(): void {
     const { clock, everyMs } = this.#options;
     if (this.#isStopped) return;
-    const ask = () => {
-      this.#asking = this.check().then(() => this.start());
+    const checkAgain = () => {
+      this.#checking = this.check().then(() => this.start());
     };
-    this.#cancel = clock.after(everyMs, ask, { isIdle: true });
+    this.#cancel = clock.after(everyMs, checkAgain, { isIdle: true });
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
-    await this.#asking;
+    await this.#checking;
   }
 
   /** All of them, once. */
   async check(): Promise<void> {
     const { agents, onDiagnostic } = this.#options;
     try {
-      const all = await agents.remote();
-      for (let from = 0; from < all.length; from += atOnce)
-        await Promise.all(all.slice(from, from + atOnce).map((agent) => this.#checkOne(agent)));
+      const all = await agents.listRemote();
+      for (let from = 0; from < all.length; from += concurrency)
+        await Promise.all(
+          all.slice(from, from + concurrency).map((agent) => this.#checkOne(agent)),
+        );
     } catch (error) {
-      onDiagnostic(`Cannot check the health of remote agents: ${reasonOf(error)}`);
+      onDiagnostic(`Cannot check the health of remote agents: ${errorReason(error)}`);
     }
   }
 
-  async #checkOne({ info, url }: KeptAgent): Promise<void> {
+  async #checkOne({ info, url }: StoredAgent): Promise<void> {
     if (url === null || this.#isStopped) return;
     const problem = await this.#problemWith(info.id, url);
     const { agents } = this.#options;
@@ -72,8 +74,8 @@ export class RemoteHealth {
       const text = await textOf(response);
       if (response.status !== 200) return `Its health check answered ${response.status}`;
       const parsed = parseJson(text);
-      const said = parsed.ok ? ((parsed.value ?? {}) as JsonObject)['agent_id'] : undefined;
-      const isAnother = typeof said === 'string' && said !== agentId;
+      const reportedId = parsed.ok ? ((parsed.value ?? {}) as JsonObject)['agent_id'] : undefined;
+      const isAnother = typeof reportedId === 'string' && reportedId !== agentId;
       return isAnother ? 'Another agent answers its health check' : undefined;
     } catch {
       return controller.signal.aborted

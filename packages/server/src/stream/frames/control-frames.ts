@@ -21,14 +21,14 @@ export function headersOf(view: ViewName, through: number): Readonly<Record<stri
 }
 
 /** The first frame: Agentex's clients wait for it. */
-export function opening(view: ViewName, session: SessionId): string {
+export function openingFrame(view: ViewName, session: SessionId): string {
   return view === 'updates'
     ? encodeFrame({ data: JSON.stringify({ type: 'connected', taskId: session }) })
     : '';
 }
 
 /** The task's row as it is now; empty where the view has no word for it. */
-export function taskUpdated(view: ViewName, task: Task): string {
+export function taskUpdatedFrame(view: ViewName, task: Task): string {
   const data = JSON.stringify({ type: 'task_updated', task });
   switch (view) {
     case 'updates':
@@ -42,7 +42,7 @@ export function taskUpdated(view: ViewName, task: Task): string {
 }
 
 /** The last frame: who reads it need not come back. */
-export function ending(view: ViewName, reason: string): string {
+export function endFrameText(view: ViewName, reason: string): string {
   switch (view) {
     case 'updates':
     case 'ui':
@@ -50,10 +50,10 @@ export function ending(view: ViewName, reason: string): string {
       return encodeComment(`end ${reason}`);
     case 'records':
     case 'events':
-      return encodeFrame(endFrame(reason));
+      return encodeFrame(endEvent(reason));
   }
 }
 
-function endFrame(reason: string): Frame {
+function endEvent(reason: string): Frame {
   return { event: 'end', data: JSON.stringify({ reason }) };
 }

@@ -6,13 +6,13 @@ export interface Cursor {
   readonly k?: number | undefined;
 }
 
-const form = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
+const cursorPattern = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
 
 /** Of `?from=` or `Last-Event-ID`. An empty one is none, which is what a browser without an id sends. */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined || text === '') return undefined;
-  const [, offset, k] = form.exec(text) ?? [];
-  if (offset === undefined || !Number.isSafeInteger(Number(offset))) throw unreadable(text.length);
+  const [, offset, k] = cursorPattern.exec(text) ?? [];
+  if (offset === undefined || !Number.isSafeInteger(Number(offset))) throw badCursor(text.length);
   return k === undefined ? { offset: Number(offset) } : { offset: Number(offset), k: Number(k) };
 }
 
@@ -21,13 +21,13 @@ export function cursorId({ offset, k }: Cursor): string {
 }
 
 /** An offset that the log does not have is told, never skipped. */
-export function assertReached(session: string, { offset }: Cursor, through: number): void {
+export function assertInLog(session: string, { offset }: Cursor, through: number): void {
   if (offset <= through) return;
   const message = `Cannot resume task ${session} after offset ${offset}: its log ends at ${through}. Connect without from and Last-Event-ID to get what there is`;
   throw new ServerError('gone', message, { session, offset, through });
 }
 
-function unreadable(length: number): ServerError {
+function badCursor(length: number): ServerError {
   const message = `Cannot resume: from or Last-Event-ID has ${length} characters that are no offset. Send the id of the last event that came (such as 12 or 12.0), or none`;
   return new ServerError('bad_request', message);
 }

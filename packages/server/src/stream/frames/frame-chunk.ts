@@ -3,7 +3,7 @@ import type { Frame, FrameView } from '../../contract/stream.ts';
 import { encodeFrame } from './sse.ts';
 
 /** Frames of one view, ready for any number of connections: all that is after an offset, up to another. */
-export interface Told {
+export interface FrameChunk {
   readonly after: number;
   readonly through: number;
   readonly bytes: Buffer;
@@ -16,7 +16,7 @@ export interface Step {
   readonly after: FoldState;
 }
 
-interface TellOptions {
+interface EncodeOptions {
   /** A piece ends with the record that makes it longer than this. */
   readonly pieceBytes: number;
   /** Of the record there, frames up to the one with this id were told already. */
@@ -24,14 +24,14 @@ interface TellOptions {
 }
 
 /** What a batch is told as. Nothing is empty: what a view does not tell moves the ends of what it does. */
-export function tell(
+export function encodeChunks(
   view: FrameView,
   batch: Batch,
   steps: readonly Step[],
-  { pieceBytes, skip }: TellOptions,
-): readonly Told[] {
-  if (view.batch !== undefined) return [oneTold(batch, view.batch(batch))];
-  const pieces: Told[] = [];
+  { pieceBytes, skip }: EncodeOptions,
+): readonly FrameChunk[] {
+  if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch))];
+  const chunks: FrameChunk[] = [];
   let { after } = batch;
   let text = '';
   for (const step of steps) {
@@ -39,19 +39,19 @@ export function tell(
     const { offset } = step.record;
     text += encodeAll(offset === skip?.offset ? framesAfter(frames, skip.id) : frames);
     if (text.length < pieceBytes) continue;
-    pieces.push({ after, through: offset, bytes: Buffer.from(text) });
+    chunks.push({ after, through: offset, bytes: Buffer.from(text) });
     after = offset;
     text = '';
   }
   const rest = { after, through: batch.through, bytes: Buffer.from(text) };
-  return text === '' && pieces.length > 0 ? extended(pieces, batch.through) : [...pieces, rest];
+  return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
 }
 
 /** All of them at once, as the only way to what is told later. */
-export function oneTold(
+export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],
-): Told {
+): FrameChunk {
   return { after, through, bytes: Buffer.from(encodeAll(frames)) };
 }
 
@@ -65,8 +65,8 @@ function framesAfter(frames: readonly Frame[], id: string): readonly Frame[] {
   return frames.slice(frames.findIndex((frame) => frame.id === id) + 1);
 }
 
-function extended(pieces: readonly Told[], through: number): readonly Told[] {
-  return pieces.map((piece, index) =>
-    index === pieces.length - 1 ? { ...piece, through } : piece,
+function extendLast(chunks: readonly FrameChunk[], through: number): readonly FrameChunk[] {
+  return chunks.map((chunk, index) =>
+    index === chunks.length - 1 ? { ...chunk, through } : chunk,
   );
 }

@@ -1,11 +1,11 @@
 import { type Cursor, cursorId } from './cursor.ts';
-import type { Told } from './frame-chunk.ts';
+import type { FrameChunk } from './frame-chunk.ts';
 import { indexAfter } from './sse.ts';
 
 /** The newest frames of a view, up to a number of bytes. */
-export class Ring {
+export class FrameRing {
   readonly #maxBytes: number;
-  #told: Told[] = [];
+  #chunks: FrameChunk[] = [];
   #after: number;
   #through: number;
   #bytes = 0;
@@ -25,60 +25,64 @@ export class Ring {
     return this.#through;
   }
 
-  push(told: Told): void {
-    this.#through = told.through;
-    const last = this.#told.at(-1);
-    if (told.bytes.length === 0) {
-      if (last === undefined) this.#after = told.through;
-      else this.#told[this.#told.length - 1] = { ...last, through: told.through };
+  push(chunk: FrameChunk): void {
+    this.#through = chunk.through;
+    const last = this.#chunks.at(-1);
+    if (chunk.bytes.length === 0) {
+      if (last === undefined) this.#after = chunk.through;
+      else this.#chunks[this.#chunks.length - 1] = { ...last, through: chunk.through };
       return;
     }
-    this.#told.push(told);
-    this.#bytes += told.bytes.length;
-    if (this.#bytes > this.#maxBytes) this.#shorten();
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.bytes.length;
+    if (this.#bytes > this.#maxBytes) this.#trim();
   }
 
   /** Forgets what it has: it is not what the log has any more. */
   clear(): void {
-    this.#told = [];
+    this.#chunks = [];
     this.#bytes = 0;
     this.#after = this.#through;
   }
 
   /** What comes after a place that is in here, if it can be entered there. */
-  find(cursor: Cursor): Told | undefined {
+  find(cursor: Cursor): FrameChunk | undefined {
     const { offset, k } = cursor;
-    const told = this.#told.find(({ through }) => through > offset || isInside(through, cursor));
-    if (told === undefined || told.after > offset || (told.after === offset && k !== undefined))
+    const chunk = this.#chunks.find(
+      ({ through }) => through > offset || isPartlySent(through, cursor),
+    );
+    if (chunk === undefined || chunk.after > offset || (chunk.after === offset && k !== undefined))
       return undefined;
-    if (told.after === offset) return told;
-    const start = indexAfter(told.bytes, cursorId(cursor));
-    return start < 0 ? undefined : { ...told, after: offset, bytes: told.bytes.subarray(start) };
+    if (chunk.after === offset) return chunk;
+    const start = indexAfter(chunk.bytes, cursorId(cursor));
+    return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
   }
 
   /** The next place from which it goes on in here. */
-  nextEntry(cursor: Cursor): number {
+  nextEntryOffset(cursor: Cursor): number {
     const { offset } = cursor;
-    if (offset < this.#after || isInside(this.#after, cursor)) return this.#after;
-    const told = this.#told.find(({ through }) => through > offset || isInside(through, cursor));
-    return told?.through ?? this.#through;
+    if (offset < this.#after || isPartlySent(this.#after, cursor)) return this.#after;
+    const chunk = this.#chunks.find(
+      ({ through }) => through > offset || isPartlySent(through, cursor),
+    );
+    return chunk?.through ?? this.#through;
   }
 
   /** Half of it at a time, so that this is seldom done. */
-  #shorten(): void {
+  #trim(): void {
     let dropped = 0;
     while (this.#bytes > this.#maxBytes / 2) {
-      const told = this.#told[dropped];
-      if (told === undefined) break;
-      this.#after = told.through;
-      this.#bytes -= told.bytes.length;
+      const chunk = this.#chunks[dropped];
+      if (chunk === undefined) break;
+      this.#after = chunk.through;
+      this.#bytes -= chunk.bytes.length;
       dropped++;
     }
-    this.#told = this.#told.slice(dropped);
+    this.#chunks = this.#chunks.slice(dropped);
   }
 }
 
 /** Some of the record there is still to be told. */
-function isInside(through: number, { offset, k }: Cursor): boolean {
+function isPartlySent(through: number, { offset, k }: Cursor): boolean {
   return k !== undefined && through === offset;
 }
