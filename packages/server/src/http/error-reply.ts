@@ -3,17 +3,20 @@ import { isMillraceError } from '@millrace/core';
 import { ServerError, type ServerErrorCode } from '../contract/server-error.ts';
 import { type Method, Reply, type Route } from './route.ts';
 
-/** Agentex's number for what a schema refuses. */
+/** The code that Agentex uses for validation errors. */
 const invalidCode = 10_422;
 
-/** A refusal in the shape that clients of Agentex know, and beside it what programs can go by. */
+/**
+ * Converts an error to a reply in the format of Agentex. The field `error` adds the error code and
+ * details.
+ */
 export function errorReply(error: ServerError): Reply {
   const { status, message, code, details, retryAfterMs } = error;
-  const own = { code, ...details };
+  const errorInfo = { code, ...details };
   const body =
     status === 422
-      ? { status_code: invalidCode, message, data: null, error: own }
-      : { message, code: status, data: null, error: own };
+      ? { status_code: invalidCode, message, data: null, error: errorInfo }
+      : { message, code: status, data: null, error: errorInfo };
   const retry = retryAfterMs === undefined ? {} : { 'retry-after': toSeconds(retryAfterMs) };
   const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
   const allow = status === 405 ? { allow: String(details?.['allow'] ?? '') } : {};
@@ -27,13 +30,16 @@ function toSeconds(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
-/** What is told of an error that nobody foresaw: nothing, for it may hold anything. */
+/**
+ * The error that a client gets for an unexpected failure. It has no details, because they may
+ * contain private data.
+ */
 export function internalError(requestId: string): ServerError {
-  const message = `Cannot answer request ${requestId}: the server failed. Its log has more under this id`;
+  const message = `Cannot answer request ${requestId}: the server failed. The server log has details under this id`;
   return new ServerError('internal', message, { requestId });
 }
 
-/** Refusals of what is below, by the class that throws them, as what they mean to a caller. */
+/** Server error codes for errors of lower layers, by error class and code. */
 const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
   RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
   LogError: {
@@ -49,7 +55,10 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
   ProtocolError: { too_large: 'too_large' },
 };
 
-/** As a refusal that can be told; undefined where it is none, and nobody outside should know more. */
+/**
+ * Converts a known error to a `ServerError`. Returns undefined for unexpected errors, whose message
+ * must not reach clients.
+ */
 export function asServerError(error: unknown): ServerError | undefined {
   if (error instanceof ServerError) return error;
   if (!isMillraceError(error)) return undefined;
@@ -57,33 +66,39 @@ export function asServerError(error: unknown): ServerError | undefined {
   return code && new ServerError(code, error.message, error.place, { cause: error });
 }
 
-/** What the framework refuses by itself, in our words. */
+/** Error codes and messages for errors that Fastify raises. */
 const fastifyErrors: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'Cannot take a body of this size. Send less at once'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'too_large',
+    'Cannot accept a body of this size. Send a smaller body',
+  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
     'Cannot read a body of this type. Send `content-type: application/json`',
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'bad_request',
-    'Cannot read the body: it is not as long as its content-length says',
+    'Cannot read the body: its length differs from content-length',
   ],
-  // Whoever sent it is not there any more; nothing failed here.
-  ECONNRESET: ['bad_request', 'Cannot read the body: the connection broke before its end'],
-  FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: it is not percent-encoded as it should'],
+  // The client disconnected. The server did not fail.
+  ECONNRESET: ['bad_request', 'Cannot read the body: the connection closed before its end'],
+  FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: its percent-encoding is invalid'],
 };
 
 export function fastifyError(error: unknown): ServerError | undefined {
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   const known = fastifyErrors[code];
   if (known !== undefined) return new ServerError(...known);
-  // Whatever else it holds against the request, as far as it is the request's fault.
+  // Other Fastify errors that the request caused.
   if (code.startsWith('FST_') && statusCode < 500)
-    return new ServerError('bad_request', 'Cannot read the request. Check its head and its body');
+    return new ServerError(
+      'bad_request',
+      'Cannot read the request. Check its headers and its body',
+    );
   return undefined;
 }
 
-/** There is nothing at that path, or not for that method. */
+/** The error for an unknown path, or for a known path with another method. */
 export function routeNotFound(
   { method, url }: { readonly method: string; readonly url: string },
   routes: readonly Route[],
@@ -91,10 +106,10 @@ export function routeNotFound(
   const path = url.split('?', 1)[0] ?? '';
   const allowed = methodsAt(path, routes);
   if (allowed.length === 0) {
-    const message = 'Cannot find this path. /openapi.json has those that there are';
+    const message = 'Cannot find this path. /openapi.json lists all paths';
     return new ServerError('not_found', message);
   }
-  const message = `Cannot ${method} here. This path takes ${allowed.join(', ')}`;
+  const message = `Cannot use ${method} here. This path accepts ${allowed.join(', ')}`;
   const details = { allow: allowed.join(', ') };
   return new ServerError('method_not_allowed', message, {}, { details });
 }
@@ -113,7 +128,7 @@ function matchesPath(path: string, pattern: string): boolean {
   );
 }
 
-/** Says what was wrong with something that is no request, and hangs up. */
+/** Answers bytes that are not valid HTTP, and closes the connection. */
 export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const { status = 400, body } = errorReply(protocolError(error.code));
@@ -125,7 +140,7 @@ export function onClientError(error: Error & { readonly code?: string }, socket:
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-  // Whoever goes on sending is not listened to.
+  // Ends the connection even if the client continues to send.
   socket.destroySoon();
 }
 
@@ -138,13 +153,16 @@ const statusTexts: Readonly<Record<number, string>> = {
 function protocolError(code: string | undefined): ServerError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServerError('headers_too_large', 'Cannot take headers of this size. Send fewer');
+      return new ServerError(
+        'headers_too_large',
+        'Cannot accept headers of this size. Send fewer or shorter headers',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ServerError(
         'request_timeout',
-        'Cannot wait longer for the request. Send it faster',
+        'Cannot wait longer for the rest of the request. Send it faster',
       );
     default:
-      return new ServerError('bad_request', 'Cannot read this as HTTP');
+      return new ServerError('bad_request', 'Cannot read the request: it is not valid HTTP');
   }
 }

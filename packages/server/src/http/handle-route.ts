@@ -26,36 +26,37 @@ interface HandleRouteOptions extends RouteServices {
 
 const emptySchema = z.object({});
 
-/** Reads what the route takes, has it done, and sends what came of it. */
+/** Validates the input of a route, calls its handler and sends the reply. */
 export async function handleRoute(
   route: Route,
-  answered: HttpExchange,
+  exchange: HttpExchange,
   options: HandleRouteOptions,
 ): Promise<FastifyReply> {
   try {
-    const input = readInput(route, answered, options.limits);
-    const result = await route.handle(input, createContext(route, answered, options));
+    const input = readInput(route, exchange, options.limits);
+    const result = await route.handle(input, createContext(route, exchange, options));
     if (result instanceof StreamReply) {
       const { openStreams } = options;
-      // What was asked for by another method is done already; only its answer is told.
-      if (route.method === 'GET') openStreams.assertCapacity(answered.caller);
-      openStreams.add(answered.caller, answered.response);
-      return await answered.stream(result);
+      // Requests with other methods have already changed something, so their answer is always
+      // streamed.
+      if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
+      openStreams.add(exchange.caller, exchange.response);
+      return await exchange.stream(result);
     }
     const reply = result instanceof Reply ? result : new Reply(result);
     const status = reply.status ?? route.status ?? 200;
-    return await answered.send(new Reply(reply.body, { status, headers: reply.headers }));
+    return await exchange.send(new Reply(reply.body, { status, headers: reply.headers }));
   } catch (error) {
-    return answered.sendError(error);
+    return exchange.sendError(error);
   }
 }
 
 function readInput(route: Route, { request }: HttpExchange, limits: HttpLimits) {
   const { params = emptySchema, query = emptySchema } = route;
-  const given = readQuery(query, request.query as Readonly<Record<string, unknown>>);
+  const incoming = readQuery(query, request.query as Readonly<Record<string, unknown>>);
   return {
     params: validate(params, request.params, 'the path'),
-    query: validate(query, given, 'the query'),
+    query: validate(query, incoming, 'the query'),
     body: readBody(route, request.body, limits),
   };
 }
@@ -64,7 +65,7 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
   if (route.body === undefined || route.readsBody === true) return undefined;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     if (route.isBodyOptional === true) return validate(route.body, {}, 'the body');
-    throw new ServerError('invalid', 'Cannot do this without a body. Send JSON');
+    throw new ServerError('invalid', 'Cannot handle this request without a body. Send JSON');
   }
   const body = readJson(bytes, limits);
   if (body.ok) return validate(route.body, body.value, 'the body');
@@ -73,10 +74,10 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
 
 function createContext(
   route: Route,
-  answered: HttpExchange,
+  exchange: HttpExchange,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, scope, toServerError } = answered;
+  const { request, scope, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
     service: scopedService(service, scope),
@@ -87,10 +88,10 @@ function createContext(
     limits,
     closing,
     headers: request.headers,
-    trace: traceRequest(route, answered, options),
+    trace: traceRequest(route, exchange, options),
     bytes: Buffer.isBuffer(request.body) ? request.body : undefined,
     labelRequest: (what) => {
-      answered.label = what;
+      exchange.label = what;
     },
     toServerError: toServerError,
   };
@@ -105,8 +106,8 @@ const serverKind = 1;
 const errorStatus = 2;
 
 /**
- * What a request is part of. Where spans are exported, one that may begin work has a span of its own,
- * which begins a trace where the caller named none; so nothing that follows is without a root.
+ * The trace context of a request. With an exporter, each request that can start work gets its own span
+ * span. If the caller sent no trace, the span starts a new one, so every later span has a parent.
  */
 function traceRequest(
   { method, path }: Pick<Route, 'method' | 'path'>,
@@ -114,16 +115,16 @@ function traceRequest(
   { clock, exporter }: TraceOptions,
 ): TraceContext | undefined {
   const { traceparent, tracestate } = request.headers;
-  const given = traceContext(traceparent, tracestate);
-  if (exporter === undefined || method === 'GET') return given;
-  const parent = given && parseTraceparent(given.traceparent);
-  const own = createSpan(exporter, parent);
+  const incoming = traceContext(traceparent, tracestate);
+  if (exporter === undefined || method === 'GET') return incoming;
+  const parent = incoming && parseTraceparent(incoming.traceparent);
+  const span = createSpan(exporter, parent);
   const startMs = clock.now();
   response.once('close', () => {
-    if (!isSampled(own)) return;
+    if (!isSampled(span)) return;
     const status = response.statusCode;
     exporter.export({
-      ...{ traceId: own.traceId, spanId: own.spanId, parentSpanId: parent?.spanId },
+      ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: parent?.spanId },
       ...{ name: `${method} ${path}`, kind: serverKind, startMs, endMs: clock.now() },
       attributes: {
         'http.request.method': method,
@@ -133,7 +134,7 @@ function traceRequest(
       ...(status >= 500 && { status: { code: errorStatus } }),
     });
   });
-  return { ...given, traceparent: formatTraceparent(own) };
+  return { ...incoming, traceparent: formatTraceparent(span) };
 }
 
 function createSpan({ ids }: SpanExporter, parent: TraceParent | undefined): TraceParent {

@@ -20,7 +20,7 @@ interface HttpAppOptions extends RouteServices {
   readonly closing: AbortSignal;
 }
 
-/** The table of routes behind the gate, with all its limits. It does not listen yet. */
+/** Creates the Fastify app with all routes, access checks and limits. It does not listen yet. */
 export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   const { limits, access } = options;
   const app = fastify({
@@ -28,12 +28,12 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.idleTimeoutMs,
     forceCloseConnections: 'idle',
-    // What comes while it closes is refused in our own words, by the gate.
+    // The access check rejects requests while the server closes, with its own error format.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: limits.maxHeaderBytes },
     http: {
-      // The gate says so, in words.
+      // The access check rejects requests without a host.
       requireHostHeader: false,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
@@ -41,21 +41,21 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
     },
     clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => {
-      const answered = startExchange(options, request, reply);
-      void answered.sendError(fastifyError(error) ?? error);
+      const exchange = startExchange(options, request, reply);
+      void exchange.sendError(fastifyError(error) ?? error);
     },
   });
   app.server.maxConnections = limits.maxConnections;
   app.removeAllContentTypeParsers();
-  // As bytes: how deep JSON may be, and what a refusal looks like, is for us to say.
+  // The body stays bytes here. The routes parse it with their own limits and error format.
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   );
   const all = new WeakMap<FastifyRequest, HttpExchange>();
   const of = (request: FastifyRequest, reply: FastifyReply) => {
-    const answered = all.get(request) ?? startExchange(options, request, reply);
-    all.set(request, answered);
-    return answered;
+    const exchange = all.get(request) ?? startExchange(options, request, reply);
+    all.set(request, exchange);
+    return exchange;
   };
   app.addHook('onRequest', (request, reply) =>
     checkAccess(of(request, reply), access, routeOf(request)),
@@ -77,7 +77,7 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   return app;
 }
 
-/** What the page's folder has, and no route. */
+/** Routes for the files of the page, except paths that are API routes. */
 function pageFileRoutes({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
   return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));
@@ -91,7 +91,7 @@ function routeOf(request: FastifyRequest): Route | undefined {
   return (request.routeOptions.config as { readonly route?: Route }).route;
 }
 
-/** Node looks for requests that take too long as often as that. */
+/** How often Node checks for requests that exceed their timeout. */
 function checkIntervalMs({ headersTimeoutMs, requestTimeoutMs }: HttpLimits): number {
   return Math.max(10, Math.min(1000, headersTimeoutMs / 2, requestTimeoutMs / 2));
 }

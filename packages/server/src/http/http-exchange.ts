@@ -9,14 +9,14 @@ import type { Reply, StreamReply } from './route.ts';
 
 let requests = 0;
 
-/** One request on its way, and the one answer that it gets. */
+/** One HTTP request and its single response. */
 export class HttpExchange {
   readonly id: string;
   readonly request: FastifyRequest;
   readonly response: ServerResponse;
-  /** What the caller may touch; set by the gate. */
+  /** What the caller has access to. Set by `checkAccess`. */
   scope: Scope = fullScope;
-  /** Tells callers apart: by their token, or where they have none by where they are; set by the gate. */
+  /** Identifies the caller: by token, or by address without a token. Set by `checkAccess`. */
   caller = '';
   label: string | undefined;
   readonly #reply: FastifyReply;
@@ -35,11 +35,11 @@ export class HttpExchange {
     const { clock } = options;
     const startedAt = clock.now();
     const { method, url } = request;
-    // On the response itself, because answers that write themselves need these too.
+    // Set on the raw response, because streamed replies need these headers too.
     this.response.setHeader('x-request-id', this.id);
     this.response.setHeader('x-content-type-options', 'nosniff');
     this.response.setHeader('referrer-policy', 'no-referrer');
-    // `close` comes however it ended; `finish` would not where the reader left.
+    // `close` is always emitted. `finish` is not emitted if the client disconnects early.
     this.response.once('close', () =>
       this.#log.request({
         id: this.id,
@@ -53,7 +53,7 @@ export class HttpExchange {
     );
   }
 
-  /** As what can be told of it. */
+  /** Converts an error to one that a client may see. Logs unexpected errors. */
   toServerError = (error: unknown): ServerError => {
     const known = asServerError(error);
     if (known !== undefined) return known;
@@ -80,7 +80,9 @@ export class HttpExchange {
     return this.#reply;
   }
 
-  /** It writes itself. A refusal before its first byte is still told as one. */
+  /**
+   * Lets the reply write to the response. An error before the first byte is sent as an error reply.
+   */
   async stream({ write }: StreamReply): Promise<FastifyReply> {
     this.#reply.hijack();
     try {

@@ -7,8 +7,8 @@ import { startTestServer } from '../testing/servers/test-server.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
-describe('a server that closes', () => {
-  test('lets what is under way end, refuses what comes with a hint, and is gone then', async () => {
+describe('closing a server', () => {
+  test('waits for running work, rejects new requests with retry-after, then stops listening', async () => {
     const at = await startTestServer();
     const { promise: isFinished, resolve: finish } = Promise.withResolvers<void>();
     const closed = at.server.close(() => isFinished);
@@ -24,34 +24,34 @@ describe('a server that closes', () => {
     await expect(at.request('/tasks')).rejects.toThrow();
   });
 
-  test('closes connections that wait for nothing at once', async () => {
+  test('closes idle connections at once', async () => {
     const at = await startTestServer();
     const socket = connect(at.port, '127.0.0.1');
     socket.write(get('/healthz'));
     await new Promise((resolve) => socket.once('data', resolve));
-    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    const disconnected = new Promise((resolve) => socket.once('close', resolve));
     await at.server.close();
-    await hungUp;
+    await disconnected;
   });
 
-  test('closes connections on which nothing was asked yet at once, however late they came', async () => {
+  test('closes connections without a request at once, also those that open while it closes', async () => {
     const at = await startTestServer({ clock: new TestClock() });
-    const hungUp: Promise<unknown>[] = [];
+    const disconnected: Promise<unknown>[] = [];
     const connected = async () => {
       const socket = connect(at.port, '127.0.0.1');
-      hungUp.push(new Promise((resolve) => socket.once('close', resolve)));
+      disconnected.push(new Promise((resolve) => socket.once('close', resolve)));
       await once(socket, 'connect');
-      // Connections are taken in their order: whoever is answered now came after the silent one.
+      // Connections are accepted in order, so the unused connection was accepted before this one.
       await (await fetch(at.url, { headers: { connection: 'close' } })).text();
     };
     await connected();
-    // The clock stands still: nothing is cut off because of the time.
+    // The clock does not move, so no timeout can close the connections.
     await at.server.close(connected);
-    await Promise.all(hungUp);
-    expect(hungUp).toHaveLength(2);
+    await Promise.all(disconnected);
+    expect(disconnected).toHaveLength(2);
   });
 
-  test('cuts off what does not end in time', async () => {
+  test('closes connections that do not end before the timeout', async () => {
     const clock = new TestClock();
     const at = await startTestServer({
       clock,
@@ -68,7 +68,7 @@ describe('a server that closes', () => {
     socket.write(get(`/tasks/${json.result.id}/stream`));
     const read = await new Promise((resolve) => socket.once('data', resolve));
     expect(String(read)).toContain('200 OK');
-    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    const disconnected = new Promise((resolve) => socket.once('close', resolve));
     let isClosed = false;
     const closed = at.server.close().then(() => {
       isClosed = true;
@@ -77,10 +77,10 @@ describe('a server that closes', () => {
     expect(isClosed).toBe(false);
     await clock.advance(1);
     await closed;
-    await hungUp;
+    await disconnected;
   });
 
-  test('closes once, however often it is told', async () => {
+  test('happens once, even if close is called twice', async () => {
     const at = await startTestServer();
     let finished = 0;
     const finish = async () => {
@@ -90,7 +90,7 @@ describe('a server that closes', () => {
     expect(finished).toBe(1);
   });
 
-  test('closes all the same where what is to be finished fails, and says so', async () => {
+  test('completes if the running work fails, and rejects with its error', async () => {
     const at = await startTestServer();
     await expect(at.server.close(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await expect(at.request('/healthz')).rejects.toThrow();
@@ -109,7 +109,7 @@ describe('the request log', () => {
     return lines;
   }
 
-  test('has a line for people for each request', async () => {
+  test('has one text line per request', async () => {
     const [first, second] = await linesOf('text');
     const form =
       /^2026-01-02T03:04:05\.000Z POST \/agents\/name\/echo\/rpc task\/create 200 0 ms 127\.0\.0\.1 \w+$/;
@@ -117,7 +117,7 @@ describe('the request log', () => {
     expect(second).toMatch(/ GET \/tasks\/nobody 404 /);
   });
 
-  test('has a line of JSON for programs', async () => {
+  test('has one JSON line per request', async () => {
     const [first = '', second = ''] = await linesOf('json');
     expect(JSON.parse(first)).toMatchObject({
       time: '2026-01-02T03:04:05.000Z',
@@ -131,22 +131,22 @@ describe('the request log', () => {
     expect(JSON.parse(second)).toMatchObject({ path: '/tasks/nobody', status: 404 });
   });
 
-  test('has no failure in it where somebody hangs up in the middle of a body', async () => {
+  test('has no failure if a client disconnects in the middle of a body', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'json', write: (line: string) => lines.push(line) } as const;
     await using at = await startTestServer({ requestLog });
     const head = 'POST /messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
     const socket = connect(at.port, '127.0.0.1');
     socket.write(`${head}content-length: 100\r\nexpect: 100-continue\r\n\r\n`);
-    // That it may go on tells that its head was taken.
-    const [told] = await once(socket, 'data');
-    expect(String(told)).toContain('100 Continue');
+    // The 100 Continue response shows that the server has read the headers.
+    const [response] = await once(socket, 'data');
+    expect(String(response)).toContain('100 Continue');
     socket.destroy();
     await eventually(async () => lines.some((line) => line.includes('/messages')));
     expect(lines.filter((line) => line.includes('"failure"'))).toEqual([]);
   });
 
-  test('says where something failed that nobody foresaw, and not what it said', async () => {
+  test('has the location of an unexpected error, but not its message', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'text', write: (line: string) => lines.push(line) } as const;
     await using at = await startTestServer({

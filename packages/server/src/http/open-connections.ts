@@ -3,25 +3,25 @@ import type { Socket } from 'node:net';
 import { ServerError } from '../contract/server-error.ts';
 
 /**
- * Answers that write themselves for as long as it takes, by who asked: nobody has all connections for
- * himself, and whose token is revoked hears no more.
+ * The open streamed replies of each caller. Limits their number and closes them when a token is
+ * revoked.
  */
 export class OpenStreams {
-  readonly #most: number;
+  readonly #maxPerCaller: number;
   readonly #byCaller = new Map<string, Set<ServerResponse>>();
 
-  constructor(mostOfOneCaller: number) {
-    this.#most = mostOfOneCaller;
+  constructor(maxPerCaller: number) {
+    this.#maxPerCaller = maxPerCaller;
   }
 
-  /** Throws where a caller has too many already. */
+  /** Throws `rate_limited` if the caller has the maximum number of open streams. */
   assertCapacity(caller: string): void {
-    if ((this.#byCaller.get(caller)?.size ?? 0) < this.#most) return;
-    const message = `Cannot open more than ${this.#most} streams of one caller. Close some`;
+    if ((this.#byCaller.get(caller)?.size ?? 0) < this.#maxPerCaller) return;
+    const message = `Cannot open another stream: a caller can have ${this.#maxPerCaller} open streams. Close one first`;
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
   }
 
-  /** Until its connection is closed. */
+  /** Counts a stream until its connection closes. */
   add(caller: string, response: ServerResponse): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
@@ -31,15 +31,15 @@ export class OpenStreams {
     });
   }
 
-  /** Hangs up on a caller. */
+  /** Closes all streams of a caller. */
   disconnect(caller: string): void {
     for (const response of this.#byCaller.get(caller) ?? []) response.destroy();
   }
 }
 
 /**
- * Connections on which nothing was said yet, as browsers and HTTP clients keep some ready. Node does not
- * count them among those that are idle, and a server that closes would wait for them.
+ * Connections that have not sent any bytes yet. Browsers and HTTP clients open such connections in
+ * advance. Node does not count them as idle, so a closing server would wait for them.
  */
 export class UnusedConnections {
   readonly #sockets = new Set<Socket>();
@@ -54,7 +54,7 @@ export class UnusedConnections {
     server.on('request', ({ socket }) => this.#sockets.delete(socket));
   }
 
-  /** Hangs up on them, and on whoever comes while the door closes. */
+  /** Closes these connections, and every connection that opens later. */
   close(): void {
     this.#isClosing = true;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();

@@ -10,19 +10,19 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the OpenAPI document', () => {
-  test('is one', async () => {
+  test('is valid', async () => {
     const { json } = await server.request('/openapi.json');
     const result = await new Validator().validate(json);
     expect(result).toEqual({ valid: true });
   });
 
-  test('has a version that clients of Agentex take', async () => {
+  test('has a version that Agentex clients accept', async () => {
     const { json } = await server.request('/openapi.json');
     const [major, minor] = json.info.version.split('.').map(Number);
     expect(major * 1000 + minor).toBeGreaterThanOrEqual(1);
   });
 
-  test('has every route, with names that are its own', async () => {
+  test('has every route, with unique operation ids', async () => {
     const { json } = await server.request('/openapi.json');
     const operations = Object.values<object>(json.paths).flatMap((path) => Object.values(path));
     expect(operations).toHaveLength(allRoutes.length);
@@ -38,7 +38,7 @@ describe('the OpenAPI document', () => {
       expect(json.paths).toHaveProperty([path]);
   });
 
-  test('has the headers that mean something to a route', async () => {
+  test('has the headers that a route reads', async () => {
     const { json } = await server.request('/openapi.json');
     const headersOf = (path: string, method: string): readonly string[] =>
       json.paths[path][method].parameters
@@ -50,7 +50,7 @@ describe('the OpenAPI document', () => {
     expect(headersOf('/tasks/{task_id}', 'get')).toEqual([]);
   });
 
-  test('refers to nothing that is not in it', async () => {
+  test('has no dangling references', async () => {
     const { text, json } = await server.request('/openapi.json');
     const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
     expect(refs.length).toBeGreaterThan(50);
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the reference page', () => {
-  test('shows every path, runs nothing, and asks no other host', async () => {
+  test('shows every path, runs no scripts and contacts no other host', async () => {
     const { status, text, headers } = await server.request('/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

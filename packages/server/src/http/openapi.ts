@@ -14,12 +14,12 @@ import {
 import { type QueryKind, queryKindOf } from './request-input.ts';
 import { headerParameter, type Route } from './route.ts';
 
-/** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
+/** Version of the API document. Agentex clients reject versions below 0.1.0. */
 const apiVersion = '0.1.0';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Things that have a name of their own, as they are on the way in and on the way out. */
+/** Schemas with a name of their own in the document, for input and output. */
 const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['Agent', agentInfoSchema],
   ['Content', contentSchema],
@@ -41,7 +41,7 @@ const errorSchema = z.object({
   error: z.looseObject({ code: z.string() }),
 });
 
-/** The OpenAPI document of a table of routes. */
+/** Creates the OpenAPI document for a list of routes. */
 export function createOpenApiDocument(routes: readonly Route[]): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
@@ -54,8 +54,7 @@ export function createOpenApiDocument(routes: readonly Route[]): Json {
     info: {
       title: 'Millrace',
       version: apiVersion,
-      description:
-        'Agents as a service: tasks, messages, and streams that can be left and rejoined.',
+      description: 'Agents as a service: tasks, messages, and streams that clients can resume.',
     },
     paths,
     components: {
@@ -93,9 +92,9 @@ function createOperation(route: Route, schemas: Schemas): Json {
           },
         }),
     responses: {
-      [status]: { description: 'Done', content: { [replyType]: reply } },
+      [status]: { description: 'Success', content: { [replyType]: reply } },
       default: {
-        description: 'Refused, and why',
+        description: 'Error, with the reason',
         content: { 'application/json': { schema: schemas.add('Error', errorSchema, 'output') } },
       },
     },
@@ -125,7 +124,7 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   });
 }
 
-/** How a value of that kind stands in a query. */
+/** How OpenAPI describes a query parameter of this kind. */
 function parameterStyle(kind: QueryKind, schema: Json): Json {
   if (kind === 'json') return { content: { 'application/json': { schema } } };
   return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
@@ -136,7 +135,7 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return json;
 }
 
-/** What the document refers to, each once. */
+/** Collects the schemas that the document refers to, each once. */
 class Schemas {
   readonly #inputs = z.registry<{ id: string }>();
   readonly #outputs = z.registry<{ id: string }>();

@@ -9,7 +9,7 @@ type JsonResult =
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A body as JSON. What is wrong with it is told by where it is, and never quotes it. */
+/** Parses a JSON body. The error gives the position and never quotes the body. */
 export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonResult {
   const text = decodeText(bytes);
   if (text === undefined) return { ok: false, code: 'encoding', why: 'it is not UTF-8' };
@@ -31,8 +31,8 @@ function decodeText(bytes: Uint8Array): string | undefined {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * What a query says, as the schema's types: numbers and yes-or-no as such, lists joined by commas or
- * given several times, objects as JSON. What is empty counts as not given.
+ * Converts query values to the types of the schema: numbers, booleans, lists (separated by commas
+ * or repeated), and objects as JSON. An empty value counts as absent.
  */
 export function readQuery(schema: z.ZodObject, values: Values): Values {
   const read: Record<string, unknown> = {};
@@ -46,7 +46,7 @@ export function readQuery(schema: z.ZodObject, values: Values): Values {
 
 export type QueryKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
-/** How a field of a query is written. */
+/** How a query field is written. */
 export function queryKindOf(field: z.core.$ZodType): QueryKind {
   const inner = unwrap(field);
   switch (inner._zod.def.type) {
@@ -75,7 +75,7 @@ function unwrap(field: z.core.$ZodType): z.core.$ZodType {
 
 function readValue(name: string, kind: QueryKind, value: unknown): unknown {
   if (kind === 'list') return [value].flat().flatMap((text) => String(text).split(','));
-  // Of a value that is given several times, which one is meant cannot be known: the schema refuses.
+  // A repeated value is ambiguous. It stays a list, and the schema rejects it.
   if (typeof value !== 'string') return value;
   switch (kind) {
     case 'text':
@@ -92,12 +92,18 @@ function readValue(name: string, kind: QueryKind, value: unknown): unknown {
 function readJsonValue(name: string, text: string): unknown {
   const result = parseJson(text, { maxDepth: 32, maxTextLength: 2 ** 14 });
   if (result.ok) return result.value;
-  throw new ServerError('invalid', `Cannot read ${name}: it is no JSON. ${result.failure.message}`);
+  throw new ServerError(
+    'invalid',
+    `Cannot read ${name}: it is not valid JSON. ${result.failure.message}`,
+  );
 }
 
 const maxIssues = 5;
 
-/** The value as the schema has it; otherwise an error that says where it is not, and never what it was. */
+/**
+ * Returns the value as the schema parses it. The error says where the value is invalid and never
+ * quotes it.
+ */
 export function validate<S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -108,7 +114,7 @@ export function validate<S extends z.ZodType>(
   const issues = result.error.issues.flatMap(flatten);
   const shown = issues.slice(0, maxIssues).map(({ path, message }) => `${path}: ${message}`);
   const more = issues.length > maxIssues ? ` (and ${issues.length - maxIssues} more)` : '';
-  throw new ServerError('invalid', `Cannot take ${what} as it is: ${shown.join('; ')}${more}`);
+  throw new ServerError('invalid', `Cannot accept ${what}: ${shown.join('; ')}${more}`);
 }
 
 interface Issue {
@@ -116,13 +122,13 @@ interface Issue {
   readonly message: string;
 }
 
-/** Of a union, what its likeliest member says: the one that got furthest. */
+/** For a union, reports the issues of the member that matched deepest. */
 function flatten(issue: z.core.$ZodIssue): readonly Issue[] {
-  const path = issue.path.length === 0 ? '(all of it)' : issue.path.map(String).join('.');
+  const path = issue.path.length === 0 ? '(root)' : issue.path.map(String).join('.');
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
     return nearest.map(({ message, path: inner }) => ({
-      path: [...issue.path, ...inner].map(String).join('.') || '(all of it)',
+      path: [...issue.path, ...inner].map(String).join('.') || '(root)',
       message,
     }));
   }

@@ -11,30 +11,30 @@ import type { HttpLimits } from './http-limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What every route can reach. */
+/** Services that every route can use. */
 export interface RouteServices {
   readonly service: TaskService;
   readonly streams: TaskStreams;
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Takes a span for each request that may begin work. */
+  /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
 }
 
-/** `service` allows only what the caller may touch. */
+/** The services and the request. `service` is restricted to the caller's scope. */
 export interface RouteContext extends RouteServices {
   readonly headers: IncomingHttpHeaders;
-  /** What the request is part of, by `traceparent`; a bad one counts as none. */
+  /** The trace context from `traceparent`. An invalid one is ignored. */
   readonly trace: TraceContext | undefined;
-  /** The body as it came. */
+  /** The raw body. */
   readonly bytes: Buffer | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly limits: HttpLimits;
-  /** For the request log: which method of several it was. */
+  /** Adds a label, such as a JSON-RPC method, to the request's log line. */
   labelRequest(what: string): void;
-  /** An error as what can be told of it; what nobody foresaw is logged, and not told. */
+  /** Converts an error to one that a client may see. Logs unexpected errors. */
   toServerError(this: void, error: unknown): ServerError;
 }
 
@@ -48,22 +48,22 @@ interface RouteInput<P extends Fields, Q extends Fields, B extends z.ZodType> {
 
 interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly method: Method;
-  /** `/tasks/{task_id}` */
+  /** For example `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
   readonly params?: P;
   readonly query?: Q;
-  /** Those that it reads from its context, for the document. */
+  /** The headers that the handler reads. They appear in the OpenAPI document. */
   readonly headers?: readonly RouteHeader[];
   readonly body?: B;
-  /** A route that may come without a body, which then is `{}`. */
+  /** True if the body is optional. A missing body counts as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** The route reads `bytes` itself; `body` is for the document. */
+  /** True if the handler parses `bytes` itself. `body` then serves the OpenAPI document only. */
   readonly readsBody?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;
-  /** `public`: no token is needed. `all`: only tokens that may touch all. */
+  /** `public`: no token is required. `all`: the token needs access to everything. */
   readonly access?: 'public' | 'all';
   handle(
     input: RouteInput<P, Q, B>,
@@ -71,7 +71,7 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   ): Promise<Reply | StreamReply | object | undefined>;
 }
 
-/** A route whose types are not told apart any more. */
+/** A route without its specific input types. */
 export type Route = Omit<RouteSpec<Fields, Fields, z.ZodType>, 'handle'> & {
   handle(
     input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
@@ -79,17 +79,17 @@ export type Route = Omit<RouteSpec<Fields, Fields, z.ZodType>, 'handle'> & {
   ): Promise<Reply | StreamReply | object | undefined>;
 };
 
-/** One entry of the table: what it takes, what it gives, and who does it. */
+/** Defines a route with its method, path, schemas and handler. */
 export function route<
   P extends Fields = z.ZodObject<Record<never, never>>,
   Q extends Fields = z.ZodObject<Record<never, never>>,
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
-  // What comes in was held against the same schemas before `handle` gets it.
+  // Safe, because `handleRoute` validates the input with the same schemas.
   return spec as unknown as Route;
 }
 
-/** An answer that is more than its value. */
+/** A reply with a status or headers of its own. */
 export class Reply {
   readonly body: unknown;
   readonly status: number | undefined;
@@ -108,7 +108,7 @@ export class Reply {
   }
 }
 
-/** An answer that writes itself, for as long as it takes. */
+/** A reply that writes to the response itself, for example a stream. */
 export class StreamReply {
   readonly write: (response: ServerResponse) => Promise<void>;
 
@@ -119,36 +119,37 @@ export class StreamReply {
 
 const idempotencyKeyPattern: RegExp = /^[\x21-\x7e]{1,256}$/;
 
-/** What makes a request that is sent again count once; undefined where the client named none. */
+/** Reads the idempotency key. Undefined if the client sent none. */
 function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && idempotencyKeyPattern.test(key)) return key;
   const message =
-    'Cannot take this idempotency-key: it is not of 1 to 256 printable characters without spaces';
+    'Cannot use this idempotency-key. Send 1 to 256 printable ASCII characters without spaces';
   throw new ServerError('invalid', message);
 }
 
-/** What a request may say in a header, as the document tells it. */
+/** Headers that routes read, as the OpenAPI document describes them. */
 const headerDocs = {
   'idempotency-key': {
-    description: 'A request that is sent again with the same key counts once',
+    description: 'Idempotency key. A repeated request with the same key has no further effect',
     schema: { type: 'string', pattern: idempotencyKeyPattern.source },
   },
   'last-event-id': {
-    description: 'The id of the event after which to go on. It counts before `from`',
+    description:
+      'The id of the last received event. The stream continues after it. Takes precedence over `from`',
     schema: { type: 'string', maxLength: 64 },
   },
 } as const;
 
-/** A header that means something to a route, besides those that mean the same to all. */
+/** A header that only some routes read. */
 type RouteHeader = keyof typeof headerDocs;
 
 export function headerParameter(name: RouteHeader): Readonly<Record<string, unknown>> {
   return { name, in: 'header', required: false, ...headerDocs[name] };
 }
 
-/** What came with a request, besides what it asks for. */
+/** The idempotency key and the trace context of a request. */
 export function requestMetadata({
   headers,
   trace,

@@ -15,7 +15,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/agents',
-    summary: 'Lists agents: all that are not deleted, or those of a task',
+    summary: 'List agents: all, or those of a task. Deleted agents are omitted',
     query: z.object({ task_id: z.string().optional(), ...listQuery }),
     reply: z.array(agentInfoSchema),
     async handle({ query }, { service }) {
@@ -25,7 +25,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/agents/{agent_id}',
-    summary: 'An agent by its id',
+    summary: 'Get an agent by its id',
     params: agentIdParams,
     reply: agentInfoSchema,
     handle: ({ params }, { service }) => service.agents.get({ id: params.agent_id }),
@@ -33,7 +33,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/agents/name/{agent_name}',
-    summary: 'An agent by its name',
+    summary: 'Get an agent by its name',
     params: agentNameParams,
     reply: agentInfoSchema,
     handle: ({ params }, { service }) => service.agents.get({ name: params.agent_name }),
@@ -41,7 +41,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/agents/{agent_id}',
-    summary: 'Deletes an agent; its tasks stay',
+    summary: 'Delete an agent. Its tasks are kept',
     params: agentIdParams,
     reply: deletedSchema,
     handle: ({ params }, { service }) => service.agents.delete(params.agent_id),
@@ -49,7 +49,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/agents/name/{agent_name}',
-    summary: 'Deletes an agent by its name; its tasks stay',
+    summary: 'Delete an agent by its name. Its tasks are kept',
     params: agentNameParams,
     reply: deletedSchema,
     async handle({ params }, { service }) {
@@ -61,7 +61,7 @@ export const agentRoutes: readonly Route[] = [
     method: 'POST',
     path: '/agents/register',
     summary:
-      'Registers an agent of another process, or takes the place of the one that has its name',
+      'Register an agent that runs in another process. Replaces the agent with the same name',
     body: registerAgentSchema,
     reply: agentInfoSchema.extend({ agent_api_key: z.string() }),
     handle: ({ body }, { service }) => service.agents.register(body),
@@ -69,7 +69,7 @@ export const agentRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/agents/register-build',
-    summary: 'Announces an agent that is built and does not run yet',
+    summary: 'Register the build of an agent that does not run yet',
     body: registerBuildSchema,
     reply: agentInfoSchema,
     handle: ({ body }, { service }) => service.agents.registerBuild(body),

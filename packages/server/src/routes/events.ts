@@ -7,7 +7,7 @@ export const eventRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/events',
-    summary: 'The events of a task in their order, all or those after one',
+    summary: 'List the events of a task in order, all or those after a given event',
     query: z.object({
       task_id: z.string().min(1),
       agent_id: z.string().min(1),
@@ -26,7 +26,7 @@ export const eventRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/events/{event_id}',
-    summary: 'An event',
+    summary: 'Get an event',
     params: eventIdParams,
     reply: taskEventSchema,
     handle: ({ params }, { service }) => service.events.get(params.event_id),

@@ -20,7 +20,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/messages',
-    summary: 'The messages of a task, the newest first',
+    summary: 'List the messages of a task, newest first',
     query: z.object({ task_id: z.string().min(1), ...filtersQuery, ...listQuery }),
     reply: z.array(taskMessageSchema),
     async handle({ query }, { service }) {
@@ -32,7 +32,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/messages/paginated',
-    summary: 'The messages of a task, page by page, to older or to newer ones',
+    summary: 'Page through the messages of a task, to older or to newer ones',
     query: z.object({
       task_id: z.string().min(1),
       limit: z.int().min(1).max(1000).default(50),
@@ -47,15 +47,15 @@ export const messageRoutes: readonly Route[] = [
     }),
     async handle({ query }, { service }) {
       const { task_id: taskId, limit, cursor, direction } = query;
-      const asked = { taskId, limit, cursor, direction, filters: filtersOf(query) };
-      const { data, next } = await service.messages.page(asked);
+      const pageQuery = { taskId, limit, cursor, direction, filters: filtersOf(query) };
+      const { data, next } = await service.messages.page(pageQuery);
       return { data, next_cursor: next, has_more: next !== null };
     },
   }),
   route({
     method: 'GET',
     path: '/messages/{message_id}',
-    summary: 'A message',
+    summary: 'Get a message',
     params: messageIdParams,
     reply: taskMessageSchema,
     handle: ({ params }, { service }) => service.messages.get(params.message_id),
@@ -63,7 +63,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/messages',
-    summary: 'Adds a message to a task; nobody answers it',
+    summary: 'Add a message to a task. The agent does not answer it',
     body: createMessageSchema,
     reply: taskMessageSchema,
     handle: ({ body }, { service }) => service.messages.create(body),
@@ -71,7 +71,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/messages/batch',
-    summary: 'Adds several messages to a task, in their order',
+    summary: 'Add several messages to a task, in order',
     body: createMessagesSchema,
     reply: z.array(taskMessageSchema),
     handle: ({ body }, { service }) => service.messages.createMany(body),
@@ -79,7 +79,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/messages/{message_id}',
-    summary: 'Replaces what a message says',
+    summary: 'Replace the content of a message',
     params: messageIdParams,
     body: updateMessageSchema,
     reply: taskMessageSchema,
@@ -88,7 +88,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/messages/batch',
-    summary: 'Replaces what several messages of a task say',
+    summary: 'Replace the content of several messages of a task',
     body: updateMessagesSchema,
     reply: z.array(taskMessageSchema),
     handle: ({ body }, { service }) => service.messages.updateMany(body),

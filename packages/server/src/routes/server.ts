@@ -8,7 +8,7 @@ export const healthRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/healthz',
-    summary: 'The server lives',
+    summary: 'Check that the server is up',
     access: 'public',
     reply: healthReply,
     handle: async () => ({ status: 'healthy' }),
@@ -16,7 +16,7 @@ export const healthRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/readyz',
-    summary: 'The server takes work, and what it keeps can be read',
+    summary: 'Check that the server is ready: its log and its rows can be read',
     access: 'public',
     reply: healthReply,
     async handle(_input, { service, log }) {
@@ -27,15 +27,17 @@ export const healthRoutes: readonly Route[] = [
   }),
 ];
 
-/** The document of the other routes and of these, and a page that shows it. */
+/**
+ * Routes for the OpenAPI document and the page that shows it. The document includes these routes.
+ */
 export function documentRoutes(others: readonly Route[]): readonly Route[] {
-  // Made when somebody first asks: a server that nobody asks need not wait for it.
+  // Created on the first request, so that the server starts faster.
   let document: object | undefined;
   const routes: readonly Route[] = [
     route({
       method: 'GET',
       path: '/openapi.json',
-      summary: 'This contract, as an OpenAPI document',
+      summary: 'Get this OpenAPI document',
       access: 'public',
       reply: z.looseObject({}),
       async handle() {
@@ -46,7 +48,7 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
     route({
       method: 'GET',
       path: '/docs',
-      summary: 'This contract, as a page',
+      summary: 'Show the routes as an HTML page',
       access: 'public',
       reply: z.string(),
       replyType: 'text/html',
@@ -55,7 +57,7 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
     route({
       method: 'GET',
       path: '/docs.css',
-      summary: 'How that page looks',
+      summary: 'Get the style sheet of the HTML page',
       access: 'public',
       reply: z.string(),
       replyType: 'text/css',
@@ -76,11 +78,11 @@ function textReply(type: string, text: string): StreamReply {
   });
 }
 
-/** Nothing runs, and nothing comes from elsewhere. */
+/** The page runs no scripts and loads nothing from other hosts. */
 const docsPolicy =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The table of routes, for people. What each takes and gives in detail is in the document. */
+/** An HTML page with a table of routes. */
 function docsPage(routes: readonly Route[]): string {
   const rows = routes.map(
     ({ method, path, summary, body, query }) =>
@@ -92,12 +94,12 @@ function docsPage(routes: readonly Route[]): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Millrace: reference</title>
+<title>Millrace: API reference</title>
 <link rel="stylesheet" href="/docs.css">
 </head>
 <body>
 <h1>Millrace</h1>
-<p>Agents as a service. The whole contract, with every field, is <a href="/openapi.json">openapi.json</a>.</p>
+<p>Agents as a service. <a href="/openapi.json">openapi.json</a> describes every field.</p>
 <table>
 <thead><tr><th>method</th><th>path</th><th>what it does</th></tr></thead>
 <tbody>

@@ -8,7 +8,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/spans',
-    summary: 'Adds a span to a trace',
+    summary: 'Add a span to a trace',
     body: createSpanSchema,
     reply: spanSchema,
     handle: ({ body }, { service }) => service.spans.create(body),
@@ -16,7 +16,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/spans',
-    summary: 'The spans of a trace, of a task, or all',
+    summary: 'List spans: all, those of a trace, or those of a task',
     query: z.object({
       trace_id: z.string().optional(),
       task_id: z.string().optional(),
@@ -31,7 +31,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/spans/{span_id}',
-    summary: 'A span',
+    summary: 'Get a span',
     params: spanIdParams,
     reply: spanSchema,
     handle: ({ params }, { service }) => service.spans.get(params.span_id),
@@ -39,7 +39,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'PATCH',
     path: '/spans/{span_id}',
-    summary: 'Changes what is given of a span, for instance when it ends',
+    summary: 'Update the given fields of a span, for example its end',
     params: spanIdParams,
     body: updateSpanSchema,
     reply: spanSchema,

@@ -8,7 +8,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/states',
-    summary: 'Keeps something for an agent and a task',
+    summary: 'Create a state of an agent for a task',
     body: createStateSchema,
     reply: taskStateSchema,
     handle: ({ body }, { service }) => service.states.create(body),
@@ -16,7 +16,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/states',
-    summary: 'What agents keep for tasks',
+    summary: 'List states',
     query: z.object({
       task_id: z.string().optional(),
       agent_id: z.string().optional(),
@@ -31,7 +31,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/states/{state_id}',
-    summary: 'What an agent keeps for a task',
+    summary: 'Get a state',
     params: stateIdParams,
     reply: taskStateSchema,
     handle: ({ params }, { service }) => service.states.get(params.state_id),
@@ -39,7 +39,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/states/{state_id}',
-    summary: 'Replaces what an agent keeps for a task, if it has the version that is given',
+    summary: 'Replace a state. With a version, only if the state still has it',
     params: stateIdParams,
     body: updateStateSchema,
     reply: taskStateSchema,
@@ -48,7 +48,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/states/{state_id}',
-    summary: 'Deletes what an agent keeps for a task, and says what it was',
+    summary: 'Delete a state and return it',
     params: stateIdParams,
     reply: taskStateSchema,
     handle: ({ params }, { service }) => service.states.delete(params.state_id),

@@ -13,12 +13,14 @@ import {
   route,
   StreamReply,
 } from '../http/route.ts';
-import { digestReply, digestsOf } from '../inspection/task-digest.ts';
+import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
 const streamQuery = z.object({
   view: z.enum(['updates', 'events', 'records', 'ui']).default('updates'),
-  /** The `id` of the event after which to go on; 0 is the start. `last-event-id` comes first. */
+  /**
+   * Continue after this event `id`; 0 is the start. The header `last-event-id` takes precedence.
+   */
   from: z.string().max(64).optional(),
 });
 
@@ -28,10 +30,10 @@ const eventStreamType = 'text/event-stream';
 
 const cursorPattern = /^\d{1,15}(?:\.\d{1,9})?$/;
 
-/** What a browser may show by itself, because nothing in it can run. */
+/** Types that a browser may display, because they cannot run code. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
-/** Roughly, of one page; at least one record comes. */
+/** Approximate size of a page. A page has at least one record. */
 const pageBytes = 2 ** 20;
 
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
@@ -40,33 +42,32 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/stream',
-    summary: 'What happens to a task, as server-sent events that can be left and rejoined',
+    summary: 'Stream a task as server-sent events. A client can disconnect and resume',
     params: taskIdParams,
     query: streamQuery,
     headers: ['last-event-id'],
     reply: streamReply,
     replyType: eventStreamType,
-    handle: ({ params, query: asked }, context) =>
-      openStream({ id: params.task_id }, asked, context),
+    handle: ({ params, query: requested }, context) =>
+      openStream({ id: params.task_id }, requested, context),
   }),
   route({
     method: 'GET',
     path: '/tasks/name/{task_name}/stream',
-    summary:
-      'What happens to a task of a name, as server-sent events that can be left and rejoined',
+    summary: 'Stream a task by its name as server-sent events. A client can disconnect and resume',
     params: taskNameParams,
     query: streamQuery,
     headers: ['last-event-id'],
     reply: streamReply,
     replyType: eventStreamType,
-    handle: ({ params, query: asked }, context) =>
-      openStream({ name: params.task_name }, asked, context),
+    handle: ({ params, query: requested }, context) =>
+      openStream({ name: params.task_name }, requested, context),
   }),
   route({
     method: 'POST',
     path: '/tasks/{task_id}/commands',
     summary:
-      'Leaves a command for the agent loop: a message, steer, withdraw, approve, deny, revoke, abort, compact',
+      'Submit a command to the agent loop: message, steer, withdraw, approve, deny, revoke, abort or compact',
     params: taskIdParams,
     headers: ['idempotency-key'],
     body: commandSchema,
@@ -79,7 +80,7 @@ export const taskLogRoutes: readonly Route[] = [
     method: 'POST',
     path: '/tasks/{task_id}/fork',
     summary:
-      'Answers again, or something else, in a new task that has what was before; `task_metadata.branch` says where they part',
+      'Fork a task: answer an item again, or replace it, in a copy of the earlier conversation. `task_metadata.branch` names the branch point',
     params: taskIdParams,
     body: forkTaskSchema,
     isBodyOptional: true,
@@ -91,7 +92,7 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/blobs/{hash}',
-    summary: 'Bytes that a message of the task refers to',
+    summary: 'Get the bytes of a blob that a message of the task refers to',
     params: taskIdParams.extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) }),
     reply: z.string(),
     replyType: 'application/octet-stream',
@@ -100,15 +101,15 @@ export const taskLogRoutes: readonly Route[] = [
       const type = await blobMediaType(log, id, hash);
       const bytes = type === undefined ? undefined : await log.blobs.get(hash);
       if (type === undefined || bytes === undefined) {
-        const message = `Cannot find a blob of this hash in task ${id}: no message of it refers to one`;
+        const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
         throw new ServerError('not_found', message, { task: id });
       }
-      const isShown = inlineTypes.test(type);
+      const isInline = inlineTypes.test(type);
       return new StreamReply(async (response) => {
         response.writeHead(200, {
-          'content-type': isShown ? type : 'application/octet-stream',
+          'content-type': isInline ? type : 'application/octet-stream',
           'content-length': bytes.length,
-          'content-disposition': isShown ? 'inline' : 'attachment',
+          'content-disposition': isInline ? 'inline' : 'attachment',
           'content-security-policy': "default-src 'none'; sandbox",
           'cache-control': 'private, no-cache',
           etag: `"${hash}"`,
@@ -117,11 +118,11 @@ export const taskLogRoutes: readonly Route[] = [
       });
     },
   }),
-  /** Streams put appends together; whoever looks at a session moment by moment wants each of them. */
+  /** Streams merge appends. An inspector of a session needs every single record. */
   route({
     method: 'GET',
     path: '/tasks/{task_id}/records',
-    summary: 'The records of a task as its log has them, none put together, from an offset on',
+    summary: 'List the records of the log of a task from an offset, without merging',
     params: taskIdParams,
     query: z.object({ from: z.int().min(0).default(0) }),
     reply: z.object({ after: z.int(), through: z.int(), records: z.array(jsonObjectSchema) }),
@@ -146,12 +147,12 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/digest',
-    summary: 'What a task came to: whether it runs, why it stopped, what it used of which model',
+    summary: 'Get a summary of a task: whether it runs, why it stopped, and its usage per model',
     params: taskIdParams,
     reply: taskDigestSchema,
     async handle({ params }, { service, log }) {
       const { id, agents } = await service.tasks.get({ id: params.task_id });
-      const { state, isWhole } = await digestsOf(log).of(sessionId(id));
+      const { state, isWhole } = await digestCacheFor(log).read(sessionId(id));
       const names = agents?.map(({ name }) => name) ?? [];
       return { task_id: id, agents: names, is_whole: isWhole, ...digestReply(state) };
     },
@@ -160,7 +161,7 @@ export const taskLogRoutes: readonly Route[] = [
     method: 'GET',
     path: '/tasks/{task_id}/request',
     summary:
-      'What an agent loop asked its model in an attempt of a turn, made again from the log: without headers, and with notes on what may have changed since',
+      'Rebuild the model request of an attempt from the log. It has no headers; notes say what may have changed since',
     params: taskIdParams,
     query: z.object({ turn: positiveCount, attempt: positiveCount.default(1) }),
     reply: pastRequestSchema,
@@ -170,24 +171,27 @@ export const taskLogRoutes: readonly Route[] = [
 
 async function openStream(
   ref: { readonly id: string } | { readonly name: string },
-  { view, from: asked }: z.output<typeof streamQuery>,
+  { view, from: requested }: z.output<typeof streamQuery>,
   { service, streams, headers }: RouteContext,
 ): Promise<StreamReply> {
-  const from = readCursor(headers['last-event-id'], asked);
+  const from = readCursor(headers['last-event-id'], requested);
   const { id: taskId } = await service.tasks.get(ref);
   return new StreamReply((response) => streams.serve({ taskId, view, from, response }));
 }
 
-/** Whoever comes back has the header, with a later cursor than what it once asked for. */
-function readCursor(header: string | string[] | undefined, asked: string | undefined) {
-  const from = header === undefined || header === '' ? asked : String(header);
+/** The header takes precedence, because a reconnecting client has a later cursor in it. */
+function readCursor(header: string | string[] | undefined, requested: string | undefined) {
+  const from = header === undefined || header === '' ? requested : String(header);
   if (from === undefined || cursorPattern.test(from)) return from;
   const message =
-    'Cannot go on from there: a cursor is the id of an event, such as 12 or 12.1. Leave it out to begin with what is there';
+    'Cannot resume from this cursor: a cursor is the id of an event, such as 12 or 12.1. Omit it to start with the current state';
   throw new ServerError('invalid', message);
 }
 
-/** The media type of a blob that the task's transcript names; undefined where it names none such. */
+/**
+ * The media type of a blob in the task's transcript. Undefined if the transcript does not refer to
+ * the blob.
+ */
 async function blobMediaType(log: Log, taskId: string, hash: string): Promise<string | undefined> {
   const session = sessionId(taskId);
   if ((await log.info(session)) === undefined) return undefined;

@@ -6,7 +6,7 @@ import { memoryRows } from '../rows/memory-rows.ts';
 import { agentText } from '../testing/servers/task-harness.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
-async function served() {
+async function startServer() {
   const [log, rows] = [memoryLog(), memoryRows()];
   const server = createServer({
     ...{ log, rows, limits: { closeTimeoutMs: 200 } },
@@ -27,31 +27,31 @@ async function served() {
   };
   const { result: task } = await rpc('task/create', {});
   const content = { type: 'text', author: 'user', content: 'Hi' };
-  const say = () => rpc('message/send', { task_id: task.id, content });
+  const send = () => rpc('message/send', { task_id: task.id, content });
   const port = Number(new URL(url).port);
   const get = (query: string, lastEventId?: string) =>
     new SseReader({ port, path: `/tasks/${task.id}/stream?${query}`, lastEventId });
-  return { log, id: task.id, say, get };
+  return { log, id: task.id, send, get };
 }
 
-test('the header says where to go on, also where the address says where it began', async () => {
-  const { get, say } = await served();
-  await say();
+test('the last-event-id header takes precedence over the query', async () => {
+  const { get, send } = await startServer();
+  await send();
   const all = get('view=events&from=0');
   await all.waitUntil(({ text }) => text.includes('run_finished'));
   all.disconnect();
   const ids = all.messages.flatMap(({ id }) => id ?? []);
   const middle = ids[Math.floor(ids.length / 2)] ?? expect.fail();
-  const resumed = get('view=events&from=0', middle);
-  await resumed.waitUntil(({ text }) => text.includes('run_finished'));
-  resumed.disconnect();
+  const statusAfterCommand = get('view=events&from=0', middle);
+  await statusAfterCommand.waitUntil(({ text }) => text.includes('run_finished'));
+  statusAfterCommand.disconnect();
   const tail = all.messages.slice(all.messages.findIndex(({ id }) => id === middle) + 1);
-  const told = resumed.messages.filter(({ event }) => event === 'message');
-  expect(told).toEqual(tail.filter(({ event }) => event === 'message'));
+  const resumedMessages = statusAfterCommand.messages.filter(({ event }) => event === 'message');
+  expect(resumedMessages).toEqual(tail.filter(({ event }) => event === 'message'));
 });
 
-test('what cannot be streamed is refused as JSON, before anything is streamed', async () => {
-  const { get } = await served();
+test('an invalid stream request gets a JSON error', async () => {
+  const { get } = await startServer();
   for (const [reader, status] of [
     [get('from=x'), 422],
     [get('from=0', 'x'), 422],
@@ -66,14 +66,14 @@ test('what cannot be streamed is refused as JSON, before anything is streamed', 
 });
 
 test.each(['updates', 'events', 'records'])(
-  'a task whose log was lost is streamed as %s: nothing was said in it yet',
+  'a task whose log was lost is streamed as %s, like a new task',
   async (view) => {
-    const { get, say, log, id } = await served();
+    const { get, send, log, id } = await startServer();
     await log.delete(sessionId(id));
     const reader = get(`view=${view}`);
     await reader.waitUntil(({ status }) => status !== undefined);
     expect(reader.status).toBe(200);
-    await say();
+    await send();
     await reader.waitUntil(({ text }) => text.includes('Hello'));
     expect(reader.text).toContain('Hello');
     reader.disconnect();

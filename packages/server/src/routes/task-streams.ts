@@ -5,10 +5,10 @@ import type { TaskStreams } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
 import { ensureSession } from '../journal/session-lease.ts';
 import type { TaskChanges } from '../stores/task-changes.ts';
-import { Feeds } from '../stream/feed-registry.ts';
+import { FeedRegistry } from '../stream/feed-registry.ts';
 import { views } from '../stream/frames/views.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
-import { streamTask, type TaskWatch } from '../stream/stream-task.ts';
+import { streamTask, type WatchedTask } from '../stream/stream-task.ts';
 
 interface TaskStreamsOptions {
   readonly log: Log;
@@ -17,14 +17,14 @@ interface TaskStreamsOptions {
   readonly limits?: Partial<StreamLimits> | undefined;
 }
 
-/** Streams from the log, with what the task's row says beside it. */
+/** Creates streams that read the log and report changes of the task's row. */
 export function createTaskStreams({
   log,
   clock,
   service,
   limits,
 }: TaskStreamsOptions): TaskStreams {
-  const feeds = new Feeds({ log, clock, limits, views });
+  const feeds = new FeedRegistry({ log, clock, limits, views });
   return {
     async serve({ taskId, view, from, response }) {
       const { watch, stop } = await watchTask(service, taskId);
@@ -42,11 +42,11 @@ export function createTaskStreams({
   };
 }
 
-/** Listens before it looks, so that no change falls in between. */
+/** Subscribes before it reads, so that no change is missed. */
 async function watchTask(
   { tasks, changes }: TaskStreamsOptions['service'],
   taskId: string,
-): Promise<{ readonly watch: TaskWatch; readonly stop: () => void }> {
+): Promise<{ readonly watch: WatchedTask; readonly stop: () => void }> {
   let changed: Task | undefined;
   const stop = changes.listen(taskId, (task) => {
     changed = task;
@@ -54,9 +54,9 @@ async function watchTask(
   try {
     const { agents: _, ...found } = await tasks.get({ id: taskId });
     const current = () => changed ?? found;
-    const onChange: TaskWatch['onChange'] = (listener) => {
+    const onChange: WatchedTask['onChange'] = (listener) => {
       let last = JSON.stringify(current());
-      // What another server changed is looked for, and may be what was told before.
+      // Changes by other servers are found by polling, so the same row may be reported again.
       return changes.listen(taskId, (task) => {
         const now = JSON.stringify(task);
         if (now !== last) listener(task);

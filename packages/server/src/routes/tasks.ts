@@ -21,8 +21,8 @@ import {
 import { withWorkStatus } from './work-status.ts';
 
 /**
- * What a list of tasks can be asked for besides: `work` tells which of them somebody works on, and which of
- * these wait for an approval.
+ * Optional fields of a list of tasks. `work` adds which tasks have a running agent and which wait
+ * for an approval.
  */
 const listRelationships = { relationships: z.array(z.enum(['agents', 'work'])).optional() };
 
@@ -31,19 +31,19 @@ const relationshipsQuery = { relationships: z.array(z.enum(['agents'])).optional
 const taskQuery = z.object(relationshipsQuery);
 
 const changes: readonly (readonly [TaskChange, string])[] = [
-  ['complete', 'Ends a task as COMPLETED'],
-  ['fail', 'Ends a task as FAILED'],
-  ['cancel', 'Stops what goes on, and closes the task as CANCELED'],
-  ['interrupt', 'Stops what goes on; the next message resumes the task'],
-  ['terminate', 'Stops what goes on, and closes the task as TERMINATED'],
-  ['timeout', 'Ends a task as TIMED_OUT'],
+  ['complete', 'End a task as COMPLETED'],
+  ['fail', 'End a task as FAILED'],
+  ['cancel', 'Stop the running work and end the task as CANCELED'],
+  ['interrupt', 'Stop the running work. The next message resumes the task'],
+  ['terminate', 'Stop the running work and end the task as TERMINATED'],
+  ['timeout', 'End a task as TIMED_OUT'],
 ];
 
 export const taskRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks',
-    summary: 'Lists tasks, the last changed first',
+    summary: 'List tasks, last changed first',
     query: z.object({
       agent_id: z.string().optional(),
       agent_name: z.string().optional(),
@@ -51,7 +51,7 @@ export const taskRoutes: readonly Route[] = [
       task_metadata: jsonObjectSchema.optional(),
       search: z.string().max(256).optional().meta({
         description:
-          'What a title (`task_metadata.title`), a name or an id has in it, in whatever case',
+          'Text to find in the title (`task_metadata.title`), name or id of a task. Case is ignored',
       }),
       ...listRelationships,
       ...listQuery,
@@ -60,9 +60,9 @@ export const taskRoutes: readonly Route[] = [
     async handle({ query }, { service, log, clock }) {
       const { agent_id: id, agent_name: name, status, task_metadata: metadata, search } = query;
       const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
-      const asked = { ...toPageQuery(query), agentId, status, metadata, search };
-      const listed = await service.tasks.list(asked);
-      // A name and an id of two agents: there is no task of both.
+      const requested = { ...toPageQuery(query), agentId, status, metadata, search };
+      const listed = await service.tasks.list(requested);
+      // With the name and the id of two different agents, no task matches.
       const found = id !== undefined && id !== agentId ? [] : listed.data;
       const data = found.map((task) => withRelationships(task, query));
       const isWork = query.relationships?.includes('work') ?? false;
@@ -75,29 +75,29 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}',
-    summary: 'A task by its id',
+    summary: 'Get a task by its id',
     params: taskIdParams,
     query: taskQuery,
     reply: taskResponseSchema,
-    async handle({ params, query: asked }, { service }) {
-      return withRelationships(await service.tasks.get({ id: params.task_id }), asked);
+    async handle({ params, query: requested }, { service }) {
+      return withRelationships(await service.tasks.get({ id: params.task_id }), requested);
     },
   }),
   route({
     method: 'GET',
     path: '/tasks/name/{task_name}',
-    summary: 'A task by its name',
+    summary: 'Get a task by its name',
     params: taskNameParams,
     query: taskQuery,
     reply: taskResponseSchema,
-    async handle({ params, query: asked }, { service }) {
-      return withRelationships(await service.tasks.get({ name: params.task_name }), asked);
+    async handle({ params, query: requested }, { service }) {
+      return withRelationships(await service.tasks.get({ name: params.task_name }), requested);
     },
   }),
   route({
     method: 'PUT',
     path: '/tasks/{task_id}',
-    summary: 'Replaces the metadata of a task, and merges into its params',
+    summary: 'Replace the metadata of a task and merge params into its params',
     params: taskIdParams,
     body: updateTaskSchema,
     reply: taskSchema,
@@ -106,7 +106,7 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/tasks/name/{task_name}',
-    summary: 'Replaces the metadata of a task by its name, and merges into its params',
+    summary: 'Replace the metadata of a task and merge params into its params, by name',
     params: taskNameParams,
     body: updateTaskSchema,
     reply: taskSchema,
@@ -118,7 +118,7 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/tasks/{task_id}',
-    summary: 'Deletes a task: it is not found any more',
+    summary: 'Delete a task',
     params: taskIdParams,
     reply: deletedSchema,
     handle: ({ params }, { service }) => service.tasks.delete(params.task_id),
@@ -126,7 +126,7 @@ export const taskRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/tasks/name/{task_name}',
-    summary: 'Deletes a task by its name: it is not found any more',
+    summary: 'Delete a task by its name',
     params: taskNameParams,
     reply: deletedSchema,
     async handle({ params }, { service }) {
@@ -149,7 +149,7 @@ export const taskRoutes: readonly Route[] = [
   ),
 ];
 
-/** Its agents are told only to whoever asks for them. */
+/** Removes the agents unless the request asks for them. */
 function withRelationships<T extends { readonly agents: AgentInfo[] | null }>(
   task: T,
   query: { readonly relationships?: readonly ('agents' | 'work')[] | undefined },

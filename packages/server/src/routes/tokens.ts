@@ -12,7 +12,7 @@ const createTokenBody = z.object({
 });
 
 const tokenSchema = z.object({
-  /** Its hash: no secret, and enough to revoke it by. */
+  /** The hash of the token. It is not secret, and it is enough to revoke the token. */
   id: z.string(),
   agent_id: z.string().nullable(),
   task_id: z.string().nullable(),
@@ -24,14 +24,16 @@ export const tokenRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/tokens',
-    summary: 'A new token, for all, for one agent or for one task; it is told this once',
+    summary:
+      'Create a token for everything, for one agent or for one task. Its text is returned only here',
     access: 'all',
     body: createTokenBody,
     status: 201,
     reply: tokenSchema.extend({ token: z.string() }),
     async handle({ body: { agent_id, task_id, label } }, { tokens, service }) {
       if (agent_id != null && task_id != null) {
-        const message = 'Cannot make a token for an agent and a task at once. Name one of them';
+        const message =
+          'Cannot create a token for an agent and a task together. Send one of agent_id and task_id';
         throw new ServerError('invalid', message);
       }
       let scope: Scope = { kind: 'all' };
@@ -46,7 +48,7 @@ export const tokenRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tokens',
-    summary: 'The tokens that were given and not revoked, without what they are',
+    summary: 'List the tokens that are not revoked, without their texts',
     access: 'all',
     reply: z.array(tokenSchema),
     async handle(_input, { tokens }) {
@@ -56,13 +58,13 @@ export const tokenRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/tokens/{token_id}',
-    summary: 'Revokes a token',
+    summary: 'Revoke a token',
     access: 'all',
     params: z.object({ token_id: z.string().regex(/^[0-9a-f]{64}$/) }),
     reply: deletedSchema,
     async handle({ params: { token_id: id } }, { tokens }) {
-      if (await tokens.revoke(id)) return { id, message: 'The token is revoked' };
-      throw new ServerError('not_found', `Cannot revoke token ${id}: there is none such`);
+      if (await tokens.revoke(id)) return { id, message: 'The token was revoked' };
+      throw new ServerError('not_found', `Cannot revoke token ${id}: it does not exist`);
     },
   }),
 ];

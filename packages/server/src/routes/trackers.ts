@@ -8,7 +8,7 @@ export const trackerRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tracker',
-    summary: 'Up to where agents have dealt with the events of tasks',
+    summary: 'List trackers: the last event of each task that an agent has processed',
     query: z.object({
       agent_id: z.string().optional(),
       task_id: z.string().optional(),
@@ -23,7 +23,7 @@ export const trackerRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tracker/{tracker_id}',
-    summary: 'Up to where an agent has dealt with the events of a task, by its id or the task’s',
+    summary: 'Get a tracker by its id or by the id of its task',
     params: trackerIdParams,
     reply: trackerSchema,
     handle: ({ params }, { service }) => service.trackers.get(params.tracker_id),
@@ -31,7 +31,7 @@ export const trackerRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/tracker/{tracker_id}',
-    summary: 'Says up to where an agent has dealt with the events of a task',
+    summary: 'Update a tracker: set the last event that the agent has processed',
     params: trackerIdParams,
     body: updateTrackerSchema,
     reply: trackerSchema,

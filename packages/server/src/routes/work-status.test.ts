@@ -21,7 +21,7 @@ const write = defineTool({
   execute: async () => 'Written',
 });
 
-/** Calls a tool that has to be allowed, and says that it is done when that has answered. */
+/** Calls a tool that needs an approval, then reports that it is done. */
 const caller = createProvider('caller', 'caller-1', (request, context) => {
   const isDone = request.items.at(-1)?.kind === 'tool';
   const call = toolCallPart(toolCallId('call'), 'write', {});
@@ -35,7 +35,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** A server on the files of a folder. */
+/** Starts a server with files in a folder. */
 async function served(folder: string) {
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
@@ -59,7 +59,7 @@ async function served(folder: string) {
     (await fetch(`${url}/tasks?${query}`)).json() as Promise<readonly TaskSummary[]>;
   return {
     ...{ log, post, list },
-    /** A task in which something was said, once the answer to that is done or waits. */
+    /** Creates a task with a message. Resolves when the answer is done or waits for an approval. */
     async spoken() {
       const { result } = await post('/agents/name/asker/rpc', { method: 'task/create' });
       const content = { type: 'text', author: 'user', content: 'Write' };
@@ -74,13 +74,13 @@ async function served(folder: string) {
   };
 }
 
-/** A guard against hangs. */
+/** Prevents hangs. */
 const soon = { timeout: 60_000 };
 
 const waits = { is_at_work: true, awaits_approval: true };
 const rests = { is_at_work: false, awaits_approval: false };
 
-test('a list says which tasks wait for an approval, at every server and after a restart', async () => {
+test('a list shows which tasks wait for an approval, on every server and after a restart', async () => {
   const folder = newFolder();
   const ids: string[] = [];
   {
@@ -98,14 +98,14 @@ test('a list says which tasks wait for an approval, at every server and after a 
   await expect.poll(() => later.list(), soon).toMatchObject([{ id: ids[0], ...rests }]);
 });
 
-test('one that is stopped while it waits does not wait any more', async () => {
+test('a task that is stopped does not wait for an approval any more', async () => {
   await using it = await served(newFolder());
   const id = await it.spoken();
   await it.post('/agents/name/asker/rpc', { method: 'task/cancel', params: { task_id: id } });
   await expect.poll(() => it.list(), soon).toMatchObject([{ id, ...rests }]);
 });
 
-/** The same log, in which something cannot be read. */
+/** The same log with another `read`. */
 function reading(log: Log, read: Log['read']): Log {
   return new Proxy(log, {
     get: (target, name) => {
@@ -115,7 +115,7 @@ function reading(log: Log, read: Log['read']): Log {
   });
 }
 
-test('of a task whose log cannot be read it is not said, and of the others it is', async () => {
+test('an unreadable log omits the status of its task only', async () => {
   await using it = await served(newFolder());
   const [broken, sound] = [await it.spoken(), await it.spoken()];
   const log = reading(it.log, (session, options) =>
@@ -127,7 +127,7 @@ test('of a task whose log cannot be read it is not said, and of the others it is
   expect(said.get(sound)).toMatchObject(waits);
 });
 
-test('what takes too long to know is not said', async () => {
+test('a status that takes too long is omitted', async () => {
   await using it = await served(newFolder());
   const ids = [];
   for (let count = 0; count < 8; count++) ids.push(await it.spoken());

@@ -1,9 +1,12 @@
 import { sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { TaskSummary } from '../contract/task.ts';
-import { digestsOf } from '../inspection/task-digest.ts';
+import { digestCacheFor } from '../inspection/task-digest.ts';
 
-/** So many logs are looked into for one list, and for so long: what is not known then is not said. */
+/**
+ * Limits for reading logs per list. `awaits_approval` is omitted for tasks whose log was not read
+ * in time.
+ */
 const maxReads = 100;
 const maxReadMs = 500;
 const concurrentReads = 4;
@@ -13,38 +16,41 @@ interface WorkSources {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Tasks with what goes on in them: as their logs say it, and so whichever process works on them. */
+/**
+ * Adds to each task whether an agent works on it and whether it waits for an approval. The logs
+ * have this information, so it includes agents in other processes.
+ */
 export async function withWorkStatus(
   tasks: readonly TaskSummary[],
   sources: WorkSources,
 ): Promise<readonly TaskSummary[]> {
-  const isAtWork = async ({ id }: TaskSummary) =>
+  const readHasWork = async ({ id }: TaskSummary) =>
     (await sources.log.info(sessionId(id)))?.hasWork ?? false;
-  const working = await Promise.all(tasks.map(isAtWork));
-  const ids = tasks.filter((_, place) => working[place]).map(({ id }) => id);
-  const asking = await readAwaitingApproval(ids.slice(0, maxReads), sources);
-  return tasks.map((task, place) => {
-    const is_at_work = working[place] ?? false;
-    // Whoever asks is in the midst of a turn, and that is work.
-    return { ...task, is_at_work, awaits_approval: is_at_work ? asking.get(task.id) : false };
+  const hasWork = await Promise.all(tasks.map(readHasWork));
+  const ids = tasks.filter((_, index) => hasWork[index]).map(({ id }) => id);
+  const awaiting = await readAwaitingApproval(ids.slice(0, maxReads), sources);
+  return tasks.map((task, index) => {
+    const is_at_work = hasWork[index] ?? false;
+    // A task that waits for an approval is in the middle of a turn, so it always has work.
+    return { ...task, is_at_work, awaits_approval: is_at_work ? awaiting.get(task.id) : false };
   });
 }
 
-/** Which of them have a call that waits for somebody's word; without those of which it is not known. */
+/** Which tasks have a pending approval. Tasks whose log could not be read are missing. */
 async function readAwaitingApproval(
   ids: string[],
   { log, clock }: WorkSources,
 ): Promise<ReadonlyMap<string, boolean>> {
-  const digests = digestsOf(log);
-  const asking = new Map<string, boolean>();
-  const until = clock.now() + maxReadMs;
-  const lookAtSome = async () => {
-    for (let id = ids.shift(); id !== undefined && clock.now() < until; id = ids.shift()) {
-      // One that was deleted meanwhile or cannot be read keeps nobody from the others.
-      const digest = await digests.of(sessionId(id)).catch(() => undefined);
-      if (digest?.isWhole) asking.set(id, digest.state.asked.size > 0);
+  const digests = digestCacheFor(log);
+  const awaiting = new Map<string, boolean>();
+  const deadline = clock.now() + maxReadMs;
+  const readNext = async () => {
+    for (let id = ids.shift(); id !== undefined && clock.now() < deadline; id = ids.shift()) {
+      // A deleted or unreadable task must not affect the others.
+      const digest = await digests.read(sessionId(id)).catch(() => undefined);
+      if (digest?.isWhole) awaiting.set(id, digest.state.pendingApprovals.size > 0);
     }
   };
-  await Promise.all(Array.from({ length: concurrentReads }, lookAtSome));
-  return asking;
+  await Promise.all(Array.from({ length: concurrentReads }, readNext));
+  return awaiting;
 }

@@ -11,7 +11,14 @@ import {
 } from '../contract/rows.ts';
 import { type CompleteQuery, checkRow, completeQuery } from './row-query.ts';
 
-/** Rows that are gone with the process. */
+/**
+ * Creates rows in memory. They are lost when the process ends.
+ *
+ * @example
+ * ```ts
+ * const server = createServer({ rows: memoryRows() });
+ * ```
+ */
 export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}): Rows {
   return new MemoryRows(options.clock ?? systemClock);
 }
@@ -19,7 +26,7 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #tables = new Map<Table, MemoryTable>();
-  /** How often each was written. */
+  /** Number of writes per table. */
   readonly #writes = new Map<Table, number>();
   #isClosed = false;
 
@@ -52,7 +59,7 @@ class MemoryRows implements Rows {
     if (name !== undefined && (rows.idByName(name) ?? row.id) !== row.id)
       throw nameConflict(table, name, row.id);
     const now = this.#clock.now();
-    const kept = copy({
+    const stored = copy({
       id: row.id,
       version: version + 1,
       createdAt: before?.createdAt ?? now,
@@ -60,13 +67,13 @@ class MemoryRows implements Rows {
       keys: row.keys,
       data: row.data,
     });
-    rows.set(kept);
-    this.#count(table);
-    return copy(kept);
+    rows.set(stored);
+    this.#countWrite(table);
+    return copy(stored);
   }
 
   async delete(table: Table, id: string): Promise<boolean> {
-    this.#count(table);
+    this.#countWrite(table);
     return this.#table(table).delete(id);
   }
 
@@ -80,7 +87,7 @@ class MemoryRows implements Rows {
     this.#tables.clear();
   }
 
-  #count(table: Table): void {
+  #countWrite(table: Table): void {
     this.#writes.set(table, (this.#writes.get(table) ?? 0) + 1);
   }
 
@@ -92,15 +99,15 @@ class MemoryRows implements Rows {
   }
 }
 
-/** What one caller does to his must not reach another's. */
+/** Copies a row, so that callers cannot change stored data. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
 }
 
-/** The rows of one table, found without looking at all of them. */
+/** The rows of one table, with indexes by name and by time. */
 export class MemoryTable {
   readonly #rows = new Map<string, Row>();
-  /** Ids by the name, which one row has. */
+  /** Row ids by name. A name is unique in a table. */
   readonly #names = new Map<string, string>();
   readonly #sorted = {
     createdAt: new SortedRows('createdAt'),
@@ -141,7 +148,7 @@ export class MemoryTable {
       .toArray();
   }
 
-  /** In their order. By a name there is one at most. */
+  /** Rows in the order of the query. With a name there is at most one. */
   #candidates({ where, orderBy, direction, after }: CompleteQuery): IteratorObject<Row> {
     const name = where.find(([key]) => key === 'name')?.[1];
     if (name !== undefined && after === undefined) {
@@ -158,7 +165,7 @@ export interface Position {
   readonly id: string;
 }
 
-/** Rows in the order of one of their times, which they keep as they come and go. */
+/** Rows sorted by one of their times. */
 export class SortedRows {
   readonly #orderBy: 'createdAt' | 'updatedAt';
   readonly #rows: Row[] = [];
@@ -168,11 +175,11 @@ export class SortedRows {
   }
 
   add(row: Row): void {
-    this.#rows.splice(this.#countBefore(this.#placeOf(row), false), 0, row);
+    this.#rows.splice(this.#countBefore(this.#positionOf(row), false), 0, row);
   }
 
   remove(row: Row): void {
-    this.#rows.splice(this.#countBefore(this.#placeOf(row), false), 1);
+    this.#rows.splice(this.#countBefore(this.#positionOf(row), false), 1);
   }
 
   *ascending(after: Position | undefined): Generator<Row> {
@@ -185,17 +192,17 @@ export class SortedRows {
     for (let at = end - 1; at >= 0; at--) yield this.#rows[at] as Row;
   }
 
-  #placeOf(row: Row): Position {
+  #positionOf(row: Row): Position {
     return { at: row[this.#orderBy], id: row.id };
   }
 
-  /** How many stand before it; with the one that stands there, if it is to count. */
-  #countBefore(place: Position, isCounted: boolean): number {
+  /** The number of rows before a position, or up to and including it. */
+  #countBefore(position: Position, isIncluded: boolean): number {
     let [low, high] = [0, this.#rows.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const order = compare(this.#placeOf(this.#rows[middle] as Row), place);
-      if (order < 0 || (isCounted && order === 0)) low = middle + 1;
+      const order = compare(this.#positionOf(this.#rows[middle] as Row), position);
+      if (order < 0 || (isIncluded && order === 0)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -204,6 +211,6 @@ export class SortedRows {
 
 function compare(a: Position, b: Position): number {
   if (a.at !== b.at) return a.at - b.at;
-  // By their bytes, as a database does.
+  // Compares bytes, as the databases do.
   return a.id === b.id ? 0 : Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

@@ -4,36 +4,42 @@ import { ServerError } from '../contract/server-error.ts';
 
 const maxKeys = 8;
 const keyPattern = /^[a-z][a-z_]{0,31}$/;
-/** What one row may hold; there may be many, and each is read whole. */
+/** Limits for the data of one row. Rows are always read whole. */
 const dataLimits = { maxDepth: 128, maxTextLength: 4 * 2 ** 20 };
 const maxLimit = 1000;
 
-/** Throws where it could not be read back as it is, or found by its keys. */
+/** Throws `bad_row` if the row cannot be stored, read back unchanged, or found by its keys. */
 export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>): void {
-  const refuse = (why: string) =>
-    new RowsError('bad_row', `Cannot keep a row of ${table}: ${why}`, { table });
-  if (!isId(row.id)) throw refuse('its id is not of 1 to 1024 printable characters');
+  const invalid = (why: string) =>
+    new RowsError('bad_row', `Cannot store a row of ${table}: ${why}`, { table });
+  if (!isId(row.id)) throw invalid('its id must have 1 to 1024 printable characters');
   const keys = Object.entries(row.keys);
-  if (keys.length > maxKeys) throw refuse(`it has ${keys.length} keys, and ${maxKeys} is the most`);
+  if (keys.length > maxKeys)
+    throw invalid(`it has ${keys.length} keys, and the maximum is ${maxKeys}`);
   for (const [key, value] of keys) {
-    if (!keyPattern.test(key)) throw refuse('a key is not of lower case letters and underscores');
-    if (!isId(value)) throw refuse(`its ${key} is not of 1 to 1024 printable characters`);
+    if (!keyPattern.test(key))
+      throw invalid('a key must consist of lower-case letters and underscores');
+    if (!isId(value)) throw invalid(`its ${key} must have 1 to 1024 printable characters`);
   }
   const problem = checkJson(row.data, dataLimits);
-  if (problem !== undefined) throw refuse(`its data is no JSON at ${problem.path}: ${problem.why}`);
+  if (problem !== undefined)
+    throw invalid(`its data is not valid JSON at ${problem.path}: ${problem.why}`);
 }
 
-/** The query with all that it leaves open, or undefined where nothing can be found by it. */
+/**
+ * Fills in the defaults of a query. Returns undefined if no row can match. Throws `bad_row` for
+ * invalid limits.
+ */
 export function completeQuery(query: RowQuery): CompleteQuery | undefined {
   const { orderBy = 'createdAt', direction = 'asc', limit = 50, offset = 0, after } = query;
   const where = Object.entries(query.where ?? {});
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
   if (!isCount(limit) || !isCount(offset) || limit > maxLimit || where.length > maxKeys) {
-    const message = `Cannot list rows so: limit is a whole number up to ${maxLimit}, offset one from 0 on, and at most ${maxKeys} keys are asked for`;
+    const message = `Cannot list rows: limit must be an integer from 0 to ${maxLimit}, offset an integer from 0, and \`where\` can have at most ${maxKeys} keys`;
     throw new RowsError('bad_row', message, { limit, offset });
   }
-  const canBe = where.every(([key, value]) => keyPattern.test(key) && isId(value));
-  return canBe ? { where, orderBy, direction, limit, offset, after } : undefined;
+  const isPossible = where.every(([key, value]) => keyPattern.test(key) && isId(value));
+  return isPossible ? { where, orderBy, direction, limit, offset, after } : undefined;
 }
 
 export interface CompleteQuery {
@@ -50,7 +56,7 @@ interface RowPosition {
   readonly id: string;
 }
 
-/** Where a list of rows goes on, as a text that means nothing to whoever carries it. */
+/** Encodes a list position as an opaque cursor. */
 export function encodeCursor({ at, id }: RowPosition): string {
   return Buffer.from(`${at}:${id}`).toString('base64url');
 }
@@ -60,6 +66,7 @@ export function decodeCursor(cursor: string): RowPosition {
     Buffer.from(cursor, 'base64url').toString(),
   ) ?? [undefined, '', ''];
   if (isId(id)) return { at: Number(at), id };
-  const message = 'Cannot go on from this cursor: it is none that a list gave. Start without one';
+  const message =
+    'Cannot continue from this cursor: it is invalid. Omit it to start from the beginning';
   throw new ServerError('invalid', message);
 }

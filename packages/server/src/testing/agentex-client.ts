@@ -5,7 +5,10 @@ import { updatesOf } from '../updates/updates-view.ts';
 
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 
-/** What Agentex's own client shows after these updates, and which messages it would ask for again. */
+/**
+ * The messages that Agentex's own client shows after these updates, and the ids that it would fetch
+ * again.
+ */
 export function shownByAgentex(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
   const gone = new Set<string | null>();
   for (const update of updates) {
@@ -20,7 +23,10 @@ export function shownByAgentex(updates: readonly Update[], listed: readonly Task
   return { messages: shown, refetched: [...refetchMessageIDs] };
 }
 
-/** By id, as it is to be compared: without the time of the last change, an empty list as none. */
+/**
+ * Messages by id, normalized for comparison: without the time of the last change, an empty list as
+ * null.
+ */
 export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | null, unknown> {
   return new Map(
     messages.map(({ id, content, streaming_status, created_at }) => {
@@ -33,7 +39,7 @@ export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | nul
   );
 }
 
-/** All updates of a log, and the state that each record left. */
+/** The updates of each record of a log, and the final state. */
 export function updatesOfLog(session: SessionId, records: readonly LogRecord[], through?: number) {
   const folder = new Folder(emptyState(session));
   const steps: { readonly offset: number; readonly updates: readonly Update[] }[] = [];

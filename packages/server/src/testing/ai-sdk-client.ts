@@ -12,7 +12,7 @@ import {
 import type { Frame } from '../contract/stream.ts';
 import { uiView } from '../ui/ui-view.ts';
 
-/** What `useChat` keeps, without React. */
+/** The state of `useChat`, without React. */
 class TestChatState implements ChatState<UIMessage> {
   #status: ChatState<UIMessage>['status'] = 'ready';
   error: Error | undefined = undefined;
@@ -50,14 +50,14 @@ class TestChatState implements ChatState<UIMessage> {
 }
 
 export interface BrowserOptions {
-  /** Of the server, or of what is before it. */
+  /** URL of the server, or of a proxy in front of it. */
   readonly url: string;
   readonly agent: string;
   readonly id: string;
   readonly init?: Partial<ChatInit<UIMessage>> | undefined;
 }
 
-/** The AI SDK's own chat with its own transport, as a page has it. */
+/** The AI SDK's own chat with its default transport, as in a browser page. */
 export class BrowserChat extends AbstractChat<UIMessage> {
   readonly #waiting: Set<() => void>;
 
@@ -72,13 +72,13 @@ export class BrowserChat extends AbstractChat<UIMessage> {
     this.#waiting = waiting;
   }
 
-  /** What the agent said last, as text. */
+  /** The text of the last message, if the agent sent it. */
   get text(): string {
     const parts = this.lastMessage?.role === 'assistant' ? this.lastMessage.parts : [];
     return parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('|');
   }
 
-  /** Resolves when it is so. */
+  /** Resolves when the condition is true. */
   async waitUntil(isSo: (chat: this) => boolean): Promise<void> {
     while (!isSo(this)) {
       await new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ export class BrowserChat extends AbstractChat<UIMessage> {
   }
 }
 
-/** What goes over the wire for each record. */
+/** The frames of each record. */
 export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
   const folder = new Folder(session);
   const steps: { readonly offset: number; readonly frames: readonly Frame[] }[] = [];
@@ -103,7 +103,7 @@ export function uiFramesOf(session: SessionId, records: readonly LogRecord[]) {
   return steps;
 }
 
-/** Frames as their bytes, read by the AI SDK's own transport. */
+/** Encodes frames and reads them with the AI SDK's own transport. */
 export function readFrames(
   frames: readonly Frame[],
 ): Promise<ReadableStream<UIMessageChunk> | null> {
@@ -117,11 +117,11 @@ export function readFrames(
 
 interface ShownMessage {
   readonly message: UIMessage | undefined;
-  /** What the stream said went wrong with the run. */
+  /** Errors that the stream reported. */
   readonly errors: readonly string[];
 }
 
-/** The message that the AI SDK's reader makes of frames. It must take all of them. */
+/** The message that the AI SDK builds from the frames. It must accept all of them. */
 export async function shownByUi(frames: readonly Frame[]): Promise<ShownMessage> {
   const stream = await readFrames(frames);
   if (stream === null) return { message: undefined, errors: [] };

@@ -11,7 +11,10 @@ export interface RandomRequest {
 // biome-ignore lint/suspicious/noExplicitAny: the document is looked into as it came
 type Document = any;
 
-/** Requests of every operation of an OpenAPI document: rarely those that take away, often those that make. */
+/**
+ * Random requests for every operation of an OpenAPI document. Deletions are rare, creations are
+ * frequent.
+ */
 export function requestsOf(document: Document): fc.Arbitrary<RandomRequest> {
   const operations = Object.entries<Document>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Document>(methods).map(([method, operation]) => ({
@@ -28,7 +31,7 @@ function requestOf(
   method: string,
   operation: Document,
 ): fc.Arbitrary<RandomRequest> {
-  const named = (place: string) =>
+  const parametersIn = (place: string) =>
     operation.parameters.filter((parameter: Document) => parameter.in === place);
   const values = (parameters: readonly Document[]) => {
     const optional = parameters.filter(({ required }) => !required).map(({ name }) => name);
@@ -36,20 +39,20 @@ function requestOf(
       const value = valuesOf(document, own ?? content['application/json'].schema, name);
       return [name, value];
     });
-    // Of all that may be said some is: with all of it, something is always wrong.
+    // Uses only some optional parameters. With all of them, every request would be invalid.
     return fc
       .tuple(
         fc.record(Object.fromEntries(all)),
         fc.subarray(optional, { maxLength: Math.min(3, optional.length) }),
       )
-      .map(([given, said]) =>
-        Object.entries(given).filter(([name]) => said.includes(name) || !optional.includes(name)),
+      .map(([given, chosen]) =>
+        Object.entries(given).filter(([name]) => chosen.includes(name) || !optional.includes(name)),
       );
   };
   const schema = operation.requestBody?.content['application/json'].schema;
   const body = schema === undefined ? fc.constant(undefined) : bodies(document, schema);
   return fc
-    .record({ params: values(named('path')), query: values(named('query')), body })
+    .record({ params: values(parametersIn('path')), query: values(parametersIn('query')), body })
     .map(({ params, query, body: sent }) => ({
       method,
       path: path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -60,7 +63,7 @@ function requestOf(
     }));
 }
 
-/** JSON, and now and then what is none. */
+/** Mostly JSON, sometimes invalid text. */
 function bodies(document: Document, schema: Document): fc.Arbitrary<string | undefined> {
   return fc.oneof(
     { weight: 40, arbitrary: valuesOf(document, schema).map((value) => JSON.stringify(value)) },
@@ -72,14 +75,14 @@ function bodies(document: Document, schema: Document): fc.Arbitrary<string | und
 function encode(value: unknown): string {
   const isList = Array.isArray(value) && value.every((one) => typeof one === 'string');
   const text = typeof value === 'string' ? value : isList ? value.join(',') : JSON.stringify(value);
-  // What names something that is learned on the way is filled in later.
+  // Placeholders for learned ids are filled in later.
   return text.startsWith('{{') ? text : encodeURIComponent(text.toWellFormed());
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has whatever shape it has
 type Schema = any;
 
-/** What a value may be that is none of what was asked for. */
+/** Values that do not match the schema. */
 const oddValues: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom<JsonValue>(
     ...[null, true, -1, 0, 1.5, 2 ** 60, '', ' ', '__proto__', 'constructor', '\u0000', '\ud800'],
@@ -98,7 +101,7 @@ const oddValues: fc.Arbitrary<JsonValue> = fc.oneof(
 
 const anyJson = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonValue>;
 
-/** Names of things whose ids are learned on the way: `{{tasks:3}}` is filled in when it is sent. */
+/** Parameters that take learned ids: `{{tasks:3}}` is replaced when the request is sent. */
 const pools: Readonly<Record<string, string>> = {
   task_id: 'tasks',
   agent_id: 'agents',
@@ -113,7 +116,7 @@ const pools: Readonly<Record<string, string>> = {
   cursor: 'cursors',
 };
 
-/** Values that fit a schema of the document, mostly; now and then one that does not. */
+/** Values that mostly match a schema of the document. */
 function valuesOf(document: Schema, schema: Schema, name = ''): fc.Arbitrary<JsonValue> {
   const fitting = validValues(document, schema, name);
   return fc.oneof({ weight: 30, arbitrary: fitting }, { weight: 1, arbitrary: oddValues });
@@ -164,7 +167,7 @@ function numberOf({ minimum = -5, maximum = 100 }: Schema): fc.Arbitrary<number>
 }
 
 function textOf({ format, pattern }: Schema, name: string): fc.Arbitrary<string> {
-  // A port that nobody listens on: no request of this test leaves the machine.
+  // A port without a listener. No request of this test leaves the machine.
   if (format === 'uri') return fc.constant('http://127.0.0.1:1/');
   if (name === 'from') return fc.constantFrom('0', '1', '2', '3.1', '99', 'x');
   if (name.endsWith('_at') || name.endsWith('_time')) return fc.constant('2026-01-01T00:00:00Z');
@@ -191,7 +194,7 @@ function objectOf(document: Schema, schema: Schema): fc.Arbitrary<JsonValue> {
   return fc.dictionary(keys, value, { maxKeys: 2 });
 }
 
-/** A task by its id and by its name at once is refused: that is tried, and not most of the time. */
+/** A task by id and name at once is rejected. Most requests should avoid this. */
 function withSingleTaskRef(value: Readonly<Record<string, unknown>>): JsonValue {
   const { task_name, ...rest } = value;
   const isNamed = task_name === undefined || Object.hasOwn(rest, 'task_id');

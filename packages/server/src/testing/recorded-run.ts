@@ -14,8 +14,8 @@ import type { Driver, Log } from '@millrace/log';
 const usage = { ...noUsage, input: 12, output: 5 };
 
 /**
- * What an agent loop says in a run: messages, reasoning, calls at once, results with progress, an
- * attempt that was superseded, structured output and an image; as one list of drafts a read.
+ * The records of a run: messages, reasoning, parallel calls, results with progress, a superseded
+ * attempt, structured output and an image. Each inner list is one batch.
  */
 export function recordedRun(
   turns = 3,
@@ -82,7 +82,7 @@ function* response(at: At, itemId: ItemId, ids: Ids): Iterable<DraftRecord[]> {
   for (const word of ['Let ', 'me ', 'see', ', ', 'käse', ' 🧀', '.']) {
     reasoning.append(word);
     yield take();
-    // Two parts at once, several deltas a read.
+    // Two open parts at once, several deltas per batch.
     text.append(word.toUpperCase());
     text.append(word);
     reasoning.append(word);
@@ -136,7 +136,7 @@ function* results(at: At, ids: Ids): Iterable<DraftRecord[]> {
   ];
 }
 
-/** Writes what was said, read by read. */
+/** Appends the batches of a run to a log. */
 export async function drive(
   log: Log,
   session: SessionId,
@@ -156,13 +156,13 @@ const at = { turn: 1, attempt: 1 };
 
 interface TextWriter {
   readonly driver: Driver;
-  /** One more delta of the one text. */
+  /** Appends one delta. */
   append(chunk: string): Promise<unknown>;
-  /** The text is whole, and the session closed. */
+  /** Commits the text and closes the session. */
   end(): Promise<unknown>;
 }
 
-/** Says one text in one turn, as slowly as a test likes. */
+/** Writes one text in one turn, delta by delta. */
 export async function openTextWriter(log: Log, session: SessionId): Promise<TextWriter> {
   const driver = await log.open(session);
   const item = itemId('answer');

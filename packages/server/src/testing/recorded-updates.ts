@@ -15,14 +15,14 @@ import { UpdateWriter, type UpdateWriterOptions } from '../updates/update-writer
 
 export const task = sessionId('task');
 
-/** Drafts on a log that takes only what the protocol allows. */
+/** Builds records from drafts. Rejects drafts that violate the protocol. */
 export class RecordBuilder {
   readonly records: LogRecord[] = [];
   state: FoldState = emptyState(task);
 
   add(drafts: readonly DraftRecord[]): this {
-    for (const given of drafts) {
-      const draft = validate(this.state, given);
+    for (const input of drafts) {
+      const draft = validate(this.state, input);
       if (draft === undefined) continue;
       const offset = this.records.length + 1;
       const head = { v: recordVersion, offset, time: 1000 + offset, producer: 'test' } as const;
@@ -42,16 +42,16 @@ interface RecordedUpdates {
   readonly warnings: UpdateWarnings;
 }
 
-/** What an agent's answer is on the log, to its end or until it is stopped. */
+/** The records of an agent's answer, complete or stopped early. */
 export function recordUpdates(
   updates: readonly unknown[],
   options: Partial<UpdateWriterOptions> & { readonly stop?: Stop; readonly leave?: true } = {},
 ): RecordedUpdates {
   const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds(), ...options });
-  const scribe = new RecordBuilder();
-  for (const update of updates) scribe.add(writer.write(update));
+  const builder = new RecordBuilder();
+  for (const update of updates) builder.add(writer.write(update));
   if (!options.leave) {
-    scribe.add(options.stop === undefined ? writer.end() : writer.endPartial(options.stop));
+    builder.add(options.stop === undefined ? writer.end() : writer.endPartial(options.stop));
   }
-  return { records: scribe.records, state: scribe.state, warnings: writer.warnings };
+  return { records: builder.records, state: builder.state, warnings: writer.warnings };
 }

@@ -17,7 +17,7 @@ export class SseReader {
   #response: IncomingMessage | undefined;
   #text = '';
   isEnded = false;
-  /** How it came to its end, `undefined` while it goes on or where it ended as it should. */
+  /** The error that ended the connection. Undefined while it is open or after a normal end. */
   error: Error | undefined;
 
   constructor({ port, path, lastEventId, onMessage }: SseOptions) {
@@ -37,12 +37,12 @@ export class SseReader {
     return this.#response?.headers ?? {};
   }
 
-  /** All that came, as text. */
+  /** All received text. */
   get text(): string {
     return this.#text;
   }
 
-  /** Takes nothing any more, so that the connection fills up. */
+  /** Stops reading, so that the connection's buffers fill. */
   pause(): void {
     this.#response?.pause();
   }
@@ -55,7 +55,7 @@ export class SseReader {
     this.#request.destroy();
   }
 
-  /** Resolves when it is so, or when nothing more comes. */
+  /** Resolves when the condition is true or the connection has ended. */
   async waitUntil(isSo: (reader: this) => boolean): Promise<void> {
     while (!isSo(this) && !this.isEnded) {
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
@@ -96,14 +96,14 @@ export class SseReader {
   }
 }
 
-/** One event as a browser would see it. */
+/** One event as a browser receives it. */
 export interface SseMessage {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: string;
 }
 
-/** A browser's reading of an event stream, by its specification and independent of what writes it. */
+/** Parses an event stream by its specification, independent of the server's code. */
 export class SseParser {
   #text = '';
   #id: string | undefined;
@@ -112,7 +112,7 @@ export class SseParser {
   retryMs: number | undefined;
   comments = 0;
 
-  /** The last id that counts: of the last event that came whole. */
+  /** The id of the last complete event. */
   lastId: string | undefined;
 
   add(text: string): readonly SseMessage[] {

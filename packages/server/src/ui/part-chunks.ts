@@ -17,18 +17,18 @@ import {
 import { jsonType } from '../updates/content-parts.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** All that is to be said of a part as it is right now. */
+/** All chunks of a part in its current state. */
 export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
   if (part !== undefined) return wholeChunks(state, id, part);
   const open = findOpen(state, id);
   return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
 }
 
-/** The words under which a part streams; none where it is said at its end only. */
+/** How a part streams. Undefined if it is sent only when it is complete. */
 export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
   switch (begin.kind) {
     case 'text':
-      // JSON is shown as the value it means, which is known at its end.
+      // JSON is shown as a value, which is known only at its end.
       return begin.mimeType === jsonType ? undefined : 'text';
     case 'reasoning':
       return 'reasoning';
@@ -41,24 +41,26 @@ export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' |
 
 export function beginChunks(open: OpenPart): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamKind(open);
+  const kind = streamKind(open);
   if (begin.kind === 'tool_call') return [toolInputStart(begin)];
-  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-start`, id }] : [];
+  return kind === 'text' || kind === 'reasoning' ? [{ type: `${kind}-start`, id }] : [];
 }
 
 function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
   return { type: 'tool-input-start', toolCallId, toolName: name };
 }
 
-/** A stretch of what streams. A tool's progress is not kept: its result comes instead of it. */
+/** The chunks for appended text. Progress of a tool is not kept, because the result replaces it. */
 export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamKind(open);
+  const kind = streamKind(open);
   if (text === '') return [];
   if (begin.kind === 'tool_call') {
     return [{ type: 'tool-input-delta', toolCallId: begin.toolCallId, inputTextDelta: text }];
   }
-  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-delta`, id, delta: text }] : [];
+  return kind === 'text' || kind === 'reasoning'
+    ? [{ type: `${kind}-delta`, id, delta: text }]
+    : [];
 }
 
 export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
@@ -66,9 +68,9 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
     case 'text':
     case 'reasoning': {
       const { kind, text } = part;
-      const said: readonly UiChunk[] =
+      const delta: readonly UiChunk[] =
         text === '' ? [] : [{ type: `${kind}-delta`, id, delta: text }];
-      return [{ type: `${kind}-start`, id }, ...said, { type: `${kind}-end`, id }];
+      return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
       return [toolInputStart(part), toolInputEnd(part)];
@@ -91,7 +93,7 @@ export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolC
   return { type: 'tool-input-error', ...call, input: text, errorText };
 }
 
-/** A client refuses a result of a call that its message does not have, so it gets both. */
+/** Clients reject a result without its call, so a missing call is sent too. */
 function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
   const { toolCallId, name, text, value, isError } = part;
   const result: UiChunk = isError
@@ -119,12 +121,12 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
   }
 }
 
-/** The items of the run that goes on, in order. */
+/** The items of the current run, in order. */
 export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
   return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
 }
 
-/** Is the call in the message that streams now? */
+/** True if the current message contains the call. */
 export function hasCall(state: FoldState, id: ToolCallId): boolean {
   return itemsOfRun(state).some(({ parts }) =>
     parts.some((slot) => {
@@ -136,7 +138,7 @@ export function hasCall(state: FoldState, id: ToolCallId): boolean {
   );
 }
 
-/** The call, of whichever run. */
+/** Finds a call in any run. */
 function findCall(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
   for (const { parts } of toArray(state.items).toReversed()) {
     for (const { part } of parts) {

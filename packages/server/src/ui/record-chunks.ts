@@ -29,7 +29,10 @@ import {
 } from './step-chunks.ts';
 import type { FinishReason, UiChunk } from './ui-chunk.ts';
 
-/** What a record is to the AI SDK: one assistant message a run, one step a turn. */
+/**
+ * Converts a record to chunks of the AI SDK. A run is one assistant message, and a turn is one
+ * step.
+ */
 export function recordChunks(
   before: FoldState,
   { delta, fact, turn }: LogRecord,
@@ -39,11 +42,11 @@ export function recordChunks(
   return factChunks(before, fact, turn, after);
 }
 
-/** The message of the run that goes on, from its start; nothing where none does. */
+/** The current message from its start. Empty if no run is active. */
 export function restateMessage(state: FoldState): readonly UiChunk[] {
   if (state.run === undefined) return [];
-  const said = [...messageChunks(state), ...pendingApprovalChunks(state)];
-  return [{ type: 'start', messageId: messageId(state) }, ...said];
+  const chunks = [...messageChunks(state), ...pendingApprovalChunks(state)];
+  return [{ type: 'start', messageId: messageId(state) }, ...chunks];
 }
 
 function factChunks(
@@ -62,7 +65,7 @@ function factChunks(
   }
 }
 
-/** What happens in a run. */
+/** Chunks for a fact within a run. */
 function runFactChunks(
   before: FoldState,
   fact: Fact,
@@ -99,7 +102,7 @@ function runFactChunks(
 function deltaChunks(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
   if (delta.type === 'unknown') return [];
   const open = findOpen(before, delta.partId);
-  // What is open says itself which item it is in, and most of a log is about such parts.
+  // Open parts have their item id, which avoids a search. Most records concern open parts.
   const item =
     open === undefined
       ? findItemOfPart(delta.type === 'retract_part' ? before : after, delta.partId)
@@ -116,8 +119,8 @@ function deltaChunks(before: FoldState, delta: Delta, after: FoldState): readonl
     case 'commit_part':
       return commitChunks(before, delta, open, after);
     case 'retract_part': {
-      const wasTold = open === undefined || streamKind(open) !== undefined;
-      return wasTold && isInStep(before, item) ? restateStep(after) : [];
+      const wasStreamed = open === undefined || streamKind(open) !== undefined;
+      return wasStreamed && isInStep(before, item) ? restateStep(after) : [];
     }
     case 'append_bytes':
     case 'replace_structured':
@@ -178,7 +181,7 @@ const finishReasons: { readonly [Reason in StopReason]: FinishReason } = {
   unknown: 'other',
 };
 
-/** How a run ended. A client stops reading at an error, so that is said last. */
+/** The chunks that end a run. Clients stop reading at an error, so it comes last. */
 export function finishChunks({ reason, cause }: Stop): readonly UiChunk[] {
   const finish: UiChunk = { type: 'finish', finishReason: finishReasons[reason] };
   const why = cause === undefined ? {} : { reason: cause };

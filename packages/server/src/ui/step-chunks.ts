@@ -2,12 +2,12 @@ import type { AskedApproval, Fact, FoldState, ItemState } from '@millrace/core';
 import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** Does it say something in the assistant's message? */
+/** True if the item belongs to the assistant's message. */
 export function isStepItem({ kind, turn }: ItemState): boolean {
   return turn > 0 && (kind === 'assistant' || kind === 'tool');
 }
 
-/** A turn is a step, from its first item on; also if a try at it was taken back and no other has begun. */
+/** True if the turn has started a step. This includes a turn whose only attempt was superseded. */
 export function hasStep(state: FoldState, turn: number): boolean {
   return (
     state.superseded.some((tried) => tried.turn === turn) ||
@@ -15,7 +15,7 @@ export function hasStep(state: FoldState, turn: number): boolean {
   );
 }
 
-/** The message so far, from the inside of the step that a turn is. */
+/** The message so far, from within the step of this turn. */
 export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
   const items = itemsOfRun(state);
   const start = items.findIndex((item) => isStepItem(item) && item.turn === turn);
@@ -37,17 +37,17 @@ export function messageChunks(state: FoldState, items = itemsOfRun(state)): read
   return isWaiting ? [...chunks, { type: 'start-step' }] : chunks;
 }
 
-/** The step that goes on, all over again: nothing less can be taken back. */
+/** Sends the current step again, because the protocol can only reset a whole step. */
 export function restateStep(state: FoldState): readonly UiChunk[] {
-  const said = stepItems(state).flatMap((item) => itemChunks(state, item));
-  return [{ type: 'reset-step' }, ...said, ...pendingApprovalChunks(state)];
+  const chunks = stepItems(state).flatMap((item) => itemChunks(state, item));
+  return [{ type: 'reset-step' }, ...chunks, ...pendingApprovalChunks(state)];
 }
 
 export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
   return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
 }
 
-/** What a client has after its last beginning of a step. */
+/** The items after the last start of a step. */
 function stepItems(state: FoldState): readonly ItemState[] {
   const items = itemsOfRun(state);
   const last = items.findLast(isStepItem)?.turn;
@@ -61,7 +61,10 @@ function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
   return item.finished === undefined ? [] : steeringChunks(state, item);
 }
 
-/** What a person said while the answer went on. What they said before it, they have. */
+/**
+ * A message that the user sent during the answer. Earlier messages are omitted, because the client
+ * has them.
+ */
 export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
   const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
   const isBefore = first === undefined || first.id === item.id;
@@ -76,7 +79,10 @@ type ApprovalQuestion = Pick<AskedApproval, 'toolCallId'> & {
 };
 type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
-/** A call that waits for somebody. A call has one question at a time, so that its id names that too. */
+/**
+ * Asks for an approval. A call has one question at a time, so the call's id is also the approval's
+ * id.
+ */
 export function approvalRequestChunks(
   state: FoldState,
   { toolCallId, reason }: ApprovalQuestion,
@@ -86,12 +92,12 @@ export function approvalRequestChunks(
   return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
 }
 
-/** All that is asked at the moment. */
+/** All pending approvals. */
 export function pendingApprovalChunks(state: FoldState): readonly UiChunk[] {
   return state.asked.flatMap((one) => approvalRequestChunks(state, one));
 }
 
-/** Somebody answered. A client refuses an answer to what it was not asked. */
+/** Reports the answer to an approval. Clients reject an answer without a question. */
 export function approvalAnswerChunks(
   before: FoldState,
   { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,

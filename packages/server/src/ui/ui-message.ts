@@ -1,17 +1,17 @@
 import type { JsonValue } from '@millrace/core';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** A part of a message as the AI SDK keeps it. */
+/** A part of a message in the AI SDK's format. */
 type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };
 
-/** A message as the AI SDK keeps it, for `useChat({ messages })`. */
+/** A message in the AI SDK's format, for `useChat({ messages })`. */
 export interface UiMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant';
   readonly parts: readonly UiPart[];
 }
 
-/** What its client makes of a message that is restated, in which every part is told in one go. */
+/** Builds the parts of a message from its restated chunks, as the AI SDK's client does. */
 export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {
@@ -49,7 +49,7 @@ function partOf(chunk: UiChunk): UiPart | undefined {
   }
 }
 
-/** A call by its id; anything else is the last one. */
+/** The index of the part that a chunk changes: the call with its id, otherwise the last part. */
 function changedPartIndex(parts: readonly UiPart[], chunk: UiChunk): number {
   if (!('toolCallId' in chunk)) return parts.length - 1;
   return parts.findLastIndex(({ toolCallId }) => toolCallId === chunk.toolCallId);

@@ -2,7 +2,7 @@ import type { Frame, FrameView } from '../contract/stream.ts';
 import { recordChunks, restateMessage } from './record-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** By these a client knows the protocol; the last one keeps a proxy from holding frames back. */
+/** The headers that identify the protocol. The last one disables buffering in proxies. */
 export const uiHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
@@ -10,10 +10,10 @@ export const uiHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** The last frame of a message. One response holds one message, so a stream ends here. */
+/** The last frame of a message. A response contains one message, so the stream ends here. */
 export const uiDone = '[DONE]';
 
-/** The log as the AI SDK's UI-message stream, version 1. */
+/** Shows the log as the AI SDK's UI message stream, version 1. */
 export const uiView: FrameView = {
   name: 'ui',
   frames: (before, record, after) => {
@@ -24,16 +24,19 @@ export const uiView: FrameView = {
   restate: (state) => restateMessage(state).map((chunk) => ({ data: encodeChunk(chunk) })),
 };
 
-/** The last one of a record is named by it alone: who has that one has all of the record. */
+/**
+ * The last frame of a record has the record's offset as id. A client with this id has the whole
+ * record.
+ */
 function toFrames(offset: number, lines: readonly string[]): readonly Frame[] {
   const last = lines.length - 1;
   return lines.map((data, k) => ({ id: k === last ? `${offset}` : `${offset}.${k}`, data }));
 }
 
-// The SDK refuses a whole stream for one of these keys, wherever it is, and a view must not end a chat.
+// The SDK rejects a whole stream if one of these keys appears anywhere in it.
 const blockedKeyPattern = /"(?:__proto__|constructor)":/;
 
-/** A chunk as its client will read it: without the keys that it reads as an attack. */
+/** Encodes a chunk without the keys that the SDK rejects. */
 export function encodeChunk(chunk: UiChunk): string {
   const line = JSON.stringify(chunk);
   if (!blockedKeyPattern.test(line)) return line;

@@ -7,9 +7,9 @@ import { checkHost, checkOrigin, preflightHeaders } from './host-and-origin.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
-/** Who may ask at all. */
+/** Decides which requests the server accepts. */
 export interface AccessPolicy {
-  /** Names under which the server is known, besides addresses and localhost. */
+  /** Host names of the server, in addition to IP addresses and localhost. */
   readonly hosts: ReadonlySet<string>;
   readonly origins: ReadonlySet<string>;
   readonly rateLimit: RateLimit;
@@ -20,96 +20,102 @@ export interface AccessPolicy {
 
 const retryAfterMs = 1000;
 
-/** Lets a request through, or answers it. */
+/** Checks host, origin, encoding, token and rate of a request. Sends an error if a check fails. */
 export async function checkAccess(
-  answered: HttpExchange,
-  gate: AccessPolicy,
+  exchange: HttpExchange,
+  policy: AccessPolicy,
   route: Route | undefined,
 ): Promise<void> {
   try {
-    await checkRequest(answered, gate, route);
+    await checkRequest(exchange, policy, route);
   } catch (error) {
-    await answered.sendError(error);
+    await exchange.sendError(error);
   }
 }
 
 async function checkRequest(
-  answered: HttpExchange,
-  gate: AccessPolicy,
+  exchange: HttpExchange,
+  policy: AccessPolicy,
   route: Route | undefined,
 ): Promise<void> {
-  const { request, response } = answered;
+  const { request, response } = exchange;
   const { host, origin } = request.headers;
   checkSingleHost(request.raw);
-  checkHost(host, gate.hosts);
-  const cors = checkOrigin({ origin, host }, gate.origins);
+  checkHost(host, policy.hosts);
+  const cors = checkOrigin({ origin, host }, policy.origins);
   for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
   checkEncoding(request.headers['content-encoding']);
-  if (gate.closing.aborted) throw serverClosing(answered);
+  if (policy.closing.aborted) throw serverClosing(exchange);
   if (request.method === 'OPTIONS' && origin !== undefined && Object.keys(cors).length > 0) {
-    await answered.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
+    await exchange.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
     return;
   }
-  answered.caller = `address ${request.ip}`;
-  answered.scope = await authorize(answered, gate, route);
-  if (route?.access === 'all' && answered.scope.kind !== 'all') {
-    const message = 'Cannot do this with a token for one agent or task. Use one for all';
+  exchange.caller = `address ${request.ip}`;
+  exchange.scope = await authorize(exchange, policy, route);
+  if (route?.access === 'all' && exchange.scope.kind !== 'all') {
+    const message = 'Cannot do this with a token for one agent or task. Use a token for everything';
     throw new ServerError('forbidden', message);
   }
 }
 
-/** Of two that differ, who stands between may go by the other one. */
+/** With two different hosts, a proxy in front of the server could use the other one. */
 function checkSingleHost({ headersDistinct, url = '' }: IncomingMessage): void {
   if ((headersDistinct['host']?.length ?? 0) <= 1 && url.startsWith('/')) return;
-  const message = 'Cannot tell which host is asked. Send one host, and a path that begins with /';
+  const message =
+    'Cannot determine the host of the request. Send one host header and a path that starts with /';
   throw new ServerError('bad_request', message);
 }
 
-/** What is packed could be anything when it is unpacked, and of any size. */
+/** Compressed bodies are rejected, because their size after decompression is unknown. */
 function checkEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
-  const message = 'Cannot take a body that is packed. Send it without content-encoding';
+  const message = 'Cannot accept a compressed body. Send it without content-encoding';
   throw new ServerError('unsupported_media_type', message);
 }
 
-/** Callers with a token are counted by it, all others by where they are. */
+/**
+ * Authenticates the caller and counts the request. The rate limit applies per token, or per address
+ * without a token.
+ */
 async function authorize(
-  answered: HttpExchange,
+  exchange: HttpExchange,
   { tokens, isTokenRequired, rateLimit }: AccessPolicy,
   route: Route | undefined,
 ): Promise<Scope> {
   if (route?.access === 'public') {
-    rateLimit.take(answered.caller);
+    rateLimit.take(exchange.caller);
     return fullScope;
   }
   try {
-    const { name, scope } = await authenticate(answered.request.headers, tokens, isTokenRequired());
-    answered.caller = name ?? answered.caller;
-    rateLimit.take(answered.caller);
+    const { name, scope } = await authenticate(exchange.request.headers, tokens, isTokenRequired());
+    exchange.caller = name ?? exchange.caller;
+    rateLimit.take(exchange.caller);
     return scope;
   } catch (error) {
-    // Whoever guesses is slowed down too.
+    // Failed authentication counts too. This slows down clients that guess tokens.
     if (error instanceof ServerError && error.code === 'unauthorized')
-      rateLimit.take(answered.caller);
+      rateLimit.take(exchange.caller);
     throw error;
   }
 }
 
 function serverClosing({ response }: HttpExchange): ServerError {
   response.setHeader('connection', 'close');
-  const message = 'Cannot take more work: the server closes. Ask again in a moment';
+  const message = 'Cannot accept requests: the server is closing. Retry in a moment';
   return new ServerError('unavailable', message, {}, { retryAfterMs });
 }
 
 interface Caller {
-  /** The name of the token; undefined without one. */
+  /** Identifies the token. Undefined without a token. */
   readonly name: string | undefined;
   readonly scope: Scope;
 }
 
 const maxTokenLength = 4096;
 
-/** Who asks. A token that nobody gave is refused also where none is needed. */
+/**
+ * Finds the scope of the caller's token. An unknown token is rejected even if no token is required.
+ */
 async function authenticate(
   headers: IncomingHttpHeaders,
   tokens: TokenStore,
@@ -118,13 +124,13 @@ async function authenticate(
   const token = readToken(headers);
   if (token === undefined) {
     if (!isTokenRequired) return { name: undefined, scope: fullScope };
-    const message = 'Cannot answer without a token. Send one as `authorization: Bearer …`';
+    const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
     throw new ServerError('unauthorized', message);
   }
-  const canBe = token.length > 0 && token.length <= maxTokenLength;
-  const scope = canBe ? await tokens.scopeOf(token) : undefined;
+  const isPlausible = token.length > 0 && token.length <= maxTokenLength;
+  const scope = isPlausible ? await tokens.scopeOf(token) : undefined;
   if (scope !== undefined) return { name: callerOfToken(tokenId(token)), scope };
-  const message = 'Cannot take this token: it was never given, or was revoked. Ask for another';
+  const message = 'Cannot accept this token: it is unknown or revoked. Request a new one';
   throw new ServerError('unauthorized', message);
 }
 
@@ -132,11 +138,11 @@ function readToken(headers: IncomingHttpHeaders): string | undefined {
   const { authorization, 'x-agent-api-key': key } = headers;
   if (typeof key === 'string') return key;
   if (authorization === undefined) return undefined;
-  // What has another scheme is a token that is none.
+  // Another scheme than Bearer counts as an invalid token, not as a missing one.
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
-/** By which its requests and streams are known. */
+/** The caller key of a token. The rate limit and open streams are counted by it. */
 export function callerOfToken(id: string): string {
   return `token ${id}`;
 }

@@ -2,20 +2,21 @@ import { isIP } from 'node:net';
 import { ServerError } from '../../contract/server-error.ts';
 
 /**
- * Refuses requests that were sent to another name, which is how a page of somebody else reaches a
- * server on this machine (DNS rebinding). An address is no name, and cannot be rebound.
+ * Rejects requests for host names that are not the server's own. This prevents DNS rebinding, by
+ * which a foreign web page reaches a local server. IP addresses are accepted, because they cannot
+ * be rebound.
  */
 export function checkHost(host: string | undefined, named: ReadonlySet<string>): void {
   if (host === undefined)
-    throw new ServerError('bad_request', 'Cannot answer a request that names no host');
+    throw new ServerError('bad_request', 'Cannot answer a request without a host header');
   const name = hostName(host);
   if (name !== undefined && (isAddress(name) || isLocal(name) || named.has(name))) return;
   const message =
-    'Cannot answer for this host: the server does not know it as its own. Add it to `hosts`, or use its address';
+    'Cannot answer for this host: it is not a name of the server. Add it to `hosts`, or use the IP address';
   throw new ServerError('misdirected', message);
 }
 
-/** Without the port; undefined where it is no host at all. */
+/** The host name without the port. Undefined if the header is not a valid host. */
 function hostName(host: string): string | undefined {
   const form = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
   const [, name] = form.exec(host) ?? [];
@@ -30,7 +31,7 @@ function isLocal(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Does what listens there hear only this machine? */
+/** True if only this machine can reach a server that listens on this host. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return isLocal(name) || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
@@ -41,14 +42,16 @@ interface OriginRequest {
   readonly host: string | undefined;
 }
 
-/** The headers that let a page of a named origin read the answer; others than it and our own are refused. */
+/**
+ * Returns the CORS headers for an allowed origin. Rejects other origins, except the server's own.
+ */
 export function checkOrigin(
   { origin, host }: OriginRequest,
   allowed: ReadonlySet<string>,
 ): Readonly<Record<string, string>> {
   if (origin === undefined || isSameOrigin(origin, host)) return {};
   if (!allowed.has(origin)) {
-    const message = 'Cannot answer to a page of this origin. Add it to `origins` if it may ask';
+    const message = 'Cannot answer a page of this origin. Add the origin to `origins` to allow it';
     throw new ServerError('forbidden', message);
   }
   return {
@@ -58,7 +61,7 @@ export function checkOrigin(
   };
 }
 
-/** What a browser asks before it lets a page of another origin ask. */
+/** Headers of the answer to a CORS preflight request. */
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':

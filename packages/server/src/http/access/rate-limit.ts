@@ -7,10 +7,10 @@ interface Bucket {
   at: number;
 }
 
-/** Of so many callers is remembered how much they asked; beyond, the one that was quiet longest is forgotten. */
+/** Maximum number of callers in memory. The least recent caller is removed first. */
 const maxCallers = 10_000;
 
-/** A bucket of tokens for each caller, which fills with time. */
+/** A token bucket per caller. */
 export class RateLimit {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #perMs: number;
@@ -26,25 +26,28 @@ export class RateLimit {
     this.#burst = limits.requestBurst;
   }
 
-  /** Throws where a caller asked too often. */
+  /** Counts one request. Throws `rate_limited` if the caller's bucket is empty. */
   take(caller: string): void {
     const now = this.#clock.now();
     const bucket = this.#buckets.get(caller) ?? { tokens: this.#burst, at: now };
     const gained = Math.max(0, now - bucket.at) * this.#perMs;
     bucket.tokens = Math.min(this.#burst, bucket.tokens + gained);
     bucket.at = now;
-    this.#keep(caller, bucket);
+    this.#store(caller, bucket);
     if (bucket.tokens >= 1) {
       bucket.tokens -= 1;
       return;
     }
     const retryAfterMs = Math.ceil((1 - bucket.tokens) / this.#perMs);
-    const message = 'Cannot answer so many requests of one caller. Wait, and ask less often';
+    const message = 'Cannot answer: this caller sends too many requests. Wait and retry';
     throw new ServerError('rate_limited', message, {}, { retryAfterMs });
   }
 
-  /** The map is in the order in which callers were last heard. */
-  #keep(caller: string, bucket: Bucket): void {
+  /**
+   * The map stays sorted by the time of the last request, because each request inserts its caller
+   * again.
+   */
+  #store(caller: string, bucket: Bucket): void {
     this.#buckets.delete(caller);
     this.#buckets.set(caller, bucket);
     if (this.#buckets.size <= maxCallers) return;

@@ -12,12 +12,12 @@ const rawHead = (path: string, headers: readonly string[]) =>
   [`GET ${path} HTTP/1.1`, ...headers, 'connection: close', '', ''].join('\r\n');
 
 describe('a token', () => {
-  test('is not needed on loopback where none is set', async () => {
+  test('is not required on loopback if none is configured', async () => {
     await using server = await startTestServer();
     expect((await server.request('/tasks')).status).toBe(200);
   });
 
-  test('has to be there to listen elsewhere', async () => {
+  test('is required to listen on other addresses', async () => {
     const refused = startTestServer({ listen: { port: 0, host: '0.0.0.0' } });
     await expect(refused).rejects.toThrow(/Cannot listen on 0\.0\.0\.0 without a token/);
   });
@@ -26,7 +26,7 @@ describe('a token', () => {
     ['none', {}],
     ['another', bearer('guess')],
     ['half of it', bearer('oper')],
-  ])('is needed where one is set, and %s is refused', async (_what, headers) => {
+  ])('is required if one is configured: %s is rejected', async (_what, headers) => {
     await using server = await startTestServer({ operators: ['operator'] });
     const { status, json, headers: answered } = await server.request('/tasks', { headers });
     expect([status, json.code, json.detail]).toEqual([401, 401, json.message]);
@@ -37,7 +37,7 @@ describe('a token', () => {
     ['basic', 'Basic b3BlcmF0b3I='],
     ['bare', 'operator'],
     ['long', `Bearer ${'x'.repeat(9000)}`],
-  ])('of another form is refused: %s', async (_what, authorization) => {
+  ])('in another format is rejected: %s', async (_what, authorization) => {
     await using server = await startTestServer({ operators: ['operator'] });
     expect((await server.request('/tasks', { headers: { authorization } })).status).toBe(401);
   });
@@ -49,21 +49,21 @@ describe('a token', () => {
     },
   );
 
-  test('that is right lets in, and health and the document need none', async () => {
+  test('that is correct gives access, and health and the document need none', async () => {
     await using server = await startTestServer({ operators: ['first', 'operator'] });
     expect((await server.request('/tasks', { headers: bearer('operator') })).status).toBe(200);
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs'])
       expect((await server.request(path)).status).toBe(200);
   });
 
-  test('that nobody gave is refused also where none is needed', async () => {
+  test('that is unknown is rejected even if none is required', async () => {
     await using server = await startTestServer();
     expect((await server.request('/tasks', { headers: bearer('guess') })).status).toBe(401);
     const headers = { 'x-agent-api-key': 'guess' };
     expect((await server.request('/tasks', { headers })).status).toBe(401);
   });
 
-  test('is kept as its hash alone, told once, and gone when it is revoked', async () => {
+  test('is stored as a hash, returned once, and rejected after it is revoked', async () => {
     const rows = memoryRows();
     await using server = await startTestServer({ rows, operators: ['operator'] });
     const headers = bearer('operator');
@@ -114,7 +114,7 @@ describe('a token for one agent', () => {
     return { server, tasks, headers: { 'x-agent-api-key': json.token } };
   }
 
-  test('reaches its own tasks, and finds none of another’s, whatever it asks', async () => {
+  test('gives access to its own tasks and to no task of another agent', async () => {
     const { server, tasks, headers } = await twoAgents();
     await using _ = server;
     const content = { type: 'text', author: 'agent', content: 'x' };
@@ -151,7 +151,7 @@ describe('a token for one agent', () => {
     for (const ask of reached) expect([ask, await statusOf(ask)]).toEqual([ask, 200]);
   });
 
-  test('cannot write a message or a state of another by its id, or take its name', async () => {
+  test('cannot change a message or a state of another agent by id, or use its task name', async () => {
     const { server, tasks, headers } = await twoAgents();
     await using _ = server;
     const all = bearer('operator');
@@ -181,7 +181,7 @@ describe('a token for one agent', () => {
     expect(taken.text).not.toContain(tasks.b);
   });
 
-  test('gives out no tokens, and registers nobody else', async () => {
+  test('cannot create tokens or register other agents', async () => {
     const { server, headers } = await twoAgents();
     await using _ = server;
     const agent = { name: 'b', description: '', acp_url: 'http://localhost:1', acp_type: 'sync' };
@@ -197,7 +197,7 @@ describe('a token for one agent', () => {
     );
   });
 
-  test('for one task reaches that one, and makes no other', async () => {
+  test('for one task gives access to that task, and cannot create tasks', async () => {
     const { server, tasks } = await twoAgents();
     await using _ = server;
     const body = { task_id: tasks.a };
@@ -218,15 +218,15 @@ describe('a host', () => {
   const statusFor = async (port: number, host: string) =>
     (await rawRequest(port, rawHead('/tasks', [`host: ${host}`]))).status;
 
-  test('that is not the server’s own is refused, as DNS rebinding would have it', async () => {
-    await using server = await startTestServer({ hosts: ['mill.example'] });
+  test('that is not the server’s own is rejected (DNS rebinding)', async () => {
+    await using server = await startTestServer({ hosts: ['agents.example'] });
     const { port } = server;
     for (const host of [
       'localhost',
       `localhost:${port}`,
       `127.0.0.1:${port}`,
       '[::1]:80',
-      'MILL.example',
+      'AGENTS.example',
     ])
       expect([host, await statusFor(port, host)]).toEqual([host, 200]);
     for (const host of [
@@ -239,7 +239,7 @@ describe('a host', () => {
       expect([host, await statusFor(port, host)]).toEqual([host, 421]);
   });
 
-  test('of another network interface does not hear', async () => {
+  test('of another network interface is not reachable', async () => {
     await using server = await startTestServer();
     const others = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
@@ -252,7 +252,7 @@ describe('a host', () => {
 describe('a page of another origin', () => {
   const page = 'https://app.example';
 
-  test('is refused where it is not named, also before it asks', async () => {
+  test('is rejected unless it is allowed, also in preflight requests', async () => {
     await using server = await startTestServer();
     for (const origin of [page, 'null', 'http://localhost:1', 'file://']) {
       const { status, headers } = await server.request('/tasks', { headers: { origin } });
@@ -265,7 +265,7 @@ describe('a page of another origin', () => {
     expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, null]);
   });
 
-  test('may ask where it is named, and only it may read', async () => {
+  test('can send requests and read answers if it is allowed', async () => {
     await using server = await startTestServer({ origins: [page], operators: ['operator'] });
     const asked = await server.request('/tasks', {
       method: 'OPTIONS',
@@ -293,7 +293,7 @@ describe('a page of another origin', () => {
 describe('requests', () => {
   const limits = { requestsPerSecond: 2, requestBurst: 3 };
 
-  test('beyond what one caller may ask are refused until time has passed', async () => {
+  test('beyond the rate limit are rejected until time has passed', async () => {
     const clock = new TestClock();
     await using server = await startTestServer({ clock, limits });
     const statuses = async (count: number) => {
@@ -309,7 +309,7 @@ describe('requests', () => {
     expect(await statuses(4)).toEqual([200, 200, 200, 429]);
   });
 
-  test('of a token are counted by it, and those of guesses by where they come from', async () => {
+  test('are counted per token, and failed ones per address', async () => {
     const clock = new TestClock();
     await using server = await startTestServer({ clock, limits, operators: ['one', 'two'] });
     const statusOf = async (token: string) =>

@@ -5,33 +5,33 @@ import { ServerError } from '../../contract/server-error.ts';
 import type { Scope } from '../../contract/service.ts';
 
 export interface TokenInfo {
-  /** The token's hash, which is no secret. */
+  /** The SHA-256 hash of the token. It is not secret. */
   readonly id: string;
   readonly scope: Scope;
   readonly label: string | null;
   readonly createdAt: number;
 }
 
-/** Who may ask. Of a token only its SHA-256 is kept: what it was cannot be told from that. */
+/** Issues, finds and revokes tokens. The store keeps only the SHA-256 hash of a token. */
 export class TokenStore {
   readonly #rows: Rows;
-  /** Hashes of the operator's own, which may touch all. */
+  /** Hashes of the operator tokens, which have access to everything. */
   readonly #operators: readonly Buffer[];
   readonly #onRevoked: ((id: string) => void)[] = [];
 
   constructor(rows: Rows, operators: readonly string[] = []) {
-    // It could not be sent as a token; and what is empty is what everybody has.
+    // Such a token could not be sent in a header, and an empty token would match every caller.
     if (!operators.every((token) => /^[\x21-\x7e]{1,4096}$/.test(token))) throw invalidToken();
     this.#rows = rows;
     this.#operators = operators.map(hashOf);
   }
 
-  /** Has anybody a token, so that whoever has none is a stranger? */
+  /** True if operator tokens are configured. Then every request needs a token. */
   get hasOperatorTokens(): boolean {
     return this.#operators.length > 0;
   }
 
-  /** A new token, which is told this once. */
+  /** Creates a token. The caller sees its text only this once. */
   async issue(scope: Scope, label: string | null = null): Promise<TokenInfo & { token: string }> {
     const token = `mr_${randomBytes(32).toString('base64url')}`;
     const id = tokenId(token);
@@ -44,17 +44,17 @@ export class TokenStore {
     return { token, ...toTokenInfo(row) };
   }
 
-  /** What the token allows; undefined where nobody gave it. */
+  /** The scope of the token. Undefined if the token is unknown. */
   async scopeOf(token: string): Promise<Scope | undefined> {
     const hash = hashOf(token);
-    // All of them, so that how long it takes does not tell which one it was.
+    // Compares with all of them, so that the time does not reveal which one matched.
     let isOperator = false;
     for (const operator of this.#operators)
       isOperator = timingSafeEqual(operator, hash) || isOperator;
     if (isOperator) return { kind: 'all' };
     const row = await this.#rows.get('tokens', hash.toString('hex'));
-    const isIt = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
-    return isIt ? toTokenInfo(row).scope : undefined;
+    const isMatch = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
+    return isMatch ? toTokenInfo(row).scope : undefined;
   }
 
   async list(): Promise<readonly TokenInfo[]> {
@@ -63,25 +63,25 @@ export class TokenStore {
   }
 
   async revoke(id: string): Promise<boolean> {
-    const isGone = await this.#rows.delete('tokens', id);
+    const wasDeleted = await this.#rows.delete('tokens', id);
     for (const listener of this.#onRevoked) listener(id);
-    return isGone;
+    return wasDeleted;
   }
 
-  /** Hears of tokens that are revoked. */
+  /** Registers a listener that is called after a token is revoked. */
   onRevoked(listener: (id: string) => void): void {
     this.#onRevoked.push(listener);
   }
 }
 
-/** What a token is known by, which is no secret: its hash. */
+/** The public id of a token: its hash. */
 export function tokenId(token: string): string {
   return hashOf(token).toString('hex');
 }
 
 function invalidToken(): ServerError {
   const message =
-    'Cannot use a token that is empty, has spaces in it or is longer than 4096 characters. Set another';
+    'Cannot use a token that is empty, contains spaces or is longer than 4096 characters. Set another token';
   return new ServerError('invalid', message);
 }
 

@@ -10,49 +10,51 @@ import { type ChatState, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
 
-type ApprovalInput = Extract<ChatInput, { readonly kind: 'rulings' }>;
+type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 
-/** Passes on what a person said about calls, and gives how their message goes on. */
+/**
+ * Submits the user's answers to pending approvals. Returns the stream that continues their message.
+ */
 export async function answerApprovals(
   { taskId, id }: Chat,
-  { messageId: shown, rulings }: ApprovalInput,
+  { messageId: shownId, answers }: ApprovalInput,
   { service, log, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  const ruled = new Set(rulings.map(({ callId }) => callId));
-  let asking: ChatState | undefined;
+  const answeredCalls = new Set(answers.map(({ callId }) => callId));
+  let pendingState: ChatState | undefined;
   const now = await readChat(log, emptyChat(taskId), ({ after }) => {
-    if (isPending(after.fold, ruled)) asking = after;
+    if (isPending(after.fold, answeredCalls)) pendingState = after;
   });
-  if (asking === undefined) throw notPending(id, taskId);
-  // Where somebody else was first, theirs counts, and the message goes on from there all the same.
-  for (const ruling of rulings) {
-    const isOpen = isPending(now.fold, new Set([ruling.callId]));
-    if (isOpen) await service.tasks.submit(taskId, commandOf(ruling), { trace });
+  if (pendingState === undefined) throw notPending(id, taskId);
+  // If another client answered first, that answer counts. The message continues in any case.
+  for (const answer of answers) {
+    const isOpen = isPending(now.fold, new Set([answer.callId]));
+    if (isOpen) await service.tasks.submit(taskId, commandOf(answer), { trace });
   }
-  const opening = restateFrom(asking.fold, rulings, shown ?? messageId(asking.fold));
-  return { from: asking, opening, answeredCalls: ruled };
+  const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
+  return { from: pendingState, opening, answeredCalls };
 }
 
 function isPending({ asked }: FoldState, calls: ReadonlySet<string>): boolean {
   return asked.some(({ toolCallId }) => calls.has(toolCallId));
 }
 
-/** The client goes on with the message that it has: its last step is told anew, whatever came of it there. */
+/** The client continues the message that it has, so the last step is sent again from its start. */
 function restateFrom(
   fold: FoldState,
-  rulings: readonly ApprovalAnswer[],
-  shown: string,
+  answers: readonly ApprovalAnswer[],
+  shownId: string,
 ): readonly UiChunk[] {
   const { turn = 0 } = fold.asked[0] ?? {};
-  const answers = rulings.flatMap(({ callId, isApproved, reason }) => {
+  const answerChunks = answers.flatMap(({ callId, isApproved, reason }) => {
     const asked = fold.asked.find(({ toolCallId }) => toolCallId === callId);
     if (asked === undefined) return [];
     const decision = isApproved ? ('allow' as const) : ('deny' as const);
-    const why = reason === undefined ? {} : { reason };
-    return approvalAnswerChunks(fold, { toolCallId: asked.toolCallId, decision, ...why });
+    const reasonField = reason === undefined ? {} : { reason };
+    return approvalAnswerChunks(fold, { toolCallId: asked.toolCallId, decision, ...reasonField });
   });
-  const head: readonly UiChunk[] = [{ type: 'start', messageId: shown }, { type: 'reset-step' }];
-  return [...head, ...stepsFrom(fold, turn), ...pendingApprovalChunks(fold), ...answers];
+  const head: readonly UiChunk[] = [{ type: 'start', messageId: shownId }, { type: 'reset-step' }];
+  return [...head, ...stepsFrom(fold, turn), ...pendingApprovalChunks(fold), ...answerChunks];
 }
 
 function commandOf({ callId, isApproved, reason }: ApprovalAnswer): Command {
@@ -61,6 +63,6 @@ function commandOf({ callId, isApproved, reason }: ApprovalAnswer): Command {
 }
 
 function notPending(id: string, task: string): ServerError {
-  const message = `Cannot answer for a call in chat ${id}: nobody asks about it. Read the chat again`;
+  const message = `Cannot answer an approval in chat ${id}: it is not pending. Load the chat again`;
   return new ServerError('bad_state', message, { task });
 }

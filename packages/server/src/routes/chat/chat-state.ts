@@ -7,18 +7,18 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { unfit } from '../../stream/history.ts';
+import { historyGap } from '../../stream/history.ts';
 
 /**
- * A session as a chat has it: a run that is parked and those that go on with it are one run here,
- * because to the AI SDK they are one message.
+ * The state of a chat. A parked run and the runs that continue it count as one run, because they
+ * are one message for the AI SDK.
  */
 export interface ChatState {
   readonly fold: FoldState;
-  /** Where to read on from; the fold's own moves with whole batches only. */
+  /** The offset to continue reading from. The offset of `fold` moves only with whole batches. */
   readonly through: number;
   readonly isParked: boolean;
-  /** Commands that wait, in the order in which they came. */
+  /** Commands that wait, in order of arrival. */
   readonly queue: readonly QueuedCommand[];
 }
 
@@ -27,20 +27,23 @@ interface QueuedCommand {
   readonly offset: number;
 }
 
-/** A record as it counts here, with the chat around it. */
+/** A record, with the chat state before and after it. */
 export interface ChatStep {
   readonly before: ChatState;
   readonly record: LogRecord;
   readonly after: ChatState;
-  /** A run that is parked ends here, or one that goes on with it begins: nothing, where they are one. */
-  readonly isSeam: boolean;
+  /**
+   * True if the record ends a parked run or starts the run that continues it. Both are invisible in
+   * the message.
+   */
+  readonly isParkBoundary: boolean;
 }
 
 export function emptyChat(taskId: string): ChatState {
   return { fold: emptyState(sessionId(taskId)), through: 0, isParked: false, queue: [] };
 }
 
-/** What a batch is in a chat. The states of the steps are places to read on from. */
+/** Applies a batch. Reading can continue from the state after any step. */
 export function foldChat(
   state: ChatState,
   batch: Batch,
@@ -51,23 +54,23 @@ export function foldChat(
     state,
   );
   const folded = new Map<LogRecord, FoldState>();
-  const records = fresh.flatMap(({ record, isSeam }) => (isSeam ? [] : record));
+  const records = fresh.flatMap(({ record, isParkBoundary }) => (isParkBoundary ? [] : record));
   const { outcome } = folder.addBatch({ ...batch, records }, (_was, record, is) => {
     folded.set(record, is);
   });
-  if (outcome === 'gap') throw unfit(state.fold.session, batch.after);
+  if (outcome === 'gap') throw historyGap(state.fold.session, batch.after);
   const steps: ChatStep[] = [];
   let before = state;
-  for (const { record, isSeam } of fresh) {
+  for (const { record, isParkBoundary } of fresh) {
     const fold = folded.get(record) ?? before.fold;
     const after = { fold, through: record.offset, ...queueAfter(before, record) };
-    steps.push({ before, record, after, isSeam });
+    steps.push({ before, record, after, isParkBoundary });
     before = after;
   }
   return { state: { ...before, fold: folder.state, through: folder.state.through }, steps };
 }
 
-/** Reads all that there is by now. */
+/** Reads the log to its current end. */
 export async function readChat(
   log: Log,
   from: ChatState,
@@ -85,21 +88,21 @@ export async function readChat(
   return state;
 }
 
-/** Where runs that go on with others have their name. */
+/** Gives runs that continue a parked run the id of the first run. */
 function joinParkedRuns(
   records: readonly LogRecord[],
   { fold, isParked }: ChatState,
-): readonly Pick<ChatStep, 'record' | 'isSeam'>[] {
+): readonly Pick<ChatStep, 'record' | 'isParkBoundary'>[] {
   let { run } = fold;
   let parked = isParked;
   return records.map((record) => {
     const { fact } = record;
-    const isSeam = parksRun(record) || (parked && fact?.type === 'run_started');
-    if (fact?.type === 'run_started' && !isSeam) run = fact.runId;
+    const isParkBoundary = parksRun(record) || (parked && fact?.type === 'run_started');
+    if (fact?.type === 'run_started' && !isParkBoundary) run = fact.runId;
     parked = isParkedAfter({ isParked: parked }, record);
-    if (fact?.type !== 'run_finished' || run === undefined) return { record, isSeam };
+    if (fact?.type !== 'run_finished' || run === undefined) return { record, isParkBoundary };
     const { delta: _, ...head } = record;
-    return { record: { ...head, fact: { ...fact, runId: run } }, isSeam };
+    return { record: { ...head, fact: { ...fact, runId: run } }, isParkBoundary };
   });
 }
 

@@ -4,7 +4,7 @@ import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
 
-/** A chat with an agent: a task that has its name. */
+/** A chat with an agent. It is stored as a task with the chat's id as its name. */
 export interface Chat {
   readonly id: string;
   readonly taskId: string;
@@ -17,7 +17,7 @@ interface ChatName {
   readonly chatId: string;
 }
 
-/** Makes its task with the first message. */
+/** Finds the chat's task, or creates it for the first message. */
 export async function openChat(
   { agentName, chatId }: ChatName,
   { service, trace }: RouteContext,
@@ -27,7 +27,7 @@ export async function openChat(
   return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
 }
 
-/** Undefined where nothing was ever said in it. */
+/** Finds a chat. Undefined if it has no messages yet. */
 export async function findChat(
   { agentName, chatId }: ChatName,
   { service, log }: RouteContext,
@@ -43,7 +43,7 @@ export async function requireChat(name: ChatName, context: RouteContext): Promis
   const chat = await findChat(name, context);
   if (chat !== undefined) return chat;
   const { agentName, chatId } = name;
-  const message = `Cannot find chat ${chatId} of agent ${agentName}: nothing was said in it. Send a message`;
+  const message = `Cannot find chat ${chatId} of agent ${agentName}: it has no messages. Send a message first`;
   throw new ServerError('not_found', message);
 }
 

@@ -15,20 +15,23 @@ import type { AnswerStream } from './stream-answer.ts';
 
 type ChatMessage = Extract<ChatInput, { readonly kind: 'message' }>;
 
-/** Sends what a person said, each message once, and gives the answer to it. */
+/**
+ * Sends a message of the user and returns the stream of its answer. The message id makes retries
+ * idempotent.
+ */
 export async function sendChatMessage(
   chat: Chat,
-  { id, text, isAgain }: ChatMessage,
+  { id, text, isRegenerate }: ChatMessage,
   context: RouteContext,
 ): Promise<AnswerStream> {
-  const key = isAgain || id === undefined ? undefined : `chat:${id}`;
-  const said = await readHistory(chat, key, context);
-  if (said.known === undefined) assertNoPendingApproval(chat, said.before);
-  else if (said.known !== text) throw messageChanged(chat);
-  if (isAgain) assertLastMessage(chat, text, said);
+  const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
+  const history = await readHistory(chat, key, context);
+  if (history.known === undefined) assertNoPendingApproval(chat, history.before);
+  else if (history.known !== text) throw messageChanged(chat);
+  if (isRegenerate) assertLastMessage(chat, text, history);
   const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
-  const isKnown = said.known !== undefined;
-  const sending = { content, key, isKnown, before: said.before };
+  const isKnown = history.known !== undefined;
+  const sending = { content, key, isKnown, before: history.before };
   return chat.kind === 'sync'
     ? sendToSync(chat, sending, context)
     : sendToQueue(chat, sending, context);
@@ -36,9 +39,9 @@ export async function sendChatMessage(
 
 interface ChatHistory {
   readonly before: ChatState;
-  /** What was said under that key before. */
+  /** The text that was sent earlier with the same key. */
   readonly known: string | undefined;
-  /** What was said last. */
+  /** The text of the last message. */
   readonly last: string | undefined;
 }
 
@@ -60,41 +63,46 @@ async function readHistory(
   return { before, known, last };
 }
 
-/** Whoever is asked something answers that first: what comes meanwhile would wait for it unseen. */
+/**
+ * Rejects messages while an approval is pending. The message would wait in the queue, invisible to
+ * the user.
+ */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
   if (fold.asked.length === 0) return;
   const calls = fold.asked.map(({ toolCallId }) => toolCallId).join(', ');
-  const message = `Cannot send a message to chat ${id} now: calls wait for an approval (${calls}). Answer it, or interrupt task ${task}`;
+  const message = `Cannot send a message to chat ${id} now: calls wait for an approval (${calls}). Answer the approval, or interrupt task ${task}`;
   throw new ServerError('bad_state', message, { task });
 }
 
-/** The task keeps all that was said, so that only the end of it can be gone on with. */
+/** Only the last message can be answered again, because the task keeps everything. */
 function assertLastMessage(
   { id, taskId: task }: Chat,
   text: string,
   { before, last }: ChatHistory,
 ): void {
   if (before.fold.run !== undefined) {
-    const message = `Cannot answer again in chat ${id}: an answer goes on. Interrupt task ${task} first, or resume its stream`;
+    const message = `Cannot regenerate in chat ${id}: an answer is still running. Interrupt task ${task} first, or resume its stream`;
     throw new ServerError('bad_state', message, { task });
   }
   if (last === text) return;
-  const message = `Cannot answer that again in chat ${id}: it is not the last that was said there. Send it as a message`;
+  const message = `Cannot regenerate in chat ${id}: this is not the last message. Send it as a new message`;
   throw new ServerError('bad_state', message, { task });
 }
 
 function messageChanged({ id, taskId: task }: Chat): ServerError {
-  const message = `Cannot change what was said in chat ${id}: its task keeps it. Send it as a message with an id of its own`;
+  const message = `Cannot change a message of chat ${id}: the task keeps it. Send the text as a message with a new id`;
   return new ServerError('conflict', message, { task });
 }
 
-/** The same key again gives the answer that there is, which the log knows. */
+/**
+ * Sends to a sync agent. With a known key the agent does not run again, and the log has the answer.
+ */
 async function sendToSync(
   { taskId: task_id, agentId }: Chat,
   { key, content, before, isKnown }: OutgoingMessage,
   { service, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  // It resolves when the run has begun, which goes on whether or not anybody reads it.
+  // Resolves when the run has started. The run continues without a reader.
   const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, { key, trace });
   return {
     from: isKnown ? emptyChat(task_id) : before,
@@ -102,7 +110,7 @@ async function sendToSync(
   };
 }
 
-/** To an agent loop or an async agent, for which it is a command on the log. The same key again changes nothing. */
+/** Sends to an agent loop or an async agent as a command on the log. A known key has no effect. */
 async function sendToQueue(
   chat: Chat,
   { key, content, before }: OutgoingMessage,
@@ -119,8 +127,8 @@ async function sendToQueue(
 }
 
 /**
- * An agent loop takes the message when its run, or the one before it, gets there; an async agent has
- * handled it when it is taken off, so that its run is the one which begins when it is the next.
+ * An agent loop consumes the message when its run reaches it. An async agent consumes it after
+ * handling it, so its run is the one that starts while the message is first in the queue.
  */
 function isAnswerStart(
   { kind, taskId }: Chat,
@@ -128,38 +136,38 @@ function isAnswerStart(
   { record, before }: ChatStep,
 ): boolean {
   const { fact } = record;
-  const own = before.queue.find((command) => command.offset === offset);
-  if (own === undefined) return false;
+  const command = before.queue.find((command) => command.offset === offset);
+  if (command === undefined) return false;
   if (fact?.type === 'run_finished') assertContinues(taskId, fact.stop.reason);
   return kind === 'loop'
-    ? fact?.type === 'command_consumed' && fact.key === own.key
-    : fact?.type === 'run_started' && before.queue[0] === own;
+    ? fact?.type === 'command_consumed' && fact.key === command.key
+    : fact?.type === 'run_started' && before.queue[0] === command;
 }
 
-/** After an end like these, what waits is not looked at before something else is said. */
+/** After these stop reasons, queued messages wait until the next message arrives. */
 function assertContinues(taskId: string, reason: string): void {
   if (!['aborted', 'error', 'limit', 'parked'].includes(reason)) return;
-  const message = `Cannot answer in task ${taskId} now: the run before it ended (${reason}). The message waits, and is answered with the next one`;
+  const message = `Cannot answer in task ${taskId} now: the previous run ended (${reason}). The message is queued and is answered together with the next one`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
 }
 
-/** A message on its way to an agent. */
+/** A message for an agent. */
 interface OutgoingMessage {
   readonly content: Content;
-  /** Undefined where it counts each time. */
+  /** Idempotency key. Undefined if every request counts. */
   readonly key: string | undefined;
-  /** It was sent with that key before. */
+  /** True if the key was used before. */
   readonly isKnown: boolean;
-  /** The chat before it. */
+  /** The state of the chat before the message. */
   readonly before: ChatState;
 }
 
-/** What the last person said. */
+/** The last message of the user. */
 function lastUserItem({ items }: FoldState): ItemState | undefined {
   return toArray(items).findLast(({ kind }) => kind === 'user');
 }
 
-/** What was said to a sync agent with that key. */
+/** The message that a sync agent received with this key. */
 function itemWithKey({ items }: FoldState, key: string): ItemState | undefined {
   return toArray(items).find(({ metadata }) => metadata?.['key'] === key);
 }
@@ -169,7 +177,7 @@ function textOfItem(item: ItemState | undefined): string | undefined {
   return texts?.join('\n');
 }
 
-/** The words of a message or an event that is, or was, in a queue; undefined where it has none. */
+/** The text of a queued message or event. Undefined if it has no text. */
 function textOfCommand({ type, items, content }: JsonObject): string | undefined {
   if (type === 'event') return textOf(content, 'content');
   if (type !== 'message' || !Array.isArray(items)) return undefined;

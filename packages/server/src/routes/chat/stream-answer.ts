@@ -9,27 +9,36 @@ import type { UiChunk } from '../../ui/ui-chunk.ts';
 import { encodeChunk, uiDone, uiHeaders } from '../../ui/ui-view.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
-/** One message of a chat, from some place on to its end. */
+/** One answer in a chat, from a given state to its end. */
 export interface AnswerStream {
-  /** Where to read on from. */
+  /** The state to continue reading from. */
   readonly from: ChatState;
-  /** What is told first, at once. Without it, what is there by the step that `begins` it is. */
+  /**
+   * Chunks to send first. Without them, the answer is restated at the step for which `isStart` is
+   * true.
+   */
   readonly opening?: readonly UiChunk[] | undefined;
-  /** Until then it is about something else. Throws where nothing will come. */
+  /** Steps are skipped until this returns true. Throws if no answer will come. */
   readonly isStart?: ((step: ChatStep) => boolean) | undefined;
-  /** Calls that were just answered: though they are still asked about, nobody waits for that. */
+  /**
+   * Calls that were just answered. They may still be pending in the log, but the stream does not
+   * stop for them.
+   */
   readonly answeredCalls?: ReadonlySet<string> | undefined;
 }
 
-/** As the AI SDK's stream. It ends with the message, or where that waits for people. */
-export function streamAnswer(telling: AnswerStream, context: RouteContext): StreamReply {
+/**
+ * Streams an answer in the AI SDK's format. The stream ends with the message, or when it waits for
+ * an approval.
+ */
+export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
   const { log, clock, closing, toServerError } = context;
   return new StreamReply((response) => {
     response.writeHead(200, { ...uiHeaders });
     response.flushHeaders();
-    const left = new AbortController();
-    response.once('close', () => left.abort());
-    return writeLines(response, linesOf(log, telling, left.signal), {
+    const disconnected = new AbortController();
+    response.once('close', () => disconnected.abort());
+    return writeLines(response, linesOf(log, answer, disconnected.signal), {
       closing,
       heartbeat: { clock, everyMs: heartbeatMs, text: encodeComment('ping') },
       line: (data) => encodeFrame({ data }),
@@ -45,10 +54,10 @@ const heartbeatMs = 15_000;
 
 async function* linesOf(
   log: Log,
-  telling: AnswerStream,
+  answer: AnswerStream,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  for await (const chunks of chunksOf(log, telling, signal)) yield* chunks.map(encodeChunk);
+  for await (const chunks of chunksOf(log, answer, signal)) yield* chunks.map(encodeChunk);
   if (!signal.aborted) yield uiDone;
 }
 
@@ -57,23 +66,24 @@ async function* chunksOf(
   { from, opening, isStart, answeredCalls = new Set() }: AnswerStream,
   signal: AbortSignal,
 ): AsyncGenerator<readonly UiChunk[]> {
-  let isTelling = opening !== undefined;
+  let isStreaming = opening !== undefined;
   if (opening !== undefined) yield opening;
-  const isAwaited = ({ toolCallId }: AskedApproval) => answeredCalls.has(toolCallId);
-  // A client whose answers were not heard at the end of a stream would send them again, and again.
-  const isOver = ({ fold }: ChatState) => waitsForApproval(fold) && !fold.asked.some(isAwaited);
-  if (isTelling && isOver(from)) return yield parkedEnd;
+  const wasAnswered = ({ toolCallId }: AskedApproval) => answeredCalls.has(toolCallId);
+  // If the stream ended before the log has the answers, the client would send them again and again.
+  const isWaiting = ({ fold }: ChatState) =>
+    waitsForApproval(fold) && !fold.asked.some(wasAnswered);
+  if (isStreaming && isWaiting(from)) return yield parkedEnd;
   let state = from;
   const { session } = from.fold;
   for await (const batch of log.follow(session, { from: from.through, signal })) {
     const { state: next, steps } = foldChat(state, batch);
     state = next;
     for (const step of steps) {
-      if (!isTelling && isStart?.(step) !== true) continue;
-      yield isTelling ? chunksOfStep(step) : restateMessage(step.after.fold);
-      isTelling = true;
-      if (isOver(step.after)) return yield parkedEnd;
-      if (step.record.fact?.type === 'run_finished' && !step.isSeam) return;
+      if (!isStreaming && isStart?.(step) !== true) continue;
+      yield isStreaming ? chunksOfStep(step) : restateMessage(step.after.fold);
+      isStreaming = true;
+      if (isWaiting(step.after)) return yield parkedEnd;
+      if (step.record.fact?.type === 'run_finished' && !step.isParkBoundary) return;
     }
   }
   if (!signal.aborted) throw logClosed(session);
@@ -81,18 +91,18 @@ async function* chunksOf(
 
 const parkedEnd = finishChunks({ reason: 'parked' });
 
-function chunksOfStep({ before, record, after, isSeam }: ChatStep): readonly UiChunk[] {
-  return isSeam ? [] : recordChunks(before.fold, record, after.fold);
+function chunksOfStep({ before, record, after, isParkBoundary }: ChatStep): readonly UiChunk[] {
+  return isParkBoundary ? [] : recordChunks(before.fold, record, after.fold);
 }
 
 function logClosed(session: string): ServerError {
-  const message = `Cannot go on with the answer of task ${session}: its log was closed. Ask for it again later`;
+  const message = `Cannot continue the answer of task ${session}: its log was closed. Retry later`;
   return new ServerError('unavailable', message, { session });
 }
 
 /**
- * Does nothing go on any more before somebody answers? The AI SDK's client sends answers when a stream
- * has ended, so that this is where one has to.
+ * True if the run cannot continue without an approval. The AI SDK's client sends its answers after
+ * a stream has ended, so the stream must end here.
  */
 function waitsForApproval({ run, asked, items }: FoldState): boolean {
   const turn = asked[0]?.turn;

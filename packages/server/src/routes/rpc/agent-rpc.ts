@@ -25,20 +25,22 @@ export const agentRpcRoutes: readonly Route[] = [
   route({
     ...rpc,
     path: '/agents/{agent_id}/rpc',
-    summary: 'JSON-RPC to an agent; message/send with `stream: true` answers in lines',
+    summary:
+      'Send a JSON-RPC request to an agent. message/send with `stream: true` returns one JSON object per line',
     params: agentIdParams,
     handle: ({ params }, context) => handleRpc({ id: params.agent_id }, context),
   }),
   route({
     ...rpc,
     path: '/agents/name/{agent_name}/rpc',
-    summary: 'JSON-RPC to an agent of a name; message/send with `stream: true` answers in lines',
+    summary:
+      'Send a JSON-RPC request to an agent by its name. message/send with `stream: true` returns one JSON object per line',
     params: agentNameParams,
     handle: ({ params }, context) => handleRpc({ name: params.agent_name }, context),
   }),
 ];
 
-/** These are told as HTTP has them: a client that looks no further must not take them for an answer. */
+/** These errors are sent as HTTP errors, so that clients that check only the status notice them. */
 const httpErrorCodes: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unauthorized',
   'forbidden',
@@ -58,8 +60,8 @@ async function handleRpc(agent: Ref, context: RouteContext): Promise<Reply | Str
     const refusal = error instanceof RpcError ? error : context.toServerError(error);
     if (request?.isNotification) return new Reply(undefined, { status: 204 });
     if (refusal instanceof ServerError && httpErrorCodes.has(refusal.code)) throw refusal;
-    const own = refusal instanceof RpcError ? refusal.id : (request?.id ?? null);
-    return envelope(null, rpcErrorBody(refusal), own);
+    const requestId = refusal instanceof RpcError ? refusal.id : (request?.id ?? null);
+    return envelope(null, rpcErrorBody(refusal), requestId);
   }
 }
 
@@ -71,7 +73,7 @@ function callMethod(
   const method = rpcMethods.get(request.method);
   if (method === undefined) {
     const known = [...rpcMethods.keys()].join(', ');
-    const message = `Cannot find this method. There are ${known}`;
+    const message = `Cannot find this method. Known methods: ${known}`;
     throw new RpcError(rpcCodes.noMethod, message, request.id);
   }
   context.labelRequest(request.method);
@@ -80,20 +82,20 @@ function callMethod(
 
 function toReply(
   outcome: RpcResult,
-  { id: own, isNotification }: RpcRequest,
+  { id: requestId, isNotification }: RpcRequest,
   context: RouteContext,
 ): Reply | StreamReply {
   if (isNotification) return new Reply(undefined, { status: 204 });
   return outcome.kind === 'stream'
-    ? rpcStream(outcome.answer, own, context)
-    : envelope(outcome.value, null, own);
+    ? rpcStream(outcome.answer, requestId, context)
+    : envelope(outcome.value, null, requestId);
 }
 
-function envelope(result: unknown, error: object | null, own: RpcId): Reply {
-  return new Reply({ jsonrpc: '2.0', result, error, id: own });
+function envelope(result: unknown, error: object | null, requestId: RpcId): Reply {
+  return new Reply({ jsonrpc: '2.0', result, error, id: requestId });
 }
 
-/** An answer as it grows: one envelope a line, and an error, where there is one, as the last. */
+/** Streams an answer as one JSON-RPC envelope per line. An error is the last line. */
 function rpcStream(
   answer: Answer,
   id: RpcId,

@@ -11,7 +11,7 @@ import type { Answer, Ref, TaskChange } from '../../contract/service.ts';
 import { validate } from '../../http/request-input.ts';
 import { type RouteContext, requestMetadata } from '../../http/route.ts';
 
-/** What a method came to: a value, or an answer that is told as it grows. */
+/** The result of a method: a value, or an answer to stream. */
 export type RpcResult =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'stream'; readonly answer: Answer };
@@ -65,7 +65,7 @@ async function changeTask(
   const named = readParams(namedTaskSchema, params);
   const { id, agents } = await service.tasks.get(readTaskRef(named, true));
   if (!agents?.some((agent) => agent.id === agentId)) {
-    const message = `Cannot ${what} task ${id} here: it is another agent's. Ask that one`;
+    const message = `Cannot ${what} task ${id} here: it belongs to another agent. Send the request to that agent`;
     throw new ServerError('not_found', message, { task: id });
   }
   return { kind: 'value', value: await service.tasks.change(id, what) };
@@ -81,11 +81,14 @@ function readTaskRef(task: NamedTask, isNeeded: true): Ref;
 function readTaskRef(task: NamedTask, isNeeded: boolean): Ref | undefined;
 function readTaskRef({ task_id, task_name }: NamedTask, isNeeded: boolean): Ref | undefined {
   if (task_id != null && task_name != null)
-    throw new ServerError('invalid', 'Cannot take task_id and task_name at once. Give one of them');
+    throw new ServerError('invalid', 'Cannot use task_id and task_name together. Send one of them');
   if (task_id != null) return { id: task_id };
   if (task_name != null) return { name: task_name };
   if (isNeeded)
-    throw new ServerError('invalid', 'Cannot tell which task is meant. Give task_id or task_name');
+    throw new ServerError(
+      'invalid',
+      'Cannot find the task without a reference. Send task_id or task_name',
+    );
   return undefined;
 }
 
@@ -94,7 +97,10 @@ const head = {
   id: z.union([z.string(), z.int()]).nullish(),
 };
 
-/** What can be asked of an agent, for the document; the requests themselves are read step by step. */
+/**
+ * The request schema for the OpenAPI document. `readRpcRequest` and the methods parse real
+ * requests.
+ */
 export const rpcBodySchema = z.discriminatedUnion('method', [
   z.object({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
   z.object({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),

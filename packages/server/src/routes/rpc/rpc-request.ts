@@ -7,7 +7,7 @@ export type RpcId = string | number | null;
 
 export interface RpcRequest {
   readonly id: RpcId;
-  /** It says that it is JSON-RPC and has no id: nobody waits for an answer. */
+  /** True if the request has a version and no id. The client then expects no answer. */
   readonly isNotification: boolean;
   readonly method: string;
   readonly params: JsonValue;
@@ -21,7 +21,7 @@ export const rpcCodes = {
   internal: -32_603,
 } as const;
 
-/** Why a request got no further, with the id that it had as far as that can be told. */
+/** An error in a JSON-RPC request, with the request's id if it is known. */
 export class RpcError extends Error {
   readonly code: number;
   readonly id: RpcId;
@@ -40,10 +40,10 @@ export function readRpcRequest(bytes: Uint8Array | undefined, limits: HttpLimits
   if (Array.isArray(value))
     throw new RpcError(
       rpcCodes.invalidRequest,
-      'Cannot take a batch: send its requests one by one',
+      'Cannot accept a batch. Send the requests one by one',
     );
   if (typeof value !== 'object' || value === null)
-    throw new RpcError(rpcCodes.invalidRequest, 'Cannot take the request: it is no object');
+    throw new RpcError(rpcCodes.invalidRequest, 'Cannot accept the request: it is not an object');
   return toRpcRequest(value as Readonly<Record<string, JsonValue>>);
 }
 
@@ -51,12 +51,12 @@ function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   const own = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
   const [id, version, method] = [own('id'), own('jsonrpc'), own('method')];
   const known = isRpcId(id) ? id : null;
-  const refuse = (why: string) =>
-    new RpcError(rpcCodes.invalidRequest, `Cannot take the request: ${why}`, known);
-  if (id !== undefined && !isRpcId(id)) throw refuse('its id is no text, whole number or null');
-  // Clients of Agentex leave the version out.
-  if (version !== undefined && version !== '2.0') throw refuse('its jsonrpc is not "2.0"');
-  if (typeof method !== 'string') throw refuse('its method is no text');
+  const fail = (why: string) =>
+    new RpcError(rpcCodes.invalidRequest, `Cannot accept the request: ${why}`, known);
+  if (id !== undefined && !isRpcId(id)) throw fail('its id is not a string, an integer or null');
+  // Agentex clients omit the version.
+  if (version !== undefined && version !== '2.0') throw fail('its jsonrpc is not "2.0"');
+  if (typeof method !== 'string') throw fail('its method is not a string');
   const isNotification = version !== undefined && id === undefined;
   return { id: known, isNotification, method, params: own('params') ?? {} };
 }
@@ -65,7 +65,7 @@ function isRpcId(id: unknown): id is RpcId {
   return id === null || typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-/** What is told of a refusal within the answer. */
+/** The error object of a JSON-RPC answer. */
 export function rpcErrorBody(error: ServerError | RpcError): object {
   const { message } = error;
   if (error instanceof RpcError) return { code: error.code, message, data: null };

@@ -1,14 +1,14 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
-import { isListedBy } from '../../stores/task-store.ts';
+import { matchesSearch } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
   const get: TasksService['get'] = (ref) => {
-    const asked = 'id' in ref ? ref.id : ref.name;
-    return rules.findOwned('task', asked, tasks.get(ref), ({ id }) => rules.hasTask(id));
+    const reference = 'id' in ref ? ref.id : ref.name;
+    return rules.findOwned('task', reference, tasks.get(ref), ({ id }) => rules.hasTask(id));
   };
-  /** The task that is named, or a new one. */
+  /** Checks access to an existing task, or the right to create one. */
   const checkNamed = async ({ task_id, task_name }: NamedTask): Promise<void> => {
     if (task_id != null) await rules.assertTask(task_id);
     else if (task_name == null) assertMayCreate(rules);
@@ -51,7 +51,7 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       if (scope.kind === 'agent') return tasks.list({ ...query, agentId: scope.agentId });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
       const isOfStatus = query.status === undefined || query.status === task.status;
-      const fits = isOfStatus && isListedBy(task, query.search ?? '');
+      const fits = isOfStatus && matchesSearch(task, query.search ?? '');
       return { data: fits ? [task] : [], next: null };
     },
     async update(id, body) {
@@ -75,10 +75,10 @@ interface NamedTask {
 }
 
 function assertMayCreate(rules: ScopeRules): void {
-  if (rules.scope.kind === 'task') throw rules.forbid('make a task');
+  if (rules.scope.kind === 'task') throw rules.forbid('create a task');
 }
 
-/** One that is there has to be the caller's; one that is not is about to be made. */
+/** An existing task must be in the scope. An unknown name needs the right to create a task. */
 async function assertNameUsable(
   tasks: TasksService,
   rules: ScopeRules,
@@ -89,6 +89,6 @@ async function assertNameUsable(
   });
   if (known === undefined) return assertMayCreate(rules);
   if (await rules.hasTask(known.id)) return;
-  const message = 'Cannot use this name: another task has it. Choose another';
+  const message = 'Cannot use this name: another task has it. Choose another name';
   throw new ServerError('conflict', message);
 }

@@ -1,6 +1,9 @@
 import type { CompleteQuery } from '../row-query.ts';
 
-/** Each brings the tables of the version before to the next one. Ids are ordered by code points, as everywhere. */
+/**
+ * Each entry upgrades the tables by one version. Ids are sorted by code points, as in the other
+ * stores.
+ */
 export const migrations: readonly string[] = [
   `CREATE TABLE rows (
      tbl text COLLATE "C" NOT NULL,
@@ -35,7 +38,7 @@ interface ListStatement {
   readonly values: readonly unknown[];
 }
 
-/** The question for a list, and its values in the order in which it names them. */
+/** The SQL of a list query, with its values in order. */
 export function listSql(schema: string, table: string, query: CompleteQuery): ListStatement {
   const { where, orderBy, direction, after, limit, offset } = query;
   const values: unknown[] = [];
@@ -43,7 +46,7 @@ export function listSql(schema: string, table: string, query: CompleteQuery): Li
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const order = direction === 'desc' ? 'DESC' : 'ASC';
   const [first, ...others] = where;
-  // Led by a key where there is one: its index has the rows in order already.
+  // Starts with a key if there is one, because its index is already sorted.
   const from = first === undefined ? 'rows' : 'row_keys';
   const conditions = [`p.tbl = ${value(table)}`];
   if (first !== undefined)

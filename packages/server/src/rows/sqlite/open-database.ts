@@ -3,11 +3,12 @@ import { RowsError } from '../../contract/rows.ts';
 
 const pauseMs = 5;
 
-/** The file, made or brought up to date. */
+/** Opens the file. Creates or upgrades its tables. */
 export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
-    // Several who make a file at once exclude each other here, and SQLite lets nobody wait for it.
+    // Processes that create the file at the same time lock each other out, and SQLite does not wait
+    // in this case.
     retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
     return database;
   } catch (error) {
@@ -18,10 +19,10 @@ export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync 
 
 function prepareFile(database: DatabaseSync, path: string): void {
   const application = queryValue(database, 'PRAGMA application_id');
-  // Before the journal is changed: the file may be another program's.
+  // Checked before the journal mode changes, because the file may belong to another program.
   if (application !== 0) migrate(database, path);
   if (queryValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') {
-    const message = `Cannot open ${path}: its file system does not let processes share memory. Put it on a local disk`;
+    const message = `Cannot open ${path}: its file system does not support shared memory. Move it to a local disk`;
     throw new RowsError('storage', message, { path });
   }
   database.exec('PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON');
@@ -45,10 +46,10 @@ function isBusy(error: unknown): boolean {
   return (errcode & 0xff) === 5;
 }
 
-/** "mrow", so that tools can tell the file from a log. */
+/** The bytes "mrow". They distinguish the file from a log. */
 const applicationId = 0x6d726f77;
 
-/** Each brings a file of the version before to the next one. */
+/** Each entry upgrades the file by one version. */
 const migrations: readonly string[] = [
   `CREATE TABLE rows (
      tbl TEXT NOT NULL,
@@ -77,7 +78,7 @@ const migrations: readonly string[] = [
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
 ];
 
-/** Makes the tables, or brings older ones up to date. Refuses what a later version wrote, or another program. */
+/** Creates or upgrades the tables. Rejects files of a later version or of another program. */
 function migrate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -98,17 +99,17 @@ function readVersion(database: DatabaseSync, path: string): number {
   const version = Number(queryValue(database, 'PRAGMA user_version'));
   const isOurs = queryValue(database, 'PRAGMA application_id') === applicationId;
   if (!isOurs && queryValue(database, 'SELECT count(*) FROM sqlite_schema') !== 0) {
-    const message = `Cannot open ${path}: it is a database of another program. Choose another path`;
+    const message = `Cannot open ${path}: it is the database of another program. Choose another path`;
     throw new RowsError('storage', message, { path });
   }
   if (version > migrations.length) {
-    const message = `Cannot open ${path}: its schema is version ${version}, and this program knows up to ${migrations.length}. Use a later one`;
+    const message = `Cannot open ${path}: its schema is version ${version}, and this release supports up to version ${migrations.length}. Use a later release`;
     throw new RowsError('too_new', message, { path, version });
   }
   return version;
 }
 
-/** The one value that it answers. */
+/** The single value that a query returns. */
 function queryValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }

@@ -19,7 +19,7 @@ async function fill(rows: Rows, clock: { time: number }): Promise<void> {
 
 export const listCases: readonly RowSpec[] = [
   {
-    name: 'rows are listed by keys, in the order of either time, in either direction',
+    name: 'rows are listed by keys, sorted by either time, in both directions',
     async run({ rows, clock }) {
       await fill(rows, clock);
       const ids = async (query?: RowQuery) => idsOf(await rows.list('tasks', query));
@@ -37,7 +37,7 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a change of keys changes what finds it',
+    name: 'a row is found by its new keys after a change',
     async run({ rows }) {
       await rows.put('tasks', { id: 'a', keys: { status: 'RUNNING' }, data: {} });
       await rows.put('tasks', { id: 'a', keys: { status: 'FAILED' }, data: {} });
@@ -46,7 +46,7 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a list goes on after any row, also one that is gone, and among rows of one moment',
+    name: 'a list continues after any position, also a deleted row, and among rows with equal times',
     async run({ rows, clock }) {
       const ids = ['a', 'b', 'é', 'z', '\ufffd', '😀'];
       for (const id of ids) await rows.put('spans', { id, keys: { trace_id: 't' }, data: {} });
@@ -61,7 +61,7 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'fifty rows come unless more are asked for, and a thousand is the most',
+    name: 'the default limit is 50, and the maximum is 1,000',
     async run({ rows }) {
       for (let n = 0; n < 60; n++)
         await rows.put('agents', { id: `agent ${n}`, keys: {}, data: {} });

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { isMillraceError } from '@millrace/core';
 import type { Rows, RowsErrorCode } from '../../contract/rows.ts';
 
-/** What the suite is held against: a kind of store. */
+/** The implementation under test. */
 export interface RowSubject {
-  /** Is what one wrote there for the next one on the same store? */
+  /** True if rows survive closing, and a second instance can open the same store. */
   readonly isDurable: boolean;
-  /** A new and empty store. It has no other time than this clock's. */
+  /** Creates an empty store. It must take the time only from this clock. */
   create(clock: { now(): number }): Promise<RowStore>;
 }
 
 export interface RowStore {
-  /** Rows on the store; where it is durable, also a second one beside the first. */
+  /** Opens rows on the store. Called several times if the store is durable. */
   open(): Promise<Rows>;
-  /** Called once, when all are closed. */
+  /** Removes the store. Called once, after all rows are closed. */
   remove(): Promise<void>;
 }
 
-/** One claim; `run` rejects where it does not hold. */
+/** One test case. `run` rejects if the implementation is wrong. */
 export interface RowCase {
   readonly name: string;
   run(): Promise<void>;
@@ -25,9 +25,9 @@ export interface RowCase {
 
 interface RowTestContext {
   readonly rows: Rows;
-  /** What time it is; it stands still. */
+  /** The current time. It changes only when a test changes it. */
   readonly clock: { time: number };
-  /** One more on the same store; only for cases that need a durable one. */
+  /** Opens another instance on the same store. Only for cases that need a durable store. */
   openAnother(): Promise<Rows>;
 }
 
@@ -37,7 +37,7 @@ export interface RowSpec {
   readonly run: (bench: RowTestContext) => Promise<void>;
 }
 
-/** The case on a store of its own, which is taken away at the end. */
+/** Runs the case on a new store and removes the store afterwards. */
 export function toCase({ name, run }: RowSpec, subject: RowSubject): RowCase {
   return {
     name,
@@ -45,13 +45,13 @@ export function toCase({ name, run }: RowSpec, subject: RowSubject): RowCase {
       const clock = { time: 1_763_200_000_000 };
       const store = await subject.create({ now: () => clock.time });
       const opened: Rows[] = [];
-      const another = async () => {
+      const openAnother = async () => {
         const rows = await store.open();
         opened.push(rows);
         return rows;
       };
       try {
-        await run({ rows: await another(), clock, openAnother: another });
+        await run({ rows: await openAnother(), clock, openAnother: openAnother });
       } finally {
         for (const rows of opened) await rows.close();
         await store.remove();
@@ -62,7 +62,7 @@ export function toCase({ name, run }: RowSpec, subject: RowSubject): RowCase {
 
 export async function rejectsWith(code: RowsErrorCode, attempt: Promise<unknown>): Promise<void> {
   const error = await attempt.then(
-    () => assert.fail(`expected ${code}, and it was done`),
+    () => assert.fail(`expected ${code}, but the operation succeeded`),
     (reason: unknown) => reason,
   );
   if (!isMillraceError(error)) throw error;

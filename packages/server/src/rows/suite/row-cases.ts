@@ -5,7 +5,7 @@ import { type RowCase, type RowSpec, type RowSubject, rejectsWith, toCase } from
 
 export const sharedCases: readonly RowSpec[] = [
   {
-    name: 'closed rows say so, and closing twice is fine',
+    name: 'closed rows throw `closed`, and closing twice has no effect',
     async run({ rows }) {
       await rows.close();
       await rows.close();
@@ -16,7 +16,7 @@ export const sharedCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a stamp, where there is one, is another after each change, and the same after none',
+    name: 'an optional stamp differs after each change and is equal without changes',
     async run({ rows }) {
       const before = await rows.stamp?.('tasks');
       if (before === undefined) return;
@@ -33,7 +33,7 @@ export const sharedCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a stamp, where there is one, is another after each change that somebody else made',
+    name: 'an optional stamp differs after each change by another instance',
     needsDurable: true,
     async run({ rows, openAnother }) {
       const other = await openAnother();
@@ -47,7 +47,7 @@ export const sharedCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'what one wrote the next one reads, and versions hold between them',
+    name: 'two instances share rows and versions',
     needsDurable: true,
     async run({ rows, openAnother }) {
       const other = await openAnother();
@@ -70,8 +70,13 @@ export const sharedCases: readonly RowSpec[] = [
 const specs: readonly RowSpec[] = [...putCases, ...listCases, ...sharedCases];
 
 /**
- * What rows have to be, claim by claim, for whichever test runner:
- * `for (const { name, run } of rowCases(subject)) test(name, run)`.
+ * Returns the test cases that every `Rows` implementation must pass. They work with any test
+ * runner.
+ *
+ * @example
+ * ```ts
+ * for (const { name, run } of rowCases(subject)) test(name, run);
+ * ```
  */
 export function rowCases(subject: RowSubject): readonly RowCase[] {
   return specs

@@ -15,7 +15,7 @@ interface ClusterChaosOptions {
 }
 
 interface ClusterChaosResult {
-  /** How often each thing went wrong. */
+  /** How often each fault was injected. */
   readonly counts: Readonly<Record<string, number>>;
   readonly messages: number;
   readonly records: number;
@@ -25,13 +25,13 @@ interface ClusterChaosResult {
 }
 
 const taskCount = 3;
-/** A guard against hangs: so long is waited for the end of all runs. */
+/** Maximum time to wait until all runs end. Prevents hangs. */
 const answerTimeoutMs = 90_000;
 const roundMs = 30_000;
 
 /**
- * Sends messages through whichever server, watches through A, and lets things go wrong meanwhile. At the
- * end what the client of A has is held against the log, and what was done against what was asked.
+ * Sends messages through random servers, observes them through server A, and injects faults. At the
+ * end it compares the client of server A with the log, and the tool runs with the messages.
  */
 export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
   const { random, cluster } = options;
@@ -51,42 +51,45 @@ async function runRounds(
   viaA: Client,
   viaB: Client,
 ): Promise<ClusterChaosResult> {
-  const made = Array.from({ length: taskCount }, () =>
+  const created = Array.from({ length: taskCount }, () =>
     viaB.createTask({ agent: clusterAgentName }),
   );
-  const tasks = (await Promise.all(made)).map(({ id }) => viaA.task(id));
+  const tasks = (await Promise.all(created)).map(({ id }) => viaA.task(id));
   for (const task of tasks) task.subscribe(() => {});
-  const talk = new Conversation(tasks, viaB, random);
+  const conversation = new Conversation(tasks, viaB, random);
   const counts: Record<string, number> = {};
   let killed = 0;
   for (let round = 0; killed < kills; round++) {
-    await waitUntilReady(cluster, talk);
+    await waitUntilReady(cluster, conversation);
     await setTimeout(1500 * random());
-    const mischief = faults[round % faults.length];
-    if (mischief === undefined) break;
-    await mischief.inject(cluster, random);
-    counts[mischief.name] = (counts[mischief.name] ?? 0) + 1;
-    if (mischief.isKill) killed++;
-    onRound(`${killed} kills; ${mischief.name}; ${talk.summary()}`);
+    const fault = faults[round % faults.length];
+    if (fault === undefined) break;
+    await fault.inject(cluster, random);
+    counts[fault.name] = (counts[fault.name] ?? 0) + 1;
+    if (fault.isKill) killed++;
+    onRound(`${killed} kills; ${fault.name}; ${conversation.summary()}`);
   }
-  await talk.untilAnswered();
+  await conversation.untilAnswered();
   const store = await openClusterStore(cluster.store, cluster.bus);
   try {
-    return await checkOutcome({ cluster, log: store.log, talk, counts });
+    return await checkOutcome({ cluster, log: store.log, conversation, counts });
   } finally {
     await store.close();
   }
 }
 
-/** Everybody is there, somebody has something to do, and the client sees it; or it takes too long. */
-async function waitUntilReady({ a, b, worker }: Cluster, talk: Conversation): Promise<void> {
+/** Waits until all processes are up and the client sees a run. Gives up after `roundMs`. */
+async function waitUntilReady(
+  { a, b, worker }: Cluster,
+  conversation: Conversation,
+): Promise<void> {
   const late = setTimeout(roundMs, undefined, { ref: false });
   await Promise.race([Promise.all([a, b, worker].map((member) => member.waitUntilUp())), late]);
-  talk.sendMessages();
-  await Promise.race([talk.untilRunSeen(), late]);
+  conversation.sendMessages();
+  await Promise.race([conversation.untilRunSeen(), late]);
 }
 
-/** What is said to tasks, and by whom it is heard. */
+/** Sends messages to tasks and observes their answers. */
 class Conversation {
   readonly tasks: readonly TaskHandle[];
   readonly sent: ReadonlyMap<string, string[]>;
@@ -106,7 +109,7 @@ class Conversation {
     return this.#count;
   }
 
-  /** One more message to each that has nothing to do, through whichever server. */
+  /** Sends one more message to each idle task, through a random server. */
   sendMessages(): void {
     for (const task of this.tasks) {
       if (this.#isBusy(task)) continue;
@@ -119,7 +122,7 @@ class Conversation {
     }
   }
 
-  /** When the client sees a run that goes on. */
+  /** Resolves when the client sees a running run. */
   async untilRunSeen(): Promise<void> {
     const isSeen = (task: TaskHandle) => {
       const { isRunning, connection } = task.snapshot();
@@ -133,7 +136,7 @@ class Conversation {
     return `${this.#count} messages; connections ${states.join(', ')}`;
   }
 
-  /** When all was sent, answered and seen. */
+  /** Resolves when all messages are sent, answered and visible to the client. */
   async untilAnswered(): Promise<void> {
     const late = setTimeout(answerTimeoutMs, 'late' as const, { ref: false });
     const done = Promise.all([...this.#sending]).then(() =>
@@ -154,7 +157,7 @@ class Conversation {
   }
 }
 
-/** The key makes it one message, however often it is sent. */
+/** The key makes retries idempotent. */
 async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
   for (;;) {
     try {
@@ -169,15 +172,15 @@ async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
 async function checkOutcome(options: {
   readonly cluster: Cluster;
   readonly log: Parameters<typeof problemsOf>[0];
-  readonly talk: Conversation;
+  readonly conversation: Conversation;
   readonly counts: Readonly<Record<string, number>>;
 }): Promise<ClusterChaosResult> {
-  const { cluster, log, talk, counts } = options;
+  const { cluster, log, conversation, counts } = options;
   const problems: string[] = [];
   let records = 0;
-  for (const task of talk.tasks) {
+  for (const task of conversation.tasks) {
     const { state } = task.snapshot();
-    const sent = talk.sent.get(task.id) ?? [];
+    const sent = conversation.sent.get(task.id) ?? [];
     problems.push(...(await problemsOf(log, { id: task.id, transcript: task.transcript, sent })));
     records += state.through;
   }
@@ -188,5 +191,5 @@ async function checkOutcome(options: {
     ...[a, b, worker].flatMap(({ unexpectedExits }) => unexpectedExits),
   );
   const { charges, looks } = done;
-  return { counts, messages: talk.messages, records, charges, looks, problems };
+  return { counts, messages: conversation.messages, records, charges, looks, problems };
 }

@@ -8,15 +8,18 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 
-export const clusterAgentName = 'worker-bee';
+export const clusterAgentName = 'cluster-agent';
 const pauseMs = 12;
 const words = Array.from({ length: 24 }, (_, n) => `w${n + 1}`).join(' ');
 
-/** What it says to a message before it calls its tools, and after they answered. */
+/** The texts that the agent sends before its tool calls and after their results. */
 export const expectedBegin = (said: string): string => `Begin ${said}: ${words}.`;
 export const expectedEnd = (said: string): string => `End ${said}: ${words}.`;
 
-/** An agent that every process of a cluster has. What its tools do is a line in a file each. */
+/**
+ * The agent that every process of the cluster serves. Its tools append a line to a file for each
+ * run.
+ */
 export function clusterAgent(log: Log, doneFile: string): ServedAgent {
   const tool = (name: string, replay: 'safe' | 'never') =>
     defineTool({
@@ -33,16 +36,16 @@ export function clusterAgent(log: Log, doneFile: string): ServedAgent {
     tools: [tool('charge', 'never'), tool('look', 'safe')],
     approve: ({ input }) => (isAsked(input) ? 'ask' : 'allow'),
     whileAsking: 'wait',
-    // What is said here is never the same thing twice, and there is a lot of it.
+    // The test sends many different messages, so the default limits are too low.
     limits: { maxRepeats: 1000, maxTurns: 10_000 },
   });
   return { type: 'loop', name: clusterAgentName, agent };
 }
 
-/** Whoever says something with this word is asked before anything is done about it. */
+/** Messages with this word need an approval. */
 const isAsked = (input: unknown) => JSON.stringify(input).includes('asking');
 
-/** Knows what to say from the request alone, so that any process can go on. */
+/** Derives the answer from the request alone, so that any process can continue a run. */
 const provider = createProvider('cluster', 'cluster', (request, context) =>
   scriptedProvider([() => ({ content: { parts: partsFor(request) } })], {
     ...{ id: 'cluster', model: 'cluster', pieces: 'token', pauseMs },
@@ -61,7 +64,7 @@ function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
   return [expectedBegin(said), call('charge'), call('look')];
 }
 
-/** The text of an item, in one. */
+/** The text of an item. */
 export function textOf(item: Pick<Item, 'parts'> | undefined): string {
   return (item?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }

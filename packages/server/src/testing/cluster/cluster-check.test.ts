@@ -11,11 +11,11 @@ const id = 'checked';
 
 async function answered(log: Log, done: string, message: string): Promise<void> {
   const served = clusterAgent(log, done);
-  if (served.type !== 'loop') throw new Error('It is a loop');
+  if (served.type !== 'loop') throw new Error('Expected a loop agent');
   await served.agent.run(message, { session: sessionId(id) }).result;
 }
 
-test('a cluster is judged by what was sent, said, shown and done', async () => {
+test('the check compares sent messages, answers, the client and tool runs', async () => {
   const log = memoryLog();
   const done = join(temporaryFolder(), 'done');
   await answered(log, done, 'm1');
@@ -27,7 +27,7 @@ test('a cluster is judged by what was sent, said, shown and done', async () => {
   expect(await problemsOf(log, { id, transcript: less, sent: ['m1'] })).toHaveLength(1);
   expect(await problemsOf(log, { id, transcript: seen, sent: ['m1', 'm2'] })).toHaveLength(3);
   expect(await problemsOf(log, { id, transcript: seen, sent: [] })).toHaveLength(1);
-  // The same answer a second time is one too many.
+  // A second run with the same answer is one too many.
   await answered(log, done, 'm1');
   const twice = transcript(await snapshot(log, sessionId(id)));
   expect(await problemsOf(log, { id, transcript: twice, sent: ['m1', 'm1'] })).not.toEqual([]);

@@ -6,8 +6,8 @@ import { createTaskService } from '../../tasks/create-task-service.ts';
 import { clusterAgent } from './cluster-agent.ts';
 import { openClusterStore } from './cluster-store.ts';
 
-// One process of a cluster, until it is killed: cluster-process.ts server|worker <store> <bus> <file> <port>.
-// A worker takes up what waits, as servers do, and has no door of its own.
+// One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
+// takes over waiting runs, as servers do, but does not listen.
 const [role = '', store = '', bus = '', doneFile = '', port = '0'] = process.argv.slice(2);
 const { log, rows } = await openClusterStore(store, bus);
 const agents = [clusterAgent(log, doneFile)];
@@ -22,6 +22,6 @@ if (role === 'server') {
   const service = createTaskService({ ...shared, clock: systemClock, ids, onDiagnostic });
   await service.start();
   tell({ url: '' });
-  // What it waits for does not keep a process alive.
+  // The timers of the service do not keep the process alive.
   setInterval(() => {}, 60_000);
 }

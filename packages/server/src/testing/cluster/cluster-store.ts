@@ -10,7 +10,7 @@ export interface ClusterStore {
   close(): Promise<void>;
 }
 
-/** What the processes of a cluster share. */
+/** Opens the log and the rows that the processes of a cluster share. */
 export async function openClusterStore(store: string, busUrl: string): Promise<ClusterStore> {
   const bus = redisBus({ url: busUrl, timeoutMs: 1000 });
   const log = postgresLog({ url: store, bus });

@@ -6,7 +6,7 @@ import { startRedis, type TestRedis } from '../../../../log/src/testing/start-re
 
 const program = new URL('./cluster-process.ts', import.meta.url);
 
-/** One process that is started again whenever it ends. */
+/** A process that is restarted whenever it ends. */
 export class ClusterMember {
   readonly name: string;
   readonly url: string;
@@ -16,7 +16,7 @@ export class ClusterMember {
   #isUp = false;
   #isStopped = false;
   #wake = new Set<() => void>();
-  /** Those that ended though nobody killed them, with the end of what they said. */
+  /** Processes that ended without being killed, with the end of their stderr. */
   readonly unexpectedExits: string[] = [];
   #isKilled = false;
 
@@ -25,7 +25,7 @@ export class ClusterMember {
     this.url = `http://127.0.0.1:${port}`;
     this.#args = [role, cluster.store, cluster.bus, cluster.doneFile, String(port)];
     this.#codeCache = cluster.codeCache;
-    void this.#keep();
+    void this.#keepRunning();
   }
 
   get pid(): number {
@@ -48,24 +48,24 @@ export class ClusterMember {
     await this.#child?.exit;
   }
 
-  async #keep(): Promise<void> {
+  async #keepRunning(): Promise<void> {
     while (!this.#isStopped) {
       this.#isKilled = false;
       const child = startProcess(program, {
         args: this.#args,
         codeCache: this.#codeCache,
-        onTold: () => this.#rise(),
+        onTold: () => this.#markUp(),
       });
       this.#child = child;
       const { code, stderr } = await child.exit;
-      // Where Postgres is gone when it starts, it cannot.
+      // A process cannot start while Postgres is down. This is not counted.
       if (this.#isUp && !this.#isKilled)
         this.unexpectedExits.push(`${this.name} ended with ${code}: ${stderr.slice(-2000)}`);
       this.#isUp = false;
     }
   }
 
-  #rise(): void {
+  #markUp(): void {
     this.#isUp = true;
     for (const wake of this.#wake) wake();
     this.#wake.clear();
@@ -75,12 +75,12 @@ export class ClusterMember {
 interface ClusterConfig {
   readonly store: string;
   readonly bus: string;
-  /** Where tools write what they did. */
+  /** The file to which tools write their runs. */
   readonly doneFile: string;
   readonly codeCache: string;
 }
 
-/** Two servers, a worker, Postgres and Redis, each a process. */
+/** Two servers, a worker, Postgres and Redis, each in its own process. */
 export interface Cluster extends ClusterConfig {
   readonly a: ClusterMember;
   readonly b: ClusterMember;
@@ -92,16 +92,16 @@ export interface Cluster extends ClusterConfig {
 
 export async function startCluster(folder: string): Promise<Cluster> {
   const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
-  const place = {
+  const config = {
     ...{ store: postgres.url, bus: redis.url },
     ...{ doneFile: join(folder, 'done'), codeCache: join(folder, 'code') },
   };
-  const a = new ClusterMember('server A', 'server', await freePort(), place);
-  const b = new ClusterMember('server B', 'server', await freePort(), place);
-  const worker = new ClusterMember('worker', 'worker', 0, place);
+  const a = new ClusterMember('server A', 'server', await freePort(), config);
+  const b = new ClusterMember('server B', 'server', await freePort(), config);
+  const worker = new ClusterMember('worker', 'worker', 0, config);
   await Promise.all([a, b, worker].map((member) => member.waitUntilUp()));
   return {
-    ...{ ...place, a, b, worker, redis, postgres },
+    ...{ ...config, a, b, worker, redis, postgres },
     async stop() {
       await Promise.all([a, b, worker].map((member) => member.stop()));
       await Promise.all([redis.stop(), postgres.remove()]);

@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Cluster, ClusterMember } from './cluster.ts';
 
-/** From 0 up to 1. */
+/** Returns a number from 0 up to 1. */
 export type Random = () => number;
 
-/** Something that goes wrong; resolves when it is over, so far as it depends on us. */
+/** A fault. `inject` resolves when the fault is over. */
 interface Fault {
   readonly name: string;
-  /** A process is killed by it, without a word. */
+  /** True if the fault kills a process with SIGKILL. */
   readonly isKill: boolean;
   inject(cluster: Cluster, random: Random): Promise<void>;
 }
@@ -21,7 +21,7 @@ const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault
   },
 });
 
-/** It does not start before the last of its old processes noticed. */
+/** Postgres does not start until the last of its old processes has ended. */
 async function restartPostgres(
   postgres: Pick<Cluster['postgres'], 'start'>,
   triesLeft = 50,
@@ -35,7 +35,7 @@ async function restartPostgres(
   }
 }
 
-/** In turn, so that each comes up as often as the others. */
+/** Used in turn, so that each occurs equally often. */
 export const faults: readonly Fault[] = [
   killFault('server A', ({ a }) => a),
   killFault('server B', ({ b }) => b),
@@ -45,7 +45,7 @@ export const faults: readonly Fault[] = [
   },
   killFault('worker', ({ worker }) => worker),
   {
-    // It keeps nothing, so that it comes back without its data.
+    // This Redis stores nothing on disk, so it restarts empty.
     ...{ name: 'kill Redis', isKill: true },
     async inject({ redis }, random) {
       await redis.crash();

@@ -11,11 +11,11 @@ const text = (index: number, text_delta: string): UpdateInput => ({
   delta: { type: 'text', text_delta },
 });
 
-/** Answers with every kind of message there is. */
-const teller: ServedAgent = {
+/** Answers with every kind of message. */
+const syncAgent: ServedAgent = {
   type: 'sync',
-  name: 'teller',
-  description: 'Tells',
+  name: 'sync-agent',
+  description: 'Answers with every kind of message',
   async *onMessage(content) {
     const said = content.type === 'text' ? content.content : content.type;
     const call = { tool_call_id: 'c1', name: 'look' };
@@ -34,28 +34,28 @@ const teller: ServedAgent = {
   },
 };
 
-/** Says again what it hears, in pieces, as an agent that streams by itself. */
-const listener: ServedAgent = {
+/** Repeats the message in pieces, through a stream that it opens itself. */
+const asyncAgent: ServedAgent = {
   type: 'async',
-  name: 'listener',
-  description: 'Listens',
+  name: 'async-agent',
+  description: 'Repeats messages',
   async onEvent({ content }, { messages, stream }) {
     if (content === null) return;
     await messages.create(content);
     await using open = await stream.open({ type: 'text', author: 'agent', content: '' });
     const said = content.type === 'text' ? content.content : content.type;
-    for (const text_delta of ['I heard ', said])
+    for (const text_delta of ['Received: ', said])
       await open.write({ type: 'delta', delta: { type: 'text', text_delta } });
   },
 };
 
-/** A whole server on a port of its own, with an agent of each kind. */
+/** Starts a complete server on a free port, with an agent of each kind. */
 export async function compatServer(options: ServerOptions = {}): Promise<string> {
   const log = memoryLog();
-  const provider = scriptedProvider(['Round and ', 'round.'], { pieces: 'token' });
+  const provider = scriptedProvider(['It is ', 'sunny.'], { pieces: 'token' });
   const agents = [
-    ...[teller, listener],
-    { type: 'loop', name: 'wheel', agent: createAgent({ provider, log }) } as const,
+    ...[syncAgent, asyncAgent],
+    { type: 'loop', name: 'loop-agent', agent: createAgent({ provider, log }) } as const,
   ];
   const server = createServer({ agents, log, ...options });
   const { url } = await server.listen({ port: 0 });

@@ -11,8 +11,8 @@ import type { HandlerContext, ServedAgent } from '../../contract/served-agent.ts
 import { sqliteRows } from '../../rows/sqlite/sqlite-rows.ts';
 import { createTaskService } from '../../tasks/create-task-service.ts';
 
-// Serves one agent on files of a folder, and says what it does: serve-and-die.ts <folder> sync|async|loop.
-// It is killed in the middle of an answer.
+// Serves one agent with files in a folder and reports its progress: crashing-server.ts <folder>
+// sync|async|loop. The test kills this process in the middle of an answer.
 const [folder = '', kind = ''] = process.argv.slice(2);
 const content: ContentInput = { type: 'text', author: 'user', content: 'Go' };
 

@@ -7,7 +7,7 @@ import type { AgentInfo, SpanInfo, TaskResponse, TaskState } from '../../contrac
 const time = '2026-01-01T00:00:00.000Z';
 
 const notFound = async (): Promise<never> => {
-  throw new ServerError('not_found', 'Cannot find it');
+  throw new ServerError('not_found', 'Cannot find this');
 };
 
 const singlePage = <T>(data: readonly T[]): ListPage<T> => ({ data, next: null });
@@ -31,11 +31,11 @@ function fakeAgent(name: string): AgentInfo {
 
 export interface FakeServiceOptions {
   readonly agents?: readonly string[];
-  /** What an answer is: the content back, unless told. */
+  /** Creates the updates of an answer. Default: repeats the content. */
   readonly answer?: (content: Content, taskId: string) => AsyncIterable<Update>;
 }
 
-/** Tasks, messages, states and spans in maps, and agents that answer what a test wants: no log, no rows. */
+/** A task service with data in maps and scripted answers. It needs no log and no rows. */
 export function fakeService({
   agents: names = ['echo'],
   answer,
@@ -54,13 +54,13 @@ export function fakeService({
     const found = agents.find((agent) =>
       'id' in ref ? agent.id === ref.id : agent.name === ref.name,
     );
-    if (found === undefined) throw new ServerError('not_found', 'Cannot find such an agent');
+    if (found === undefined) throw new ServerError('not_found', 'Cannot find this agent');
     return found;
   };
   const taskOf = (ref: Ref): TaskResponse => {
     if ('id' in ref) return find(tasks, ref.id);
     const found = tasks.values().find(({ name }) => name === ref.name);
-    if (found === undefined) throw new ServerError('not_found', 'Cannot find such a task');
+    if (found === undefined) throw new ServerError('not_found', 'Cannot find this task');
     return found;
   };
   const makeTask = (agentId: string, name: string | null): TaskResponse => {

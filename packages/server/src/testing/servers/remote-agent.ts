@@ -14,13 +14,13 @@ export interface RemoteCall {
 interface TestRemoteAgent {
   readonly url: string;
   readonly calls: readonly RemoteCall[];
-  /** Everything that is connected is cut off, and nobody listens any more. */
+  /** Stops listening and closes all connections. */
   stop(): Promise<void>;
 }
 
 type Answer = (call: RemoteCall, response: ServerResponse) => void | Promise<void>;
 
-/** Something that answers like a remote agent, on a port of its own. */
+/** Starts a fake remote agent on a free port. */
 export async function startRemoteAgent(
   answer: Answer,
   health: (response: ServerResponse) => void = (response) =>
@@ -54,7 +54,7 @@ async function readCall(request: IncomingMessage): Promise<RemoteCall> {
   return { method, params, id, headers: request.headers };
 }
 
-/** A line of an answer that streams. */
+/** One line of a streamed answer. */
 export function resultLine(result: unknown, more: JsonObject = {}): string {
   return `${JSON.stringify({ jsonrpc: '2.0', result, error: null, id: null, ...more })}\n`;
 }

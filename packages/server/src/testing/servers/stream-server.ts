@@ -4,7 +4,7 @@ import type { Clock, Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { ViewName } from '../../contract/stream.ts';
 import type { StreamEnd } from '../../stream/channel.ts';
-import { Feeds } from '../../stream/feed-registry.ts';
+import { FeedRegistry } from '../../stream/feed-registry.ts';
 import { views as allViews, type Views } from '../../stream/frames/views.ts';
 import type { StreamLimits } from '../../stream/stream-limits.ts';
 import { type StreamTaskOptions, streamTask } from '../../stream/stream-task.ts';
@@ -20,15 +20,15 @@ interface StreamServerOptions {
 
 interface StreamServer extends AsyncDisposable {
   readonly port: number;
-  readonly feeds: Feeds;
-  /** How streams ended, in that order. */
+  readonly feeds: FeedRegistry;
+  /** How streams ended, in order. */
   readonly ends: readonly StreamEnd[];
 }
 
-/** Streams alone, over real sockets: `/session?view=…&from=…`. */
+/** Serves only streams, over real sockets: `/session?view=…&from=…`. */
 export async function startStreamServer(options: StreamServerOptions): Promise<StreamServer> {
   const { log, clock, limits, views = allViews, stream } = options;
-  const feeds = new Feeds({ log, clock, limits, views });
+  const feeds = new FeedRegistry({ log, clock, limits, views });
   const ends: StreamEnd[] = [];
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
@@ -57,7 +57,7 @@ export async function startStreamServer(options: StreamServerOptions): Promise<S
   };
 }
 
-/** Resolves when what is under way, sockets included, has had its chance to happen. */
+/** Waits until pending work, including sockets, has had a chance to run. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -18,16 +18,16 @@ import {
   type TaskServiceOptions,
 } from '../../tasks/create-task-service.ts';
 
-/** A service with agents, and what is behind it. */
+/** A task service with agents, its log and its rows. */
 export interface TaskHarness {
   readonly service: RunningTaskService;
   readonly log: Log;
   readonly rows: Rows;
   readonly diagnostics: readonly string[];
-  /** The id of the agent with that name. */
+  /** The id of the agent with this name. */
   idOf(name: string): Promise<string>;
   newTask(name: string): Promise<Task>;
-  /** Sends a text, and gives the answer. */
+  /** Sends a text and returns the answer. */
   send(name: string, taskId: string, text: string): Promise<Answer>;
   task(taskId: string): Promise<Task>;
   messages(taskId: string): Promise<readonly TaskMessage[]>;
@@ -108,30 +108,30 @@ export async function collect<T>(source: AsyncIterable<T>): Promise<readonly T[]
   return found;
 }
 
-/** Time that is later each time it is asked for, so that what was first is known. */
+/** A clock that advances with every reading, so that all times differ. */
 export function tickingClock(): Clock {
   let now = Date.UTC(2026, 0, 1);
   return { ...systemClock, now: () => ++now };
 }
 
-/** What a client shows that folds updates by the message that they are about. */
+/** The texts of messages. */
 export function textsOf(messages: readonly TaskMessage[]): readonly string[] {
   return messages.map(({ content }) =>
     content.type === 'text' ? content.content : JSON.stringify(content),
   );
 }
 
-/** Deltas that follow each other count as one, because the log may merge them for a reader. */
+/** The types of updates. Consecutive deltas count as one, because the log may merge them. */
 export function typesOf(updates: readonly Update[]): readonly string[] {
   const types = updates.map(({ type, index }) => `${type} ${index}`);
   return types.filter((type, place) => !type.startsWith('delta') || type !== types[place - 1]);
 }
 
-/** Waits until it is so, without waiting for any time: other work goes on between two looks. */
+/** Waits until the condition is true, without timers. Other work runs between two checks. */
 export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 2_000_000; looks++) {
     if (await isSo()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  throw new Error('It never came to be');
+  throw new Error('The condition did not become true');
 }

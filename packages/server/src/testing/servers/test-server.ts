@@ -19,7 +19,7 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly server: HttpServer;
   readonly options: HttpServerOptions;
-  /** A request with JSON, and the answer with its status. */
+  /** Sends a request with a JSON body and returns the answer with its status. */
   request(path: string, init?: TestRequest): Promise<TestResponse>;
 }
 
@@ -38,11 +38,12 @@ interface TestResponse {
 }
 
 const noStreams: TaskStreams = {
-  serve: async () => Promise.reject(new ServerError('unavailable', 'There are no streams here')),
+  serve: async () =>
+    Promise.reject(new ServerError('unavailable', 'This test server has no streams')),
   close: async () => {},
 };
 
-/** The HTTP layer on a real socket, over a service in maps. */
+/** Starts the HTTP layer on a real socket, with a fake task service. */
 export async function startTestServer(given: TestServerOptions = {}): Promise<TestServer> {
   const { operators = [], rows = memoryRows(), listen = { port: 0 }, agents, answer } = given;
   const options: HttpServerOptions = {
