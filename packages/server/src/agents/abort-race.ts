@@ -2,7 +2,10 @@ import type { Clock } from '@millrace/log';
 
 export const abandoned: unique symbol = Symbol('left');
 
-/** What comes of it, or `left` as soon as nobody waits any more. What then becomes of it is nobody's business. */
+/**
+ * Waits for `work`, or returns `abandoned` as soon as the signal is aborted. The work continues,
+ * and its result is ignored.
+ */
 export async function raceAbort<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -11,7 +14,7 @@ export async function raceAbort<T>(
   return await watch.raceAbort(work);
 }
 
-/** The same, by the clock. */
+/** Waits for `work`, or returns `abandoned` after `ms`. */
 export async function raceTimeout<T>(
   work: Promise<T>,
   clock: Clock,
@@ -27,7 +30,10 @@ export async function raceTimeout<T>(
   }
 }
 
-/** `unlessAborted` for one thing after another, as a stream has them: one listener for all of them. */
+/**
+ * Races many promises against one signal, such as the steps of a stream. It registers a single
+ * listener.
+ */
 export class AbortRace implements Disposable {
   readonly #signal: AbortSignal;
   #abandon: () => void = () => {};
@@ -38,7 +44,7 @@ export class AbortRace implements Disposable {
     signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** What comes of it, or `left` as soon as the signal is aborted. */
+  /** Waits for `work`, or returns `abandoned` as soon as the signal is aborted. */
   raceAbort<T>(work: Promise<T>): Promise<T | typeof abandoned> {
     return new Promise((resolve, reject) => {
       this.#abandon = () => resolve(abandoned);

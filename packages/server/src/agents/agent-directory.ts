@@ -24,7 +24,10 @@ interface DirectoryOptions {
 
 const namePattern = /^[a-z0-9-]{1,256}$/;
 
-/** Who answers for an agent's id: one of this process, or a caller of another one. */
+/**
+ * Resolves the id of an agent to the agent itself: one of this process, or a proxy for a remote
+ * agent.
+ */
 export class AgentDirectory {
   readonly #options: DirectoryOptions;
   readonly #byName: ReadonlyMap<string, ServedAgent>;
@@ -37,7 +40,7 @@ export class AgentDirectory {
       throw new ServerError('conflict', 'Cannot serve two agents of one name. Rename one');
   }
 
-  /** Notes those of this process. */
+  /** Stores the agents of this process. */
   async start(): Promise<void> {
     for (const { name, description = '', type } of this.#byName.values()) {
       const acp_type = type === 'async' ? 'async' : 'sync';
@@ -55,14 +58,14 @@ export class AgentDirectory {
     return this.#byName.has(name);
   }
 
-  /** Undefined where there is none, or it does not run anywhere. */
+  /** Returns undefined if the agent does not exist or does not run anywhere. */
   async find(agentId: string): Promise<ResolvedAgent | undefined> {
     const stored = await this.#options.rows.find({ id: agentId });
     const agent = stored && this.#resolve(stored);
     return agent && { info: stored.info, agent };
   }
 
-  /** Throws where there is none, or it does not run anywhere. */
+  /** Throws if the agent does not exist or does not run anywhere. */
   async get(agentId: string): Promise<ResolvedAgent> {
     const stored = await this.#options.rows.get({ id: agentId });
     const agent = this.#resolve(stored);
@@ -92,8 +95,8 @@ function notRunning({ id, name }: AgentInfo): ServerError {
 }
 
 /**
- * The keys of remote agents: what they say to us, and we to them. A key follows from the server's
- * secret and the agent's id, so that it can be said after a restart and is kept nowhere.
+ * The API keys of remote agents, used in both directions. A key is derived from the server's secret
+ * and the agent's id. It is stored nowhere and stays the same after a restart.
  */
 export class AgentKeys {
   readonly #secret: string | Uint8Array;
@@ -106,7 +109,7 @@ export class AgentKeys {
     return `mr_${createHmac('sha256', this.#secret).update(`agent ${agentId}`).digest('base64url')}`;
   }
 
-  /** By which whoever comes with the key is known: its hash alone. */
+  /** The token row that authenticates the key. It stores only a hash of the key. */
   tokenRow(agentId: string): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
     const scope = { kind: 'agent', agentId };

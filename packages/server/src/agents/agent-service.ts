@@ -51,9 +51,9 @@ function ownAgentError(name: string): ServerError {
 }
 
 /**
- * Where no agent lives, and where clouds tell a machine its secrets. This machine and the network beside
- * it are allowed: that is where agents run, and whoever registers one has a token where there are any.
- * A name is taken as it is: what it resolves to is up to the network's own rules.
+ * Addresses that no agent can have, such as multicast, and those where clouds serve credentials to
+ * a machine. Loopback and private networks are allowed, because agents run there and registering
+ * requires a token if any is configured. Host names are not resolved; restrict them in the network.
  */
 const forbiddenAddresses = new BlockList();
 forbiddenAddresses.addSubnet('169.254.0.0', 16);
@@ -66,11 +66,11 @@ forbiddenAddresses.addSubnet('fd00:ec2::', 32, 'ipv6');
 
 const forbiddenNames = new Set(['metadata', 'metadata.google.internal', 'instance-data']);
 
-/** Throws where an agent could not be called, or is not to be. */
+/** Throws if the server cannot or must not call an agent at this URL. */
 function assertRemoteUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-  // A query or a fragment would swallow the path that is called below it.
+  // A query or a fragment would hide the path that is appended to the URL.
   const isPlain = isHttp && !/[?#]/.test(text) && url.username === '' && url.password === '';
   if (!isPlain) {
     const message =

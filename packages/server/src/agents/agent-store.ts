@@ -12,7 +12,7 @@ import {
   notFoundError,
 } from '../stores/row-access.ts';
 
-/** An agent, and where it lives: in this process, or at a URL. */
+/** An agent and its URL. The URL is null for an agent of this process. */
 export interface StoredAgent {
   readonly info: AgentInfo;
   readonly url: string | null;
@@ -28,7 +28,7 @@ const emptyFields = {
   production_deployment_id: null,
 } as const;
 
-/** The rows of agents. */
+/** Stores agents in the row store. */
 export class AgentStore {
   readonly #rows: Rows;
   readonly #ids: Ids;
@@ -58,7 +58,7 @@ export class AgentStore {
     return listRows(this.#rows, { table: 'agents', where: { is_shown: 'yes' }, toItem }, page);
   }
 
-  /** All that are not in this process. */
+  /** Returns all remote agents. */
   async listRemote(): Promise<readonly StoredAgent[]> {
     const found: StoredAgent[] = [];
     for (let after: { at: number; id: string } | undefined; ; ) {
@@ -72,13 +72,13 @@ export class AgentStore {
     }
   }
 
-  /** One of this process, under the id that it had before, if it did. */
+  /** Stores an agent of this process. It keeps the id that it had before. */
   async registerLocal(
     agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
     const fields: Fields = { ...emptyFields, ...agent, status: 'Ready' };
     const put = async () => this.#put(await this.#findByName(agent.name), fields, null);
-    // Another server of the same rows may have been quicker to make it.
+    // Another server with the same row store may have created the row at the same time.
     return (await put().catch((error) => (isNameTaken(error) ? put() : Promise.reject(error))))
       .info;
   }
@@ -96,7 +96,7 @@ export class AgentStore {
     return (await this.#put(existing, fields, null)).info;
   }
 
-  /** Makes it, or takes the place of the one with its name. */
+  /** Creates the agent, or replaces the agent with the same name. */
   async register(body: RegisterAgent): Promise<StoredAgent> {
     const existing = await this.#findByName(body.name);
     const fields: Fields = {
@@ -133,7 +133,7 @@ export class AgentStore {
     });
   }
 
-  /** An id that another one has is another one's. */
+  /** Throws if the wanted id belongs to an agent with another name. */
   async #freeId(wantedId: string | undefined): Promise<string> {
     if (wantedId === undefined) return this.#ids.session();
     if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;

@@ -17,18 +17,20 @@ import { updatesOf } from '../updates/updates-view.ts';
 interface AnswerSource {
   readonly log: Log;
   readonly taskId: string;
-  /** The session before the answer. */
+  /** The state of the session before the answer. */
   readonly before: FoldState;
-  /** Is this the answer's first record? Throws where there will be none. */
+  /** Returns true for the first record of the answer. Throws if there will be no answer. */
   readonly isStart: (record: LogRecord, previous: LogRecord | undefined) => boolean;
   readonly run?: RunId | undefined;
-  /** Nothing goes on: by this offset all of it is there. */
+  /** Set if the answer is finished: all of it is on the log up to this offset. */
   readonly through?: number | undefined;
-  /** Aborts, with the reason as an error, when nobody answers any more and the log does not say so. */
+  /**
+   * Aborted, with an error as reason, if the answer is lost and the log does not record its end.
+   */
   readonly lost: AbortSignal;
 }
 
-/** An answer, read from the log: whoever reads it, however often, has what was kept and nothing else. */
+/** Reads an answer from the log. Every reader gets the stored records, at any time. */
 export function answerFromLog(source: AnswerSource): Answer {
   return {
     ...{ taskId: source.taskId, run: source.run },
@@ -62,12 +64,15 @@ async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[
   return messagesOf(state).filter(isOfAnswer);
 }
 
-/** The turn is in a message's id. */
+/** A message id contains its turn. */
 function turnOf(taskId: string, id: string | null): number {
   return Number(id?.slice(taskId.length + 1).split('.', 1)[0]);
 }
 
-/** From the answer's first record to the end of its run. Throws what it failed with, after that. */
+/**
+ * Yields the steps from the answer's first record to the end of its run. Then it throws the error
+ * of a failed answer.
+ */
 async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   const { taskId, before, isStart, lost } = source;
   const folder = new Folder(before);
@@ -86,9 +91,10 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
       if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
       if (fact?.type !== 'run_finished') continue;
       const { reason, cause } = fact.stop;
-      // What was mended on the way is no failure.
+      // An error that was recovered from is not a failure of the answer.
       if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
-      // Half an answer is not to be taken for a whole one, by whoever asks for it again least of all.
+      // An incomplete answer must not look complete, in particular to a client that repeats its
+      // request.
       if (cause === 'interrupted') throw interruptedAnswer(taskId);
       return;
     }
@@ -96,7 +102,7 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   throw lost.aborted ? lost.reason : logClosed(taskId);
 }
 
-/** What there is; or also what comes. */
+/** Yields the stored batches. Unless the answer is finished, it also waits for new ones. */
 async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
   const { log, taskId, before, through, lost } = source;
   const session = sessionId(taskId);
@@ -128,7 +134,7 @@ function interruptedAnswer(taskId: string): ServerError {
   );
 }
 
-/** Of a message that was taken off the queue without an answer. */
+/** The error for a message that left the queue without an answer. */
 export function messageWithdrawn(taskId: string): ServerError {
   const message = `Cannot answer this message in task ${taskId}: it was taken back, or its task was closed, before the agent heard it. Send it with another key`;
   return new ServerError('bad_state', message, { task: taskId });
@@ -139,7 +145,7 @@ function logClosed(taskId: string): ServerError {
   return new ServerError('unavailable', message, { task: taskId });
 }
 
-/** Of a message that the run did not get to. */
+/** The error for a message that the run did not reach. */
 export function answerNotStarted(
   taskId: string,
   { stop, error }: Pick<RunResult, 'stop' | 'error'>,
@@ -154,7 +160,7 @@ export function answerNotStarted(
   );
 }
 
-/** Of one whose run died in the middle, and could not say so on the log. */
+/** The error for an answer whose run failed without recording it on the log. */
 export function answerLost(taskId: string, why: string): ServerError {
   const message = `Cannot go on with the answer of task ${taskId}: its run is lost (${why}). What it said is kept; read the task's messages, or send another one`;
   return new ServerError(
@@ -166,12 +172,15 @@ export function answerLost(taskId: string, why: string): ServerError {
 }
 
 interface Waiter {
-  /** Of the command that is its message. */
+  /** The key of the message's command. */
   readonly key: string;
   readonly lost: AbortController;
 }
 
-/** Those who wait for the answers of agent loops. What ends as it should is told by the log itself. */
+/**
+ * The requests that wait for answers of agent loops. A normal end is read from the log; waiters are
+ * needed only for failures.
+ */
 export class AnswerWaiters {
   readonly #byTask = new Map<string, Set<Waiter>>();
 
@@ -188,7 +197,7 @@ export class AnswerWaiters {
     if (waiters?.size === 0) this.#byTask.delete(taskId);
   }
 
-  /** Those for whom there is an error are told, and wait no more. */
+  /** Rejects the waiters for which `errorFor` returns an error. */
   reject(taskId: string, errorFor: (key: string) => Error | undefined): void {
     for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) {
       const error = errorFor(waiter.key);
@@ -198,7 +207,7 @@ export class AnswerWaiters {
     }
   }
 
-  /** Nobody goes on here: each is told its error, or has its end on the log. */
+  /** Rejects the waiters that have an error and forgets the others, whose end is on the log. */
   end(taskId: string, errorFor: (key: string) => Error | undefined): void {
     this.reject(taskId, errorFor);
     this.#byTask.delete(taskId);

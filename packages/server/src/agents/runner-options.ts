@@ -7,7 +7,7 @@ import type { JournalPool } from '../journal/journal-pool.ts';
 import type { TaskStore } from '../stores/task-store.ts';
 import type { TaskQueues } from './task-queues.ts';
 
-/** What all who run agents share. */
+/** The services that all agent runners share. */
 export interface RunnerOptions {
   readonly log: Log;
   readonly rows: Rows;
@@ -19,8 +19,8 @@ export interface RunnerOptions {
   readonly journals: JournalPool;
   readonly queues: TaskQueues;
   readonly graceMs: number;
-  /** Takes the spans of what runs. */
+  /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
-  /** Hears what is odd and changes nothing. */
+  /** Receives diagnostics that have no effect on the task. */
   readonly onDiagnostic: (problem: string) => void;
 }

@@ -9,11 +9,17 @@ interface Work {
 }
 
 interface TaskWorkOptions {
-  /** It is done because the task was closed, which is thus no reason to stop it. */
+  /**
+   * True for work that runs because the task was closed. Closing the task does not stop it.
+   * Default: false.
+   */
   readonly isEnding?: boolean | undefined;
 }
 
-/** What is done for tasks in this process: for each one thing after the other, and each can be stopped. */
+/**
+ * Runs the work of tasks in this process. Each task has a queue, and its current work can be
+ * stopped.
+ */
 export class TaskQueues {
   readonly #clock: Clock;
   readonly #graceMs: number;
@@ -21,7 +27,7 @@ export class TaskQueues {
   readonly #current = new Map<string, Work>();
   #isClosing = false;
 
-  /** `graceMs`: how long what was told to stop is waited for. */
+  /** `graceMs`: how long to wait for stopped work. */
   constructor(clock: Clock, graceMs: number) {
     this.#clock = clock;
     this.#graceMs = graceMs;
@@ -31,7 +37,7 @@ export class TaskQueues {
     return this.#isClosing;
   }
 
-  /** The tasks for which something is done that ends with them. */
+  /** Tasks with current work, except work that runs because the task was closed. */
   get activeTasks(): readonly string[] {
     return [...this.#current].flatMap(([taskId, { isEnding }]) => (isEnding ? [] : [taskId]));
   }
@@ -57,7 +63,10 @@ export class TaskQueues {
     }
   }
 
-  /** Stops what goes on, and waits for its end for a while. What waits behind it comes next. */
+  /**
+   * Stops the current work of a task and waits for its end, for a limited time. Queued work
+   * follows.
+   */
   async stop(taskId: string, kind: StopKind, message: string): Promise<void> {
     const work = this.#current.get(taskId);
     if (work === undefined) return;
@@ -76,7 +85,7 @@ export class TaskQueues {
     work: (signal: AbortSignal) => Promise<T>,
     { isEnding = false }: TaskWorkOptions,
   ): Promise<T> {
-    // It may have waited until after the end.
+    // The server may have started to close while the work was queued.
     this.assertOpen();
     const controller = new AbortController();
     const done = work(controller.signal).finally(() => this.#current.delete(taskId));
@@ -85,10 +94,10 @@ export class TaskQueues {
   }
 }
 
-/** So much may wait for what goes on. */
+/** Maximum number of queued works per task. */
 const maxQueuedWork = 100;
 
-/** What is done for a task is done one after the other. */
+/** Runs the work of one task, one after the other. */
 class TaskQueue {
   readonly #taskId: string;
   #last: Promise<unknown> = Promise.resolve();
@@ -118,10 +127,10 @@ function queueFull(taskId: string): ServerError {
   return new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 
-/** Why somebody's work was stopped. */
+/** Why work was stopped. */
 type StopKind = 'interrupt' | 'close_task' | 'close_server';
 
-/** What a signal is aborted with. It reads as an abort to those who know nothing of it. */
+/** The abort reason of stopped work. Its name is `AbortError`, as other code expects. */
 class StopError extends Error {
   override readonly name = 'AbortError';
   readonly kind: StopKind;

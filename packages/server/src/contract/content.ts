@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { z } from 'zod';
 
-// zod's own `json` and `record` copy what they check, and leave `__proto__` out, which is data like any
-// other. What comes from outside was read by core's parseJson; what an agent gives is checked by the writer.
+// zod's own `json` and `record` copy the value and drop the key `__proto__`, which is ordinary data
+// here. Input from the network was already parsed by core's `parseJson`, and the update writer
+// checks the values of agents.
 
 export const jsonObjectSchema = z
   .custom<JsonObject>(
@@ -67,7 +68,7 @@ const reasoningContent = z.object({
   content: z.array(z.string()).nullable().default(null),
 });
 
-/** What a message says. On the way in, what has a default may be left out. */
+/** The content of a message. Input may omit fields that have a default. */
 export const contentSchema = z.discriminatedUnion('type', [
   textContent,
   dataContent,

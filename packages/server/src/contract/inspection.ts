@@ -13,24 +13,24 @@ const usageSchema = z.object({
   costs: z.array(z.object({ amount: z.string(), currency: z.string() })),
 });
 
-/** What a task came to so far: a fold of its log. */
+/** A summary of a task so far, folded from its log. */
 export const taskDigestSchema = z.object({
   task_id: z.string(),
-  /** The names of its agents. */
+  /** Names of the task's agents. */
   agents: z.array(z.string()),
   through: count,
-  /** False where the log is so long that the next request has to read on. */
+  /** False if the log is too long for one request. The next request continues reading. */
   is_whole: z.boolean(),
-  /** `waiting`: a call waits for somebody's word. */
+  /** `waiting`: a tool call waits for approval. */
   state: z.enum(['running', 'waiting', 'idle']),
-  /** When the run that goes on began, in ms since 1970. */
+  /** Start time of the current run, in ms since 1970. */
   running_since: z.int().nullable(),
   /** Why the last run ended. */
   stop: z
     .object({ reason: z.string(), raw: z.string().optional(), cause: z.string().optional() })
     .nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** By provider and model; null where the agent did not say. */
+  /** Usage by provider and model. Null if the agent did not report them. */
   usage: z.array(
     z.object({
       provider: z.string().nullable(),
@@ -43,19 +43,19 @@ export const taskDigestSchema = z.object({
 
 export type TaskDigest = z.output<typeof taskDigestSchema>;
 
-/** A request to a model, made again from the log. */
+/** A past request to a model, rebuilt from the log. */
 export const pastRequestSchema = z.object({
   task_id: z.string(),
   turn: z.number(),
   attempt: z.number(),
-  /** Who was asked. */
+  /** The provider that received the request. */
   provider: z.string(),
   model: z.string(),
-  /** Without its query; null where nothing goes over a network. */
+  /** The URL without its query. Null if the request does not use a network. */
   url: z.string().nullable(),
-  /** As it would be sent; null where it is not made again. Headers are never told. */
+  /** The body as it would be sent. Null if it cannot be rebuilt. Headers are never included. */
   body: jsonObjectSchema.nullable(),
-  /** What may be otherwise than it was, for people. */
+  /** Possible differences from the original request, as text for people. */
   notes: z.array(z.string()),
 });
 

@@ -14,14 +14,14 @@ export const taskMessageSchema = z.object({
 
 export type TaskMessage = z.output<typeof taskMessageSchema>;
 
-/** A piece of text; absent and null mean nothing was added. */
+/** A text fragment. Absent and null both mean an empty fragment. */
 const piece = z
   .string()
   .nullish()
   .transform((text) => text ?? '');
 const call = { tool_call_id: z.string(), name: z.string() };
 
-/** `data_delta` and `arguments_delta` are pieces of JSON text. */
+/** `data_delta` and `arguments_delta` are fragments of JSON text. */
 const updateDeltaSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text_delta: piece }),
   z.object({ type: z.literal('data'), data_delta: piece }),
@@ -44,7 +44,7 @@ const head = {
   parent_task_message: taskMessageSchema.nullable().default(null),
 };
 
-/** What happens to a message while it streams. */
+/** One change of a message while it streams. */
 export const updateSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), ...head, content: contentSchema }),
   z.object({ type: z.literal('delta'), ...head, delta: updateDeltaSchema.nullable() }),
@@ -52,7 +52,10 @@ export const updateSchema = z.discriminatedUnion('type', [
     type: z.literal('full'),
     ...head,
     content: contentSchema,
-    /** The message is no more: its content is the empty text, for clients that know no better. */
+    /**
+     * The message was removed. Its content is an empty text, for clients that do not read this
+     * field.
+     */
     retracted: z.literal(true).optional(),
   }),
   z.object({ type: z.literal('done'), ...head }),

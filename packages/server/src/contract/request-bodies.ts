@@ -6,10 +6,10 @@ import { spanSchema } from './task.ts';
 
 const object = jsonObjectSchema;
 const id = z.string().min(1).max(1024).refine(isId, 'it has characters that cannot be printed');
-/** What a name can be kept as: printable, and not too long. */
+/** A name: printable and at most 256 characters. */
 const name = z.string().min(1).max(256).refine(isId, 'it has characters that cannot be printed');
 
-/** A time as ISO 8601 has it. Without a zone it is that of Greenwich, wherever the server stands. */
+/** An ISO 8601 time. Without a time zone it is read as UTC, whatever the server's zone is. */
 const time = z.string().refine(isTime, 'it is no ISO 8601 time').transform(withZone);
 
 export const createTaskSchema = z.object({
@@ -37,9 +37,9 @@ export const updateTaskSchema = z.object({
 });
 
 export const forkTaskSchema = z.object({
-  /** What is answered again, or is said otherwise; the last answer unless told. */
+  /** The item to answer again or to replace. Default: the last answer. */
   item_id: id.nullish(),
-  /** What is said instead of the item. */
+  /** The content that replaces the item. */
   content: contentSchema.nullish(),
 });
 
@@ -69,7 +69,7 @@ export const updateMessagesSchema = z.object({
 
 export const createStateSchema = z.object({ task_id: id, agent_id: id, state: object });
 
-/** `version` is what the state has to have still, for whoever wants to be sure. */
+/** `version` is the version that the state must still have. Optional. */
 export const updateStateSchema = z.object({
   state: object,
   version: z.int().nonnegative().nullish(),
@@ -149,32 +149,38 @@ function withZone(text: string): string {
 const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
 const reason = z.string().max(4096).nullish();
 
-/** What somebody wants of an agent loop that is at work, or is to be. */
+/** A command for an agent loop. */
 export const commandSchema = z.discriminatedUnion('type', [
-  /** Starts a turn when the run would end. */
+  /** Starts a turn when the current run would end. */
   z.object({ type: z.literal('message'), content: contentSchema }),
-  /** Joins the next request. */
+  /** Joins the next model request of the current run. */
   z.object({ type: z.literal('steer'), content: contentSchema }),
   z.object({
     type: z.literal('approve'),
     ...call,
-    /** What the call runs with instead. */
+    /** Replaces the input of the call. */
     input: jsonValueSchema.optional(),
-    /** Also for what is asked by the same rule: until this time (ms since 1970), or to the end. */
+    /**
+     * Also approves later calls that match the same rule: until this time (ms since 1970), or for
+     * the rest of the session.
+     */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
   }),
   z.object({ type: z.literal('deny'), ...call, reason }),
   z.object({ type: z.literal('abort'), reason }),
   z.object({ type: z.literal('compact') }),
-  /** A message that still waits, by the key that it was sent with or has on the log, is not heard. */
+  /**
+   * Removes a message that is still queued. `key` is the idempotency key of the request, or the key
+   * on the log.
+   */
   z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
-  /** What was allowed by this rule for longer than one call is asked about again. */
+  /** Ends a lasting approval that was given by this rule. */
   z.object({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
 ]);
 
 export type Command = z.output<typeof commandSchema>;
 
-/** What a message has to be like to be listed: what is given of `content` has to be equal. */
+/** Selects messages. A message matches if it has all given fields of `content`. */
 export const messageFilterSchema = z.object({
   content: jsonObjectSchema.nullish(),
   streaming_status: streamingStatusSchema.nullish(),

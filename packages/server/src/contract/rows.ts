@@ -1,63 +1,72 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
-/** What is kept beside the log: everything that is looked up rather than streamed. */
+/** The tables of a row store. They hold everything that is looked up instead of streamed. */
 export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
 
 export interface Row {
   readonly id: string;
-  /** 1 when it is made; one more with each change. */
+  /** 1 for a new row. Each change adds one. */
   readonly version: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** What it can be found by: `name`, `task_id`, `agent_id`, `status` … */
+  /** The fields that queries can select by: `name`, `task_id`, `agent_id`, `status` and so on. */
   readonly keys: Readonly<Record<string, string>>;
   readonly data: JsonObject;
 }
 
 export interface RowQuery {
-  /** All of these have to be so. */
+  /** Keys that a row must have, with these values. Default: all rows. */
   readonly where?: Readonly<Record<string, string>> | undefined;
   readonly orderBy?: 'createdAt' | 'updatedAt' | undefined;
   readonly direction?: 'asc' | 'desc' | undefined;
-  /** 50 unless told. */
+  /** Maximum number of rows. Default: 50. */
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
-  /** The row after which to go on, in that order; it may be gone by now. */
+  /** Continue after this row in the given order. The row may have been deleted since. */
   readonly after?: { readonly at: number; readonly id: string } | undefined;
 }
 
 export interface PutOptions {
-  /** Only if the row has this version; 0: only if there is none. Whatever there is, unless told. */
+  /**
+   * Write only if the row has this version. 0: only if the row does not exist. Default: always
+   * write.
+   */
   readonly ifVersion?: number | undefined;
 }
 
-/** Small documents by table and id, with a few keys to find them by. */
+/**
+ * A store of small documents by table and id, with a few keys to query by. Implement it to use
+ * another database; the suite in `@millrace/server/suite` checks an implementation.
+ */
 export interface Rows {
   get(table: Table, id: string): Promise<Row | undefined>;
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
-  /** Makes or replaces it. Throws `conflict` where another version, or another row with a unique key, is there. */
+  /**
+   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or
+   * if another row has the same unique key.
+   */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
   /**
-   * Another text whenever somebody may have changed a row of this table, whichever process he is in; for
-   * stores that know it at next to no cost. Whoever waits for changes need not look while it is the same.
+   * Returns a text that differs after any process may have changed a row of the table. Optional:
+   * implement it only if it is almost free. Pollers skip their query while the text stays the same.
    */
   stamp?(table: Table): Promise<string>;
-  /** False where there was none. */
+  /** Returns false if the row does not exist. */
   delete(table: Table, id: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export type RowsErrorCode =
-  /** Another version is there, or another row with that name. */
+  /** The row has another version, or another row has the same name. */
   | 'conflict'
-  /** An id, a key or a value that cannot be kept, or a query that cannot be meant. */
+  /** An id, key, value or query that the store cannot accept. */
   | 'bad_row'
   | 'closed'
-  /** The disk or the file do not allow it. */
+  /** The disk or the file failed. */
   | 'storage'
   | 'corrupt'
-  /** Written by a later version. */
+  /** A later version of Millrace wrote the store. */
   | 'too_new';
 
 export class RowsError extends MillraceError<RowsErrorCode> {

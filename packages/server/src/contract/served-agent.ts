@@ -5,7 +5,7 @@ import type { Content, ContentInput } from './content.ts';
 import type { TaskMessage, Update, UpdateInput } from './message.ts';
 import type { AgentInfo, SpanInfo, Task, TaskEvent } from './task.ts';
 
-/** What a server can serve. */
+/** An agent that a server can serve. */
 export type ServedAgent = SyncAgent | AsyncAgent | LoopAgent;
 
 interface Named {
@@ -14,7 +14,10 @@ interface Named {
   readonly description?: string | undefined;
 }
 
-/** Answers each message with a stream of updates, which the server accumulates and keeps. */
+/**
+ * An agent that answers each message with a stream of updates. The server accumulates and stores
+ * them.
+ */
 export interface SyncAgent extends Named {
   readonly type: 'sync';
   readonly onMessage: (
@@ -23,55 +26,64 @@ export interface SyncAgent extends Named {
   ) => AsyncIterable<UpdateInput> | Promise<ContentInput | readonly ContentInput[]>;
 }
 
-/** Gets events and streams by itself. The events of one task come in order, one at a time. */
+/**
+ * An agent that receives events and writes messages by itself. A task's events arrive in order, one
+ * at a time.
+ */
 export interface AsyncAgent extends Named {
   readonly type: 'async';
   readonly onTaskCreate?: ((context: HandlerContext) => Promise<void>) | undefined;
   readonly onEvent: (event: TaskEvent, context: HandlerContext) => Promise<void>;
-  /** The work that goes on is told by `context.signal` first. */
+  /** Called when the task is cancelled, after `context.signal` has stopped the current handler. */
   readonly onCancel?: ((context: HandlerContext) => Promise<void>) | undefined;
 }
 
-/** An agent loop as it is: a message is a run, and what comes meanwhile steers or waits. */
+/**
+ * An agent loop from `@millrace/agent`. Each message starts a run; input during a run steers it or
+ * waits in the queue.
+ */
 export interface LoopAgent extends Named {
   readonly type: 'loop';
   readonly agent: Agent;
 }
 
-/** What the handler of a sync or an async agent has to work with. */
+/** The tools that a handler of a sync or async agent works with. */
 export interface HandlerContext {
   readonly task: Task;
   readonly agent: AgentInfo;
-  /** Aborted by an interrupt, a cancel, and when the server stops. */
+  /** Aborted when the task is interrupted or cancelled, and when the server closes. */
   readonly signal: AbortSignal;
   readonly messages: Messages;
   readonly state: StateOfTask;
   readonly events: EventsOfTask;
   readonly tracing: Tracing;
   /**
-   * What the handler's run is part of, where whoever asked for it said so: for its own requests.
-   * `stream.auto` sends it, and spans are under it unless they name a parent.
+   * The trace that the caller's request belongs to, if it named one. Use it for the handler's own
+   * requests. `stream.auto` sends it, and new spans belong to it unless they name a parent.
    */
   readonly trace?: TraceContext | undefined;
   readonly stream: Streaming;
-  /** Messages as items of a request, calls and results paired. */
+  /** Converts messages to the items of a model request. Each tool call gets its result. */
   toItems(messages: readonly TaskMessage[]): readonly Item[];
 }
 
 export interface Messages {
-  /** Oldest first. */
+  /** Returns all messages of the task, oldest first. */
   list(): Promise<readonly TaskMessage[]>;
   create(content: ContentInput): Promise<TaskMessage>;
 }
 
 export interface StateOfTask {
   get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
-  /** Throws `conflict` where somebody changed it since that version; 0 is none yet. */
+  /**
+   * Stores the state and returns its new version. Throws `conflict` if the stored version is not
+   * `ifVersion`; 0 means that no state exists yet.
+   */
   set(value: JsonObject, options?: { readonly ifVersion?: number }): Promise<number>;
 }
 
 export interface EventsOfTask {
-  /** After the cursor, which is the id of an event; all of them unless told. */
+  /** Lists events in order. `after` is the id of an event. Default: all events, at most 1000. */
   list(options?: {
     readonly after?: string;
     readonly limit?: number;
@@ -79,7 +91,7 @@ export interface EventsOfTask {
 }
 
 export interface Tracing {
-  /** Begins now; ends with `end` or with `await using`. */
+  /** Starts a span now. End it with `end` or with `await using`. */
   span(name: string, options?: SpanOptions): Promise<Span>;
 }
 
@@ -91,22 +103,26 @@ export interface SpanOptions {
 export interface Span extends AsyncDisposable {
   readonly id: string;
   readonly traceId: string;
-  /** For a provider's request headers: W3C trace context. */
+  /** The W3C trace context for request headers. */
   readonly traceparent: string;
-  /** The same with its `tracestate`, for `agent.run` and `provider.stream`. */
+  /** `traceparent` together with `tracestate`, for `agent.run` and `provider.stream`. */
   readonly trace: TraceContext;
   end(result?: { readonly output?: JsonObject; readonly data?: JsonObject }): Promise<SpanInfo>;
 }
 
 export interface Streaming {
   /**
-   * Asks a provider and hands its stream over: each part becomes a message, with its start, deltas and
-   * done, and is kept. Gives all of them, and the last. Whatever aborts the handler aborts the request.
+   * Sends a request to a provider and publishes its stream: each part becomes a message with its
+   * start, deltas and done, and is stored. Returns all of these messages and the last one. Aborting
+   * the handler aborts the request.
    */
   auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<Sent>;
-  /** A stream that was begun otherwise. */
+  /** Publishes a provider stream that the handler has started itself. */
   auto(steps: AsyncIterable<StreamStep>): Promise<Sent>;
-  /** Writes what the caller makes of a stream, update by update. Closes itself, and lets throws pass. */
+  /**
+   * Opens a message that the handler writes update by update. With `await using` it closes itself.
+   * Errors of the handler are not caught.
+   */
   open(content: ContentInput, options?: { readonly sinks?: readonly Sink[] }): Promise<OpenMessage>;
 }
 
@@ -115,12 +131,12 @@ export interface Sent {
   readonly final: TaskMessage | undefined;
 }
 
-/** Hears each update after it is kept. */
+/** Receives each update after it is stored. */
 export type Sink = (update: Update) => void | Promise<void>;
 
 export interface OpenMessage extends AsyncDisposable {
   readonly message: TaskMessage;
   write(update: UpdateInput): Promise<void>;
-  /** What was written, or this instead of it. */
+  /** Closes the message with the written content, or with this content instead. */
   close(content?: Content): Promise<TaskMessage>;
 }

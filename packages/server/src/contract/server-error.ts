@@ -1,11 +1,11 @@
 import { type ErrorPlace, isMillraceError, MillraceError } from '@millrace/core';
 import { ProviderError } from '@millrace/providers';
 
-/** What a request can be refused with: the HTTP status, and the code of JSON-RPC. */
+/** The HTTP status and the JSON-RPC code of each error code. */
 const kinds = {
-  /** The request cannot be read at all. */
+  /** The request cannot be read. */
   bad_request: [400, -32600],
-  /** What it asks for is not possible in the state that the thing is in. */
+  /** The current state of the resource does not allow the request. */
   bad_state: [400, -32603],
   unauthorized: [401, -32603],
   forbidden: [403, -32603],
@@ -13,22 +13,22 @@ const kinds = {
   method_not_allowed: [405, -32601],
   not_acceptable: [406, -32600],
   request_timeout: [408, -32603],
-  /** Somebody else changed it meanwhile, or has that name. */
+  /** Another client changed the resource, or the name is taken. */
   conflict: [409, -32603],
-  /** An offset that never existed, or is not there any more. */
+  /** The offset never existed, or it was deleted. */
   gone: [410, -32602],
   too_large: [413, -32600],
   unsupported_media_type: [415, -32600],
   misdirected: [421, -32603],
-  /** It can be read, and is not what is expected here. */
+  /** The request can be read, but it does not match the schema. */
   invalid: [422, -32602],
   rate_limited: [429, -32603],
   headers_too_large: [431, -32600],
   internal: [500, -32603],
   not_implemented: [501, -32601],
-  /** The agent threw, or answered something that it should not. */
+  /** The agent threw, or its answer was invalid. */
   agent_failed: [502, -32603],
-  /** It is about to close, or what it needs cannot be reached. */
+  /** The server is closing, or something that it needs cannot be reached. */
   unavailable: [503, -32603],
   agent_timeout: [504, -32603],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
@@ -36,12 +36,12 @@ const kinds = {
 export type ServerErrorCode = keyof typeof kinds;
 
 export interface ServerErrorOptions extends ErrorOptions {
-  /** What the caller may do about it, for programs. Never content. */
+  /** Details for programs. They never contain content of tasks. */
   readonly details?: Readonly<Record<string, string | number | boolean>> | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A refusal. Its message is told to whoever asked. */
+/** An error that the server reports to the client. Clients see its message. */
 export class ServerError extends MillraceError<ServerErrorCode> {
   readonly details: ServerErrorOptions['details'];
   readonly retryAfterMs: number | undefined;
@@ -57,7 +57,7 @@ export class ServerError extends MillraceError<ServerErrorCode> {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Of the HTTP answer. */
+  /** The HTTP status of the response. */
   get status(): number {
     return kinds[this.code][0];
   }
@@ -69,7 +69,7 @@ export class ServerError extends MillraceError<ServerErrorCode> {
 
 const maxLength = 2000;
 
-/** Why something failed, for people: what the agent's author wrote, or threw. */
+/** Returns the message of any thrown value, for status texts and diagnostics. */
 export function errorReason(error: unknown): string {
   const text =
     error instanceof Error
@@ -80,7 +80,7 @@ export function errorReason(error: unknown): string {
   return text.slice(0, maxLength);
 }
 
-/** For programs. */
+/** Returns a code for any thrown value, for programs. */
 export function errorCode(error: unknown): string {
   if (error instanceof ProviderError) return error.kind;
   const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;

@@ -16,9 +16,10 @@ import type {
 } from './task.ts';
 
 /**
- * What the routes ask for, in the words of the wire. Every refusal is a `ServerError`: `not_found` for
- * whatever is unknown or deleted, `bad_state` for what its state does not allow, `conflict` for what
- * somebody else changed, `agent_failed` for a handler that threw.
+ * The operations behind the HTTP routes, with the types of the wire. Every refusal is a
+ * `ServerError`: `not_found` for an unknown or deleted resource, `bad_state` for an operation that
+ * the state does not allow, `conflict` for a concurrent change, and `agent_failed` for a handler
+ * that threw.
  */
 export interface TaskService {
   readonly agents: AgentService;
@@ -30,10 +31,13 @@ export interface TaskService {
   readonly trackers: TrackerService;
 }
 
-/** A thing by its id, or by its name. */
+/** Names a resource by its id or by its name. */
 export type Ref = { readonly id: string } | { readonly name: string };
 
-/** A part of a list. `cursor` (from `next`) comes before `pageNumber`, which counts from 1. */
+/**
+ * Selects one page of a list. `cursor` (from `next`) takes precedence over `pageNumber`, which
+ * starts at 1.
+ */
 export interface PageQuery {
   readonly limit: number;
   readonly pageNumber: number;
@@ -44,7 +48,7 @@ export interface PageQuery {
 
 export interface ListPage<T> {
   readonly data: readonly T[];
-  /** Where the list goes on; null at its end. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: string | null;
 }
 
@@ -54,47 +58,53 @@ export interface DeleteResult {
 }
 
 export interface AgentService {
-  /** Those of a task, or all; without those that were deleted. */
+  /** Lists the agents of a task, or all agents. Deleted agents are left out. */
   list(query: PageQuery & { readonly taskId?: string | undefined }): Promise<ListPage<AgentInfo>>;
   get(ref: Ref): Promise<AgentInfo>;
   delete(id: string): Promise<DeleteResult>;
   registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
-  /** Makes it, or takes the place of the one that has its name. The key is told this once. */
+  /** Creates the agent, or replaces the agent with the same name. The key is returned only here. */
   register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
-/** What came with a request that begins work. */
+/** What a request carries besides its body. */
 export interface RequestMetadata {
-  /** The same again counts once. */
+  /** Idempotency key: a repeated request has no further effect. */
   readonly key?: string | undefined;
-  /** What the work is part of. */
+  /** The trace that the work belongs to. */
   readonly trace?: TraceContext | undefined;
 }
 
 export interface TasksService {
   /**
-   * A name that is known gives that task, its params replaced where some are given. The same key again
-   * gives the task that it made, as it is now.
+   * Creates a task. If the name exists, that task is returned, with `params` replaced if given. A
+   * repeated key returns the task that it created, in its current state.
    */
   create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
   /**
-   * Stores the message and begins to answer it. Makes a task where neither id nor name is known or given.
-   * The same key again gives the answer that there is, whatever became of the task since.
+   * Stores the message and starts the answer. Creates a task if no known id or name is given. A
+   * repeated key returns the existing answer, whatever state the task has now.
    */
   sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
-  /** The same key again gives the event that it made. `task_id` or `task_name` is given. */
+  /**
+   * Sends an event. A repeated key returns the event that it created. `task_id` or `task_name` is
+   * required.
+   */
   sendEvent(agentId: string, body: bodies.SendEvent, sent?: RequestMetadata): Promise<TaskEvent>;
-  /** Leaves it for the agent loop that drives the task. */
+  /** Queues a command for the agent loop that drives the task. */
   submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
-  /** A copy of what was before an item, which an agent loop goes on with. */
+  /** Copies the task up to an item into a new task, in which an agent loop continues. */
   fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
-  /** What an agent loop asked its model, made again from the log. */
+  /** Rebuilds a past model request of an agent loop from the log. */
   request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
   list(query: TaskQuery): Promise<ListPage<TaskSummary>>;
   update(id: string, body: bodies.UpdateTask): Promise<Task>;
   delete(id: string): Promise<DeleteResult>;
-  /** What goes on is stopped. `bad_state` where it is closed already; interrupting it twice is fine. */
+  /**
+   * Changes the status of a task and stops its current work. Throws `bad_state` if the task is
+   * already closed. Interrupting twice is allowed.
+   */
   change(id: string, change: TaskChange, reason?: string): Promise<Task>;
 }
 
@@ -103,20 +113,23 @@ export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'termina
 export interface TaskQuery extends PageQuery {
   readonly agentId?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** All of these have to be in the task's metadata. */
+  /** The task's metadata must have all of these fields. */
   readonly metadata?: JsonObject | undefined;
-  /** It is in the task's title, name or id, in whatever case. */
+  /** Text that the task's title, name or id must contain, in any letter case. */
   readonly search?: string | undefined;
 }
 
-/** Two views of one answer; it goes on whether or not somebody looks. */
+/** Two views of one answer. The answer continues whether or not a client reads it. */
 export interface Answer {
   readonly taskId: string;
-  /** The run that is it, where it is one: a sync agent's. */
+  /** The run that produces the answer, for sync agents. */
   readonly run?: RunId | undefined;
-  /** From the answer's first update on. Leaving it stops nothing; throws what the answer failed with at its end. */
+  /**
+   * Yields the answer's updates from the first one on. Leaving the iteration does not stop the
+   * answer. At its end it throws the error of a failed answer.
+   */
   updates(): AsyncIterable<Update>;
-  /** The agent's messages, when all are done. */
+  /** Returns the agent's messages when all of them are done. */
   messages(): Promise<readonly TaskMessage[]>;
 }
 
@@ -127,7 +140,7 @@ export interface SubmitResult {
 
 export interface MessageService {
   list(query: MessageQuery): Promise<ListPage<TaskMessage>>;
-  /** Newest first for `older`, oldest first for `newer`; `next` is the cursor. */
+  /** Newest first for `older`, oldest first for `newer`. `next` is the cursor of the next page. */
   page(query: MessagePageQuery): Promise<ListPage<TaskMessage>>;
   get(id: string): Promise<TaskMessage>;
   create(body: bodies.CreateMessage): Promise<TaskMessage>;
@@ -151,7 +164,7 @@ interface MessagePageQuery {
 
 export interface EventService {
   get(id: string): Promise<TaskEvent>;
-  /** In order of `sequence_id`. */
+  /** Lists events in order of `sequence_id`. */
   list(query: EventQuery): Promise<readonly TaskEvent[]>;
 }
 
@@ -167,7 +180,7 @@ export interface StateService {
   get(id: string): Promise<TaskState>;
   list(query: TaskFilter): Promise<ListPage<TaskState>>;
   update(id: string, body: bodies.UpdateState): Promise<TaskState>;
-  /** What it was. */
+  /** Returns the deleted state. */
   delete(id: string): Promise<TaskState>;
 }
 
@@ -189,13 +202,13 @@ interface SpanQuery extends PageQuery {
 }
 
 export interface TrackerService {
-  /** By its own id, or by that of the task. */
+  /** `id` is the tracker's id or the task's id. */
   get(id: string): Promise<Tracker>;
   list(query: TaskFilter): Promise<ListPage<Tracker>>;
   update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
 }
 
-/** What whoever asks may touch: all, or what belongs to one agent or to one task. */
+/** The resources that a caller may access: all, those of one agent, or those of one task. */
 export type Scope =
   | { readonly kind: 'all' }
   | { readonly kind: 'agent'; readonly agentId: string }

@@ -3,7 +3,10 @@ import type { Batch, FoldState, LogRecord } from '@millrace/core';
 
 /** One event of an SSE stream. */
 export interface Frame {
-  /** `offset`, or `offset.k` for the k-th event of a record. Without one, resuming does not go by it. */
+  /**
+   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
+   * without an id.
+   */
   readonly id?: string | undefined;
   readonly event?: string | undefined;
   /** One line of JSON. */
@@ -11,23 +14,28 @@ export interface Frame {
 }
 
 /**
- * The log in the frames of one vocabulary. Pure: the same records give the same frames, wherever a
- * viewer comes in.
+ * Translates the log into frames of one format. A view is pure: the same records give the same
+ * frames, wherever a viewer starts.
  */
 export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';
-  /** What a record is told as. An append, which may be several in one, is one frame at most. */
+  /**
+   * The frames of one record. An append, even one that was merged from several, becomes at most one
+   * frame.
+   */
   frames(before: FoldState, record: LogRecord, after: FoldState): readonly Frame[];
-  /** What somebody who comes in at `state` without a cursor is told instead of all that was before. */
+  /**
+   * The frames that replace everything before `state`, for a viewer that connects without a cursor.
+   */
   restate(state: FoldState): readonly Frame[];
   /**
-   * Where it is there, what came together is told as a whole, and not record by record: then its end
-   * is the only place to resume at.
+   * If present, a batch is encoded as a whole instead of record by record. Its end is then the only
+   * position to resume at.
    */
   batch?(batch: Batch): readonly Frame[];
   /**
-   * It understands snapshots: who comes in without a cursor is told the records themselves, finished
-   * turns settled, and `restate` is not asked.
+   * True if the view understands snapshots. A viewer without a cursor then receives the records
+   * themselves, with finished turns settled, and `restate` is not called.
    */
   readonly settles?: boolean;
 }
@@ -37,15 +45,18 @@ export type ViewName = FrameView['name'];
 interface StreamRequest {
   readonly taskId: string;
   readonly view: ViewName;
-  /** `offset` or `offset.k`, after which to go on; absent: what is there is restated. */
+  /**
+   * The position to continue after, `offset` or `offset.k`. If absent, the current state is
+   * restated.
+   */
   readonly from?: string | undefined;
   readonly response: ServerResponse;
 }
 
-/** What answers `GET /tasks/{task_id}/stream`. */
+/** Serves `GET /tasks/{task_id}/stream`. */
 export interface TaskStreams {
-  /** Refuses before it writes anything, or resolves when the stream is over. */
+  /** Throws before anything is written, or resolves when the stream is over. */
   serve(request: StreamRequest): Promise<void>;
-  /** Ends all streams with a hint to come back. */
+  /** Ends all streams with a hint to reconnect. */
   close(): Promise<void>;
 }

@@ -9,25 +9,25 @@ import type {
 } from '@millrace/core';
 
 /**
- * The one writer of a task's session in this process, for agents that are not loops. It takes the lease
- * when it first writes and gives it back when nothing was written for a while.
+ * The only writer of a task's session in this process, for sync and async agents. It takes the
+ * lease at the first write and releases it when nothing was written for a while.
  */
 export interface TaskJournal {
   readonly taskId: string;
-  /** As of the last append, or read from the log where there was none. */
+  /** Returns the state after the last append, or reads it from the log. */
   state(): Promise<FoldState>;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
   /**
-   * Begins a run of one turn: an answer to a message, or the handling of an event. One goes on at a time.
-   * What it is about is written with its beginning, or neither is.
+   * Starts a run of one turn: an answer to a message, or the handling of an event. Only one turn is
+   * active at a time. The drafts of `about` are written in the same batch as the start of the run.
    */
   beginTurn(
     about?: (runId: RunId) => readonly DraftRecord[],
     trace?: TraceContext,
   ): Promise<JournalTurn>;
-  /** Takes a command off the queue. */
+  /** Removes a command from the queue. */
   consume(key: string): Promise<void>;
-  /** Writes what is written, and gives the lease back. */
+  /** Completes pending writes and releases the lease. */
   close(): Promise<void>;
 }
 
@@ -35,20 +35,20 @@ export interface JournalTurn {
   readonly turn: number;
   readonly attempt: number;
   readonly runId: RunId;
-  /** The offset after which the turn's records begin. */
+  /** The turn's records follow this offset. */
   readonly after: number;
-  /** What the run is part of. */
+  /** The trace that the run belongs to. */
   readonly trace?: TraceContext | undefined;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Ends the run. All items of the turn have to be finished by then. */
+  /** Ends the run. All items of the turn must be finished before. */
   finish(stop: Stop, error?: { readonly code: string; readonly message: string }): Promise<void>;
 }
 
-/** What `event/send` leaves on the task's log. */
+/** The command that `event/send` queues on the task's log. */
 export interface EventCommand {
   readonly type: 'event';
   readonly id: string;
   readonly content: JsonObject | null;
-  /** A `TraceContext`: what handling it is part of. */
+  /** A `TraceContext`: the trace that the handling belongs to. */
   readonly trace?: JsonObject;
 }

@@ -16,7 +16,7 @@ export const agentInfoSchema = z.object({
   production_deployment_id: z.string().nullable(),
 });
 
-/** What the wire calls an agent: what is known of one that is served. */
+/** A served agent, as clients see it. */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
 export const taskStatusSchema = z.enum([
@@ -48,9 +48,9 @@ export const taskResponseSchema = taskSchema.extend({
   agents: z.array(agentInfoSchema).nullable(),
 });
 
-/** As lists have it. */
+/** A task in a list. */
 export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
-  /** A run, a turn or a message of it is not finished; told only to whoever asks for it. */
+  /** True while a run, a turn or a message is unfinished. Sent only if the client asks for it. */
   is_at_work: z.boolean().optional(),
   awaits_approval: z.boolean().optional().meta({
     description:
@@ -63,7 +63,7 @@ export type Task = z.output<typeof taskSchema>;
 export type TaskResponse = z.output<typeof taskResponseSchema>;
 export type TaskSummary = z.output<typeof taskSummarySchema>;
 
-/** What somebody sent to an async agent. `sequence_id` is its offset on the task's log. */
+/** An event for an async agent. `sequence_id` is its offset in the task's log. */
 export const taskEventSchema = z.object({
   id: z.string(),
   task_id: z.string(),
@@ -75,7 +75,10 @@ export const taskEventSchema = z.object({
 
 export type TaskEvent = z.output<typeof taskEventSchema>;
 
-/** What an agent keeps for a task. `version` rises with each change, for whoever wants to be sure. */
+/**
+ * The state that an agent stores for a task. Each change increases `version`, so that clients can
+ * detect concurrent changes.
+ */
 export const taskStateSchema = z.object({
   id: z.string(),
   task_id: z.string(),
@@ -88,7 +91,7 @@ export const taskStateSchema = z.object({
 
 export type TaskState = z.output<typeof taskStateSchema>;
 
-/** Up to where an agent has dealt with a task's events. */
+/** The position up to which an agent has processed a task's events. */
 export const trackerSchema = z.object({
   id: z.string(),
   agent_id: z.string(),

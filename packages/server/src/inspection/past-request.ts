@@ -5,7 +5,7 @@ import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
 
-/** Longer bodies, with pictures in them, are nothing to look at. */
+/** Longer bodies, usually with images, are left out. */
 const maxBodyLength = 2 ** 24;
 
 interface TaskAgent {
@@ -13,7 +13,7 @@ interface TaskAgent {
   readonly agent: Pick<ServedAgent, 'type'> | ServedAgent;
 }
 
-/** What the agent of a task asked its model at an attempt. */
+/** Rebuilds the model request of one attempt of a task's agent. */
 export async function pastRequest(
   taskId: string,
   { info, agent }: TaskAgent,

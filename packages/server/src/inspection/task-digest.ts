@@ -11,22 +11,30 @@ import {
 import type { Log } from '@millrace/log';
 import type { TaskDigest } from '../contract/inspection.ts';
 
-/** Of so many sessions what was read is kept, so that the next look reads only what came since. */
+/**
+ * Number of sessions whose digest is cached, so that the next read starts where the last one ended.
+ */
 const maxCached = 256;
-/** So much is read for one look; a longer session takes several, and says that it is not whole yet. */
+/**
+ * Maximum number of pages for one read. A longer session takes several reads and reports `isWhole:
+ * false` until then.
+ */
 const maxPages = 32;
 const pageBytes = 2 ** 20;
 
 interface DigestResult {
   readonly state: DigestState;
-  /** All that the log has is in it. */
+  /** True if the digest covers the whole log. */
   readonly isWhole: boolean;
 }
 
-/** What sessions came to, read from their logs and never stored: it cannot disagree with them. */
+/**
+ * Digests of sessions, folded from their logs and cached. They are never stored, so they cannot
+ * disagree with the log.
+ */
 export class DigestCache {
   readonly #log: Log;
-  /** The one that was looked at last is at the end. */
+  /** The most recently used session is last. */
   readonly #states = new Map<SessionId, DigestState>();
 
   constructor(log: Log) {
@@ -36,7 +44,7 @@ export class DigestCache {
   async read(session: SessionId): Promise<DigestResult> {
     const info = await this.#log.info(session);
     const cached = this.#states.get(session);
-    // A session that was deleted and made again is shorter than what is known of it.
+    // A session that was deleted and created again is shorter than its cached digest.
     const isKnown = cached !== undefined && cached.through <= (info?.through ?? 0);
     let state = isKnown ? cached : emptyDigest;
     const through = info?.through ?? 0;
@@ -59,14 +67,14 @@ export class DigestCache {
 
 const cachesByLog = new WeakMap<Log, DigestCache>();
 
-/** One for each log, whoever asks. */
+/** Returns the one cache of a log. */
 export function digestCacheFor(log: Log): DigestCache {
   const digests = cachesByLog.get(log) ?? new DigestCache(log);
   cachesByLog.set(log, digests);
   return digests;
 }
 
-/** What a session came to, in the words of the wire. */
+/** Converts a digest to the fields of the response. */
 export function digestReply({
   runSince,
   pendingApprovals,
@@ -102,23 +110,23 @@ function usageByModel(usageByAttempt: DigestState['usageByAttempt']): TaskDigest
   });
 }
 
-/** One try at a request: who answered, and what it used. */
+/** One attempt at a model request: the provider, the model and the usage. */
 interface AttemptUsage {
   readonly provider: string | undefined;
   readonly model: string | undefined;
   readonly usage: Usage | undefined;
 }
 
-/** What a session came to so far. Holds no content. */
+/** The summary of a session. It contains no content. */
 interface DigestState {
   readonly through: number;
   readonly runSince: number | undefined;
-  /** Calls that wait for somebody's word, each with its turn. */
+  /** Tool calls that wait for approval, with their turn. */
   readonly pendingApprovals: ReadonlyMap<string, number>;
-  /** Of the last run that ended. */
+  /** Stop of the last finished run. */
   readonly stop: Stop | undefined;
   readonly error: ErrorInfo | undefined;
-  /** By turn and attempt: the last word on an attempt counts. */
+  /** Keyed by turn and attempt. The last report of an attempt counts. */
   readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
 }
 
@@ -131,7 +139,9 @@ export const emptyDigest: DigestState = {
   usageByAttempt: new Map(),
 };
 
-/** Deltas say nothing here, so that a long answer costs nothing but its reading. */
+/**
+ * Folds records into a digest. Deltas are skipped, so a long answer only costs the time to read it.
+ */
 export function foldDigest(before: DigestState, records: readonly LogRecord[]): DigestState {
   const usageByAttempt = new Map(before.usageByAttempt);
   let state: DigestState = { ...before, usageByAttempt };
@@ -149,15 +159,15 @@ function addUsageFact(
   fact: Fact,
 ): void {
   const key = `${turn}.${attempt}`;
-  const cachesByLog = usageByAttempt.get(key) ?? {
+  const before = usageByAttempt.get(key) ?? {
     provider: undefined,
     model: undefined,
     usage: undefined,
   };
   if (fact.type === 'response_started') {
-    usageByAttempt.set(key, { ...cachesByLog, provider: fact.provider, model: fact.model });
+    usageByAttempt.set(key, { ...before, provider: fact.provider, model: fact.model });
   } else if (fact.type === 'response_finished' || fact.type === 'usage_reported') {
-    usageByAttempt.set(key, { ...cachesByLog, usage: fact.usage });
+    usageByAttempt.set(key, { ...before, usage: fact.usage });
   }
 }
 

@@ -1,7 +1,7 @@
 import { isMillraceError } from '@millrace/core';
 import { ServerError } from '../contract/server-error.ts';
 
-/** What the log refused, in words about the task. */
+/** Translates an error of the log into an error about the task. */
 export function journalError(taskId: string, error: unknown): unknown {
   if (!isMillraceError(error)) return error;
   switch (error.code) {

@@ -3,14 +3,17 @@ import { type JournalOptions, LocalJournal } from './local-journal.ts';
 interface Entry {
   readonly journal: LocalJournal;
   users: number;
-  /** Keeps it from being dropped. */
+  /** Cancels the timer that removes the entry. */
   cancelExpiry: () => void;
 }
 
-/** So long what was read last is kept, should somebody ask again. */
+/** How long an unused journal stays in memory, for the next request. */
 const retentionMs = 5000;
 
-/** The journals of this process, one a task: who opens a second one would find the lease taken. */
+/**
+ * The journals of this process, one per task. A second journal of the same task would find the
+ * lease taken.
+ */
 export class JournalPool {
   readonly #options: JournalOptions;
   readonly #open = new Map<string, Entry>();
@@ -20,7 +23,10 @@ export class JournalPool {
     this.#options = options;
   }
 
-  /** It is there as long as somebody uses it, or it has the lease. */
+  /**
+   * Calls `work` with the task's journal. The journal stays open while it is in use or holds the
+   * lease.
+   */
   async use<T>(
     taskId: string,
     work: (journal: LocalJournal) => Promise<T>,

@@ -7,23 +7,26 @@ import {
   traceContext,
 } from '@millrace/core';
 
-/** What a journal has to know of a session, besides its items. A fold of the log, like these. */
+/** The state that a journal needs besides the items of a session. It is folded from the log. */
 export interface JournalState {
-  /** The number of the last turn there was. */
+  /** Number of the last turn. */
   readonly lastTurn: number;
-  /** The one that was started and is not finished. */
+  /** The turn that was started and is not finished. */
   readonly turn: number | undefined;
   readonly lastRun: LastRun | undefined;
-  /** Where somebody asked last for a stop. */
+  /** Offset of the last abort command. */
   readonly abortAt: number;
-  /** Those that wait, in order. */
+  /** Queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
 }
 
-/** A run that is over. */
+/** The last finished run. */
 interface LastRun {
   readonly stop: Stop;
-  /** What was said after this was not said to it: after its end, or after the word that stopped it. */
+  /**
+   * Commands after this offset were not part of the run: they came after its end, or after the
+   * command that aborted it.
+   */
   readonly inputThrough: number;
 }
 
@@ -70,26 +73,29 @@ function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: numbe
   return { stop, inputThrough: isByAbort ? abortAt : offset };
 }
 
-/** After these somebody has to say something before anything is begun. */
+/** After these stop reasons, only a new command starts another run. */
 const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
 
-/** The commands that wait and that a run is to be begun for: after some ends, only what came later. */
+/**
+ * Returns the queued commands that a run must be started for. After an abort, error, limit or park,
+ * only later commands count.
+ */
 export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
   return commands.filter(({ offset }) => offset > lastRun.inputThrough);
 }
 
-/** That its process died was nobody's wish: what was said since is to be answered. */
+/** A crash of the process is not a decision to stop, so earlier commands still count. */
 function isHalted({ reason, cause }: Stop): boolean {
   return haltingReasons.includes(reason) && cause !== 'interrupted';
 }
 
-/** As it lies beside a command on the log, where whoever takes the command up finds it. */
+/** Returns the field that stores a trace beside a command on the log. */
 export function traceJson(trace: TraceContext | undefined): { readonly trace?: JsonObject } {
   return trace === undefined ? {} : { trace: { ...trace } };
 }
 
-/** Of a command; none where it has none, or a bad one. */
+/** Reads the trace of a command. Returns undefined if it is missing or invalid. */
 export function traceIn(command: JsonObject): TraceContext | undefined {
   const { traceparent, tracestate } = (command['trace'] ?? {}) as JsonObject;
   return traceContext(traceparent, tracestate);

@@ -28,27 +28,30 @@ export interface JournalOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Shown to whoever finds the session held. */
+  /** Shown to other processes that find the session leased. Default: `server`. */
   readonly holder?: string | undefined;
-  /** The lease is given back when nothing was written for so long. */
+  /** The lease is released after this time without a write. Default: 500 ms. */
   readonly idleMs?: number | undefined;
-  /** How long a lease that another process has is waited for; not at all unless told. */
+  /** How long to wait for a lease that another process holds. Default: 0. */
   readonly leaseWaitMs?: number | undefined;
-  /** What a dead process left open is ended; not so for those who drive their sessions themselves. */
+  /**
+   * True if opening the session ends everything that a crashed process left open. False for agent
+   * loops, which do this themselves. Default: true.
+   */
   readonly repairsOnOpen?: boolean | undefined;
-  /** Somebody died in the middle of a turn: its end was written just now. */
+  /** Called after the journal has ended a turn that a crashed process left open. */
   readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
-/** Short, because others of the same files wait for it. */
+/** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
 
 export interface OpenWork {
   readonly isRunOpen: boolean;
   readonly isTurnOpen: boolean;
   readonly commands: readonly QueuedCommand[];
-  /** Those that a run of an agent loop is to be begun for. */
+  /** Commands that a run of an agent loop must be started for. */
   readonly runnable: readonly QueuedCommand[];
 }
 
@@ -59,12 +62,15 @@ export class LocalJournal implements TaskJournal {
   readonly #idleMs: number;
   #folder: Folder;
   #state: JournalState = emptyJournalState;
-  /** Who writes, or is about to. */
+  /** The lease, or the pending request for it. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
   #inFlight = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Resolves when the lease that it had last is given back: until then it would find itself in its way. */
+  /**
+   * Resolves when the previous lease is released. Taking the lease earlier would conflict with
+   * itself.
+   */
   #released: Promise<unknown> = Promise.resolve();
   #stopIdleTimer: () => void = () => {};
   #isClosed = false;
@@ -77,13 +83,13 @@ export class LocalJournal implements TaskJournal {
     this.#folder = new Folder(this.#session);
   }
 
-  /** What waits in the queue, as of now. */
+  /** Returns the queued commands after reading the log. */
   async commands(): Promise<JournalState['commands']> {
     await this.#refresh();
     return this.#state.commands;
   }
 
-  /** What nobody has finished, as of now. */
+  /** Returns the unfinished work after reading the log. */
   async openWork(): Promise<OpenWork> {
     await this.#refresh();
     const { commands, turn } = this.#state;
@@ -96,7 +102,7 @@ export class LocalJournal implements TaskJournal {
     };
   }
 
-  /** Something is written, or may be at any time. */
+  /** True while a write is pending, a turn is active or the lease is held. */
   get isBusy(): boolean {
     return this.#inFlight > 0 || this.#turn !== undefined || this.#driver !== undefined;
   }
@@ -120,7 +126,8 @@ export class LocalJournal implements TaskJournal {
     trace?: TraceContext,
   ): Promise<JournalTurn> {
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
-    // Before it is known which turn comes next, whatever was left open is ended.
+    // Taking the lease ends everything that was left open. Only then the number of the next turn is
+    // known.
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
@@ -181,7 +188,8 @@ export class LocalJournal implements TaskJournal {
       this.#apply(batch);
       return batch;
     } catch (error) {
-      // Nobody knows what a later append would follow: the next one begins by reading what is there.
+      // After a failed append the position in the log is unknown. The next append opens the session
+      // again and reads it.
       if (this.#driver === opened) this.#dropDriver();
       throw journalError(this.taskId, error);
     } finally {
@@ -219,7 +227,10 @@ export class LocalJournal implements TaskJournal {
     throw new LogError('corrupt', message, { session: this.taskId, offset: through });
   }
 
-  /** Who drives has all that matters to it with its own appends; anybody else has to read. */
+  /**
+   * The lease holder receives the records of other writers with its own appends. Without the lease,
+   * the journal reads the log.
+   */
   async #refresh(): Promise<void> {
     if (this.#driver !== undefined && !this.#isClosed) {
       await this.append([]);
@@ -239,7 +250,7 @@ export class LocalJournal implements TaskJournal {
     this.#turn = undefined;
   }
 
-  /** Begins to wait for the next write, unless something goes on. */
+  /** Starts the idle timer unless work is pending. */
   #startIdleTimer(): void {
     this.#stopIdleTimer();
     if (this.#inFlight > 0 || this.#turn !== undefined || this.#isClosed) return;

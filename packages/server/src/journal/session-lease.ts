@@ -4,13 +4,16 @@ import { type Clock, type Driver, type Log, LogError, type OpenOptions } from '@
 interface LeaseWait {
   readonly log: Log;
   readonly clock: Clock;
-  /** How long a lease that somebody else has is waited for. */
+  /** How long to wait for a lease that another process holds. */
   readonly leaseWaitMs: number;
 }
 
 const retryMs = 50;
 
-/** Takes the lease of a session, if need be when its holder gives it back in a moment. */
+/**
+ * Takes the lease of a session. While another process holds it, the function retries until
+ * `leaseWaitMs` have passed.
+ */
 export async function takeLease(
   session: SessionId,
   options: OpenOptions,
@@ -28,14 +31,17 @@ export async function takeLease(
   }
 }
 
-/** Of a new task; and of one whose log was lost, or is another one since: nothing was said in it yet. */
+/**
+ * Creates the session of a task if it does not exist: for a new task, or for a task whose log was
+ * lost or replaced.
+ */
 export async function ensureSession(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;
   try {
     const driver = await log.open(session, { holder: 'a task without a session' });
     await driver.release();
   } catch (error) {
-    // Somebody else made it meanwhile.
+    // Another process created the session at the same time.
     if (!(error instanceof LogError) || error.code !== 'held') throw error;
   }
 }

@@ -15,7 +15,10 @@ import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { contentToParts } from '../updates/content-parts.ts';
 import type { JournalState } from './journal-state.ts';
 
-/** Closes what a turn left open: whole where it came to its end, else as far as it came. */
+/**
+ * Closes the open parts and items of a turn: as complete if the turn stopped normally, otherwise as
+ * partial.
+ */
 export async function closeTurn(
   journal: TaskJournal,
   turn: JournalTurn,
@@ -27,24 +30,23 @@ export async function closeTurn(
   if (drafts.length > 0) await turn.append(drafts);
 }
 
-/** Ends a turn in which something went wrong that is not the agent's; whatever can be written is. */
+/** Ends a turn after an error that the agent did not cause. Write errors are ignored. */
 export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Promise<void> {
   const stop: Stop = { reason: 'error', cause: 'failed' };
   try {
     await closeTurn(journal, turn, stop);
     await turn.finish(stop);
   } catch {
-    // Whoever drives the session next finds it open, and mends it.
+    // The next driver of the session finds the turn open and repairs it.
   }
 }
 
-/** How everything ends whose process died. */
+/** The stop of everything whose process crashed. */
 export const interrupted: Stop = { reason: 'aborted', cause: 'interrupted' };
 
 /**
- * What a driver writes that finds a session as a dead one left it: what was said stays as partial, and
- * nothing goes on that nobody works on. Commands that wait, wait on, and so do messages outside of any
- * turn, which whoever opened them closes.
+ * The records that end what a crashed process left open. Streamed content stays as partial. Queued
+ * commands stay queued, and messages outside of turns stay open until their writer closes them.
  */
 export function repairDrafts(
   state: FoldState,
@@ -67,15 +69,15 @@ function closeTurnDrafts(state: FoldState, turn: number): readonly DraftRecord[]
 }
 
 interface ClosingOptions {
-  /** What the items are finished with; none where they just come to their end. */
+  /** The stop of the finished items. None if they ended normally. */
   readonly stop?: Stop | undefined;
-  /** What was open was cut off. */
+  /** True if the open parts are incomplete. */
   readonly isInterrupted: boolean;
-  /** Of the whole turn unless told. */
+  /** Closes only this item. Default: the whole turn. */
   readonly itemId?: ItemId | undefined;
 }
 
-/** What ends everything of a turn that is still open, or one item of it, as far as it came. */
+/** The records that close everything that is still open in a turn, or in one item of it. */
 export function closingDrafts(
   state: FoldState,
   turn: number,
@@ -100,7 +102,7 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   const { id: partId, begin, text, bytes, value } = open;
   const at = attemptOf(partId);
   const grows = begin.kind !== 'structured' && begin.kind !== 'custom';
-  // Half a call is nothing, and what never had a value cannot be one.
+  // An incomplete tool call is dropped. So is a structured part that never had a value.
   const isDropped = grows ? isInterrupted && begin.kind === 'tool_call' : value === undefined;
   if (isDropped) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
   const { itemId } = begin;
@@ -112,7 +114,7 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   return { ...at, delta: { type: 'commit_part', partId, length, ...partial } };
 }
 
-/** What the message was started with, where nothing came after it. */
+/** The content of the `start` update, if no delta followed it. */
 function previewOf(item: ItemState | undefined, { metadata }: OpenPart): Part | undefined {
   const start = contentSchema.safeParse(item?.metadata?.['start']);
   if (!start.success || item === undefined || item.parts.length > 1) return undefined;

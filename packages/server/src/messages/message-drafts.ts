@@ -5,13 +5,13 @@ import { ServerError } from '../contract/server-error.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
 
 interface MessageDraftOptions {
-  /** It is to be finished later. */
+  /** The message stays open and is finished later. */
   readonly isOpen?: boolean | undefined;
-  /** What the item says of itself: the id and the time that it is shown under, for instance. */
+  /** Metadata of the item, such as the id and the time that the message is shown with. */
   readonly metadata?: JsonObject | undefined;
 }
 
-/** A message that belongs to no turn: what somebody said, or wrote from elsewhere. */
+/** The records of a message outside of turns, from a user or from another client. */
 export function messageDrafts(
   content: Content,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
@@ -25,14 +25,17 @@ export function messageDrafts(
   return metadata === undefined ? drafts : drafts.map((draft) => withMetadata(draft, metadata));
 }
 
-/** What the item says of itself besides. */
+/** Adds metadata to the item of a draft. */
 export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRecord {
   const { fact, turn, attempt } = draft;
   if (fact?.type !== 'item_started') return draft;
   return { turn, attempt, fact: { ...fact, metadata: { ...fact.metadata, ...metadata } } };
 }
 
-/** Makes records of what somebody sent. What no log would take is that one's mistake, and told as such. */
+/**
+ * Converts content of a client to records. Content that no log accepts is reported as an error of
+ * the client.
+ */
 export function convertContent<T>(make: () => T): T {
   try {
     return make();
@@ -49,7 +52,7 @@ function contentError(error: unknown): unknown {
   return new ServerError(code, message, {}, { cause: error });
 }
 
-/** A message that goes on, as updates that say what it has so far. */
+/** The updates that open a message with the given content so far. */
 function openingUpdates(content: Content): readonly UpdateInput[] {
   switch (content.type) {
     case 'text': {

@@ -10,7 +10,7 @@ import { messageOf, messagesOf } from '../updates/task-messages.ts';
 import { editDrafts } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 
-/** Throws where there is no such task. */
+/** Calls `work` with the task's journal. Throws if the task does not exist. */
 export type WithJournal = <T>(
   taskId: string,
   work: (journal: TaskJournal) => Promise<T>,
@@ -24,7 +24,8 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     isOpen = false,
   ) =>
     withJournal(taskId, async (journal) => {
-      // With the lease, so that what is edited is what is there, and nobody else edits it meanwhile.
+      // Takes the lease first. Then the edited state is current, and no other process can edit at
+      // the same time.
       await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
@@ -91,12 +92,12 @@ function newMessage(
   );
   const id = `${taskId}.${first}`;
   if (createdAt == null) return { id, drafts };
-  // A time of its own goes with the id that it is shown under.
+  // A message with its own time stores its id beside it.
   const metadata = { message: id, createdAt: isoTime(Date.parse(createdAt)) };
   return { id, drafts: drafts.map((draft) => withMetadata(draft, metadata)) };
 }
 
-/** `<task id>.<part id>`; the task's has no dot in it. */
+/** Message ids are `<task id>.<part id>`. Task ids contain no dot. */
 function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];
   if (taskId === undefined) throw notFoundError('message', id);
@@ -115,7 +116,10 @@ function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessa
   throw new ServerError('internal', `Cannot find what was just written to ${what}`);
 }
 
-/** Those that one of the filters asks for, where any does, without those that one excludes. */
+/**
+ * Keeps the messages that match any including filter and no excluding one. Without an including
+ * filter all messages are included.
+ */
 function filterMessages(
   messages: readonly TaskMessage[],
   filters: readonly MessageFilter[],
@@ -147,11 +151,11 @@ interface MessageSlice {
   readonly limit: number;
   readonly direction: 'older' | 'newer';
   readonly cursor?: string | undefined;
-  /** How many to leave out first, where there is no cursor. */
+  /** Number of messages to skip if there is no cursor. */
   readonly skip?: number | undefined;
 }
 
-/** A stretch of messages that are given oldest first; `older` goes back from the newest. */
+/** Returns a slice of messages. `messages` is oldest first; `older` starts at the newest. */
 function sliceMessages(
   messages: readonly TaskMessage[],
   { limit, direction, cursor, skip = 0 }: MessageSlice,
@@ -166,7 +170,7 @@ function sliceMessages(
   return { data, next: hasMore && last !== undefined ? cursorOf(last) : null };
 }
 
-/** The time goes with it, because the message may be gone when it is asked for again. */
+/** The cursor contains the time too, because the message may be deleted before the next request. */
 function cursorOf({ id, created_at }: TaskMessage): string {
   return Buffer.from(`${created_at} ${id}`).toString('base64url');
 }

@@ -7,16 +7,16 @@ import { decodeCursor, encodeCursor } from '../rows/row-query.ts';
 interface RowList<T> {
   readonly table: Table;
   readonly where: Readonly<Record<string, string | undefined>>;
-  /** What cannot be asked of the rows themselves. */
+  /** A condition that the row store cannot evaluate. Default: all rows match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
   readonly toItem: (row: Row) => T;
 }
 
-/** How many rows are looked at for one page, whatever is looked for. */
+/** Maximum number of rows that are scanned for one page. */
 const maxScanned = 10_000;
 const batchSize = 100;
 
-/** One page of a list. Where rows are sorted out, it goes on reading until the page is full. */
+/** Returns one page of a list. With `matches`, it reads until the page is full. */
 export async function listRows<T>(
   rows: Rows,
   { table, where, matches = () => true, toItem }: RowList<T>,
@@ -47,7 +47,7 @@ export async function listRows<T>(
       }
     }
   }
-  // Looking ended, and not the list: it goes on from there.
+  // The scan limit was reached before the end of the list. The next page continues there.
   return { data, next: after === undefined ? null : encodeCursor(after) };
 }
 
@@ -60,12 +60,12 @@ function definedKeys(where: RowList<unknown>['where']): RowQuery['where'] {
 
 type Content = Pick<Row, 'keys' | 'data'>;
 
-/** So often somebody else may be quicker. */
+/** Maximum number of concurrent changes to retry after. */
 const maxAttempts = 20;
 
 /**
- * Changes a row by what it is now, again if somebody else was quicker. Undefined from `change` leaves
- * it as it is.
+ * Changes a row based on its current value. It retries if another process changed the row. If
+ * `change` returns undefined, the row stays unchanged.
  */
 export async function changeRow(
   rows: Rows,
@@ -96,14 +96,14 @@ const itemNames: Readonly<Record<Table, string>> = {
   tokens: 'token',
 };
 
-/** In characters of JSON. What is kept is bounded one by one; a page of a thousand has to be, too. */
+/** In characters of JSON. Single values are bounded, and so must be a page of many values. */
 const maxPageLength = 16 * 2 ** 20;
 
-/** What a page of a list has in it so far. */
+/** Limits the total size of a page. */
 export class PageSizeLimit {
   #length = 0;
 
-  /** Throws where one page would be too much. One thing alone always fits. */
+  /** Throws if the page is too large. A single value always fits. */
   add(value: unknown): void {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
@@ -118,7 +118,7 @@ export function notFoundError(what: string, id: string): ServerError {
   return new ServerError('not_found', message, { [what]: id.slice(0, 200) });
 }
 
-/** What the rows refused, as whoever asked has to hear it. */
+/** Translates an error of the row store into an error for the client. */
 export function fromRowsError(error: unknown): unknown {
   if (!(error instanceof RowsError)) return error;
   const { code, message, place } = error;
@@ -132,7 +132,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof RowsError && error.code === 'conflict';
 }
 
-/** Milliseconds since 1970 as the wire has them. */
+/** Formats milliseconds since 1970 as on the wire. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -13,7 +13,7 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** What an agent keeps for a task is one row, so that two that are made at once are a conflict. */
+/** An agent's state of a task is one row, so that two concurrent creations conflict. */
 export function stateId(taskId: string, agentId: string): string {
   return `${taskId}.${agentId}`;
 }
@@ -31,7 +31,7 @@ export function putState(
   });
 }
 
-/** `assertTask` throws where there is no such task of that agent. */
+/** `assertTask` throws if the agent has no such task. */
 export function stateService(
   rows: Rows,
   assertTask: (taskId: string, agentId: string) => Promise<void>,
@@ -79,7 +79,10 @@ function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): Ta
 
 type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
 
-/** A task has one agent and so one tracker, which has the task's id: clients ask for it by that too. */
+/**
+ * Creates the tracker of a task. A task has one agent and thus one tracker, whose id is the task's
+ * id.
+ */
 export async function createTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
   const keys = { task_id: taskId, agent_id: agentId };
   const data = { status: null, status_reason: null, last_processed_event_id: null };

@@ -6,11 +6,14 @@ import { storedTask } from './task-store.ts';
 
 type TaskListener = (task: Task) => void;
 
-/** Who wants to hear of a task's row. Nobody depends on it: the row says the same. */
+/**
+ * Publishes changes of task rows to listeners in this process. It is only a notification; the row
+ * itself has the same data.
+ */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<TaskListener>>();
 
-  /** Until the returned function is called. */
+  /** Calls the listener at each change, until the returned function is called. */
   listen(taskId: string, listener: TaskListener): () => void {
     const listeners = this.#listeners.get(taskId) ?? new Set();
     this.#listeners.set(taskId, listeners.add(listener));
@@ -21,7 +24,7 @@ export class TaskChanges {
     };
   }
 
-  /** Does nobody want to hear of anything? */
+  /** True if there are no listeners. */
   get isEmpty(): boolean {
     return this.#listeners.size === 0;
   }
@@ -35,7 +38,7 @@ export class TaskChanges {
       try {
         listener(task);
       } catch {
-        // Who listens makes no problems for whoever changes something.
+        // An error of a listener must not affect the change.
       }
     }
   }
@@ -49,18 +52,22 @@ interface TaskRowPollerOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** So many of those that were changed last; one that is not among them is told when somebody connects. */
+/**
+ * Number of recently changed rows that are polled. A client gets a change of any other row when it
+ * reconnects.
+ */
 const maxPolled = 200;
 
 /**
- * Tells whoever watches a task here what another server made of its row: one query, however many watch,
- * and none where the rows know that nobody changed them.
+ * Polls for changes that other servers made to task rows and publishes them to the listeners in
+ * this process. It makes one query for all listeners, and none while the store's stamp is
+ * unchanged.
  */
 export class TaskRowPoller {
   readonly #options: TaskRowPollerOptions;
-  /** The version that was seen last, of the rows that somebody watches. */
+  /** The last known versions of the rows that have listeners. */
   #versions: ReadonlyMap<string, number> = new Map();
-  /** The one before the last look that came to an end. */
+  /** The stamp before the last successful poll. */
   #stamp: string | undefined;
   #cancel: () => void = () => {};
   #isStopped = false;
@@ -85,7 +92,7 @@ export class TaskRowPoller {
     await this.#polling;
   }
 
-  /** Once. */
+  /** Polls once. */
   async poll(): Promise<void> {
     const { rows, changes, onDiagnostic } = this.#options;
     if (changes.isEmpty) return;
@@ -97,7 +104,7 @@ export class TaskRowPoller {
       const watched = all.filter(({ id }) => changes.hasListeners(id));
       const before = this.#versions;
       this.#versions = new Map(watched.map(({ id, version }) => [id, version]));
-      // Whoever has it as it is already makes nothing of it.
+      // A listener that has this version already ignores it.
       for (const row of watched)
         if (before.get(row.id) !== row.version) changes.publish(storedTask(row).task);
       this.#stamp = stamp;

@@ -7,7 +7,7 @@ import type { QueuedCommand } from '../journal/journal-state.ts';
 import { isoTime, notFoundError } from './row-access.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** `assertTask` throws where there is no such task of that agent. */
+/** `assertTask` throws if the agent has no such task. */
 export function eventService(
   log: Log,
   tasks: TaskStore,
@@ -27,7 +27,7 @@ export function eventService(
   };
 }
 
-/** Where an event is on which log: its id says both, so that it is found without an index. */
+/** The position of an event. The event's id contains it, so no index is needed. */
 interface EventLocation {
   readonly taskId: string;
   readonly offset: number;
@@ -43,7 +43,7 @@ function parseEventId(id: string): EventLocation | undefined {
   return { taskId, offset: Number(offset) };
 }
 
-/** Undefined where it is a command of another kind. */
+/** Returns undefined for a command that is not an event. */
 export function eventOf(
   taskId: string,
   agentId: string,
@@ -84,7 +84,7 @@ interface EventRange {
 
 const maxEvents = 1000;
 
-/** In the order in which they were sent. */
+/** Lists events in the order in which they were sent. */
 export async function listEvents(
   log: Log,
   { taskId, agentId, after, limit = maxEvents }: EventRange,
@@ -114,7 +114,7 @@ function cursorOf(taskId: string, id: string): number {
   throw new ServerError('invalid', message, { task: taskId });
 }
 
-/** A session is made by its first record; an offset beyond its end has nothing behind it. */
+/** A session without records does not exist yet, and nothing follows an offset beyond its end. */
 function emptyPage(error: unknown): { readonly records: []; readonly through: 0 } {
   const isMissing =
     error instanceof LogError && (error.code === 'no_session' || error.code === 'bad_offset');

@@ -4,7 +4,7 @@ import type { TaskChange } from '../contract/service.ts';
 import type { TaskStatus } from '../contract/task.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** Nothing comes after these. */
+/** A task with one of these statuses accepts no more input. */
 const closedStatuses: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
 const openStatuses: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
 
@@ -21,21 +21,21 @@ function isClosed(status: TaskStatus): boolean {
   return closedStatuses.includes(status);
 }
 
-/** What it becomes by that. Throws `bad_state` where it is closed already. */
+/** Returns the status after a change. Throws `bad_state` if the task is already closed. */
 export function nextStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
   if (openStatuses.includes(now)) return statusAfter[change];
   const message = `Cannot ${change} task ${taskId}: it is ${now}, and only a task that is RUNNING or INTERRUPTED can be`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
-/** Something new is said to it. Throws `bad_state` where that is too late. */
+/** Throws `bad_state` if the task accepts no more input. */
 export function assertUsable(taskId: string, now: TaskStatus): void {
   if (!isClosed(now)) return;
   const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
-/** What a task becomes by the end of its run, unless somebody said meanwhile what it is. */
+/** Sets the status of a task after its run, unless another request changed it meanwhile. */
 export async function applyRunResult(
   tasks: TaskStore,
   taskId: string,
@@ -56,12 +56,12 @@ export async function applyRunResult(
   );
 }
 
-/** What was stopped is taken up again. */
+/** Resumes an interrupted task. */
 export function resumeIfInterrupted(now: TaskStatus): TaskStatus | undefined {
   return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
 }
 
-/** Something is said to it. Throws where that is too late. */
+/** Returns the status after a command. Throws if the task accepts no more input. */
 export function statusAfterCommand(
   taskId: string,
   now: TaskStatus,

@@ -16,13 +16,13 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** A task, and whose it is. */
+/** A task and the id of its agent. */
 export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
 }
 
-/** A task that somebody asked to be made: it is new, or there was one of that key or name. */
+/** The result of creating a task: a new one, or the existing one with the same key or name. */
 interface CreatedTask extends StoredTask {
   readonly origin: 'new' | 'key' | 'name';
 }
@@ -37,7 +37,7 @@ interface TaskStoreOptions {
   readonly onChange: (task: Task) => void;
 }
 
-/** The rows of tasks. Whoever wants to hear of their changes is told. */
+/** Stores tasks in the row store and reports their changes. */
 export class TaskStore {
   readonly #rows: Rows;
   readonly #log: Log;
@@ -51,7 +51,9 @@ export class TaskStore {
     this.#onChange = onChange;
   }
 
-  /** The task that the key made or that has the name, even one that was deleted; else a new one. */
+  /**
+   * Returns the task with this key or name, even if it was deleted. Otherwise creates a new one.
+   */
   async create(
     agentId: string,
     { name = null, params = null, task_metadata = null }: CreateTask,
@@ -70,7 +72,7 @@ export class TaskStore {
       return { ...storedTask(await this.#insert(id, rowContent(agentId, fields))), origin: 'new' };
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
-      // Somebody else was quicker: with the same key, or to take the name.
+      // Another request was faster: with the same key, or with the same name.
       const concurrent = await this.#findByKey(id);
       if (concurrent !== undefined) return concurrent;
       const taken = name === null ? undefined : await this.#findByName(name);
@@ -79,7 +81,7 @@ export class TaskStore {
     }
   }
 
-  /** A task of a session that is there already. */
+  /** Creates a task for an existing session. */
   async adopt(
     agentId: string,
     id: string,
@@ -93,7 +95,7 @@ export class TaskStore {
     return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
-  /** Undefined where there is none, or it was deleted. */
+  /** Returns undefined if the task does not exist or was deleted. */
   async find(ref: Ref): Promise<StoredTask | undefined> {
     const row =
       'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#findByName(ref.name);
@@ -130,7 +132,9 @@ export class TaskStore {
     }));
   }
 
-  /** What `next` gives of what it is; undefined leaves it as it is. */
+  /**
+   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged.
+   */
   setStatus(
     id: string,
     next: (status: TaskStatus) => TaskStatus | undefined,
@@ -143,22 +147,22 @@ export class TaskStore {
   }
 
   /**
-   * No row of a task is there before its session: whoever hears of a task can stream it, also when
-   * nothing was said in it yet.
+   * Creates the session before the row, so that every task in the store can be streamed, even
+   * without messages.
    */
   async #insert(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
     await ensureSession(this.#log, session);
     try {
       return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
     } catch (error) {
-      // Where there is a row, it is the session of whoever was quicker.
+      // If a row exists, the session belongs to the request that was faster.
       if ((await this.#rows.get('tasks', session)) === undefined)
         await this.#log.delete(session, { ifThrough: 0 });
       throw error;
     }
   }
 
-  /** What a key made before. */
+  /** Returns the task that was created with a key. */
   async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
     const row = await this.#rows.get('tasks', id);
     return row && { ...storedTask(row), origin: 'key' };
@@ -191,7 +195,7 @@ export class TaskStore {
   }
 }
 
-/** The key is in the id, so that no second task can be made for it, whichever process is asked. */
+/** The id is derived from the key, so that no process can create a second task for it. */
 function keyedTaskId(agentId: string, key: string): SessionId {
   const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
   return sessionId(hash.digest('hex').slice(0, 32));
@@ -208,7 +212,7 @@ function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'>
   return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
 }
 
-/** What a row says. */
+/** Converts a row to a task. */
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
   const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
@@ -235,7 +239,10 @@ function nameTaken({ task }: StoredTask): ServerError {
 
 type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 
-/** Is the text in what a task is called by, in whatever case? An empty one is in each. */
+/**
+ * True if the task's title, name or id contains the text, in any letter case. The empty text
+ * matches every task.
+ */
 export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
   const needle = text.toLowerCase();
   return [task_metadata?.['title'], name, id].some(

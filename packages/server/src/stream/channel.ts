@@ -31,17 +31,17 @@ export interface Subscriber {
  */
 export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
 
-/** One view of a feed: its frames are made once, and written to all who watch. */
+/** One view of a feed. Frames are encoded once and written to all subscribers. */
 export class Channel {
   readonly view: FrameView;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
   readonly #ring: FrameRing;
-  /** Those who have all that was told, and take more. */
+  /** Subscribers that have everything and accept more. */
   readonly #live = new Set<Subscriber>();
-  /** The others: they come back by themselves. */
+  /** The other subscribers. They catch up by themselves. */
   readonly #behind = new Set<Subscriber>();
-  /** Those who are to be looked at after each batch, because they wait for it or end with one. */
+  /** Subscribers to resume after each batch, because they wait for it or may end with it. */
   readonly #waiting = new Set<Subscriber>();
   #publishedBytes = 0;
   #lastPublishedAt: number;
@@ -68,7 +68,7 @@ export class Channel {
     return this.#ring.bytes;
   }
 
-  /** How much was told so far, to see how far somebody is behind. */
+  /** Total bytes published so far. It measures how far a subscriber lags. */
   get publishedBytes(): number {
     return this.#publishedBytes;
   }
@@ -95,7 +95,7 @@ export class Channel {
     for (const subscriber of this.#live) subscriber.send(chunk);
   }
 
-  /** What is kept for those who come back is not what the log has any more. */
+  /** Drops the recent frames, which no longer match the log. */
   clearRing(): void {
     this.#ring.clear();
   }
@@ -118,7 +118,7 @@ export class Channel {
     this.#behind.add(subscriber);
   }
 
-  /** Has it looked at after each batch. */
+  /** Resumes the subscriber after each batch. */
   addWaiting(subscriber: Subscriber): void {
     this.#waiting.add(subscriber);
   }
@@ -143,7 +143,10 @@ export class Channel {
     subscriber.checkLag(maxLagRecords, maxLagBytes);
   }
 
-  /** Looks again when it would be due, so that what is told in between costs nothing. */
+  /**
+   * The timer is not reset by each publication. When it fires, `#beat` checks the time of the last
+   * one.
+   */
   #nextHeartbeat(ms: number): () => void {
     return this.#clock.after(ms, () => this.#beat(), { isIdle: true });
   }
@@ -153,7 +156,7 @@ export class Channel {
     const now = this.#clock.now();
     const idleMs = now - this.#lastPublishedAt;
     if (idleMs < heartbeatMs) {
-      // A clock that was set back does not delay it for more than one turn.
+      // If the clock was set back, the heartbeat is late by at most one interval.
       this.#stopHeartbeat = this.#nextHeartbeat(Math.min(heartbeatMs, heartbeatMs - idleMs));
       return;
     }

@@ -14,30 +14,30 @@ interface FeedRegistryOptions {
   readonly limits?: Partial<StreamLimits> | undefined;
 }
 
-/** What streams take at the moment. */
+/** Current resource usage of all streams. */
 interface StreamStats {
   readonly tasks: number;
   readonly viewers: number;
-  /** Frames that are kept for whoever comes back. */
+  /** Frames in memory for clients that reconnect. */
   readonly keptBytes: number;
-  /** What was given to connections and is not on its way yet. */
+  /** Bytes that wait in connections. */
   readonly bufferedBytes: number;
 }
 
-/** A feed with the channel of one view. */
+/** A feed and the channel of one view. */
 export interface FeedSubscription {
   readonly feed: SessionFeed;
   readonly channel: Channel;
 }
 
-/** The tasks that somebody watches, one reader each. */
+/** The feeds of all watched tasks, one per task. */
 export class FeedRegistry {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
   readonly #views: Views;
   readonly #feeds = new Map<SessionId, Promise<SessionFeed>>();
-  /** Those that are there, and those that are over but still told to somebody. */
+  /** Open feeds, and finished ones that still have viewers. */
   readonly #open = new Set<SessionFeed>();
   #viewers = 0;
   #isClosed = false;
@@ -70,7 +70,7 @@ export class FeedRegistry {
     );
   }
 
-  /** For one more viewer, who has to be given back by `leave`. */
+  /** Adds a viewer. The caller must release the subscription with `leave`. */
   async join(session: SessionId, view: FrameView): Promise<FeedSubscription> {
     if (this.#isClosed) throw serverClosing();
     if (this.#viewers >= this.limits.maxViewers)
@@ -92,7 +92,7 @@ export class FeedRegistry {
     feed.leave(channel);
   }
 
-  /** Sends everybody away with a hint to come back. */
+  /** Disconnects all viewers with a hint to reconnect. */
   close(): void {
     this.#isClosed = true;
     for (const feed of this.#open) {
@@ -130,7 +130,7 @@ export class FeedRegistry {
   }
 
   #end(feed: SessionFeed, end: FeedEnd, opened: Promise<SessionFeed>): void {
-    // A session that is closed stays as it is; one that is gone may be made again.
+    // A closed session does not change. A deleted one may be created again.
     if (end !== 'closed') this.#forget(feed.session, opened);
     for (const subscriber of [...subscribers(feed)]) {
       if (end === 'failed') subscriber.disconnect('failed');

@@ -14,10 +14,13 @@ import { type Cursor, cursorId } from './frames/cursor.ts';
 import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import { type History, historyGap } from './history.ts';
 
-/** Of one replay: who is behind asks again from where it ends. */
+/** Approximate size of one replay. A client that is further behind continues from its end. */
 const replayLength = 2 ** 18;
 
-/** What the log has after a place, up to an offset or less; undefined where that cannot be told yet. */
+/**
+ * Replays the log after a cursor, up to `through` or less. Returns undefined if the history has not
+ * reached that offset yet.
+ */
 export async function replayLog(
   log: Log,
   view: FrameView,
@@ -35,7 +38,7 @@ export async function replayLog(
   return replay(view, { state, seen: records.filter(isSeen), later, after: seen, end, skip });
 }
 
-/** What somebody without a cursor is told: finished turns as what came of them. */
+/** Replays for a client without a cursor. Finished turns are settled. */
 export function replaySettled(view: FrameView, history: History, after: number): FrameChunk {
   const { records, state } = history;
   const start = records.findIndex(({ offset }) => offset > after);
@@ -58,7 +61,7 @@ interface ReplayInput {
 function replay(view: FrameView, input: ReplayInput): FrameChunk {
   const { later, after, end, skip } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
-  // One that tells records as they are has no use for the states around them.
+  // A view of raw batches does not need the states around the records.
   const steps = view.batch === undefined ? stepsOf(input, batch) : [];
   const [chunk] = encodeChunks(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
   return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
@@ -87,7 +90,10 @@ function foldBatch(folder: Folder, batch: Batch, steps?: Step[]): void {
   throw historyGap(folder.state.session, batch.after);
 }
 
-/** The records after a state, up to an offset or until it is enough; settled turns are not cut. */
+/**
+ * Reads the records after a state, up to an offset or until there are enough. Settled turns are not
+ * split.
+ */
 async function readUpTo(
   log: Log,
   { session, through: from }: { readonly session: SessionId; readonly through: number },
@@ -102,7 +108,7 @@ async function readUpTo(
     if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;
   }
-  // No page ends inside a settled turn, so the snapshot around an offset is on its page.
+  // No page ends inside a settled turn, so the snapshot around an offset is on the same page.
   const end = read.reduce((found, record) => Math.max(found, endOfCover(record)), 0);
   const last = Math.max(end, Math.min(through, cursor));
   return { records: read.filter(({ offset }) => offset <= last), end: last };
@@ -112,7 +118,7 @@ async function readUpTo(
   }
 }
 
-/** As many as make a piece, ending where no settled turn is cut. */
+/** Takes records up to the replay size, without splitting a settled turn. */
 function takeUpToLength(
   records: readonly LogRecord[],
   start: number,
@@ -133,17 +139,17 @@ function estimatedLength(record: LogRecord): number {
   return isAppend(record) ? record.delta.chunk.length + 200 : encodeRecord(record).length;
 }
 
-/** As long as a storm lasts. */
+/** Long enough for many clients that reconnect at the same time. */
 const cacheMs = 2_000;
 
 /**
- * What was read for those who are behind, for a moment: when many come back at once, as they do after
- * a restart, each piece is read and made once.
+ * A short-lived cache of replayed chunks. When many clients reconnect at once, for example after a
+ * restart, each chunk is read and encoded once.
  */
 export class ReplayCache {
   readonly #maxBytes: number;
   readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
-  /** The oldest first. */
+  /** The oldest chunk is first. */
   readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
   readonly #clock: Clock;

@@ -9,25 +9,25 @@ import { type History, loadHistory } from './history.ts';
 import { ReplayCache, replayLog, replaySettled } from './replay.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** So many records are not kept waiting for the end of the time in which they are merged. */
+/** With more pending records, the feed publishes before the merge window ends. */
 const maxPending = 4096;
 
-/** How a feed came to its end. */
+/** Why a feed ended. */
 export type FeedEnd = 'closed' | 'deleted' | 'failed';
 
 interface FeedOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
-  /** Nobody watched for a while. */
+  /** Called after no viewer was connected for a while. */
   readonly onIdle: (feed: SessionFeed) => void;
-  /** Nothing more will come. */
+  /** Called when the feed has ended. */
   readonly onEnd: (feed: SessionFeed, end: FeedEnd) => void;
 }
 
 /**
- * The one reader of a session in this process, however many watch it. It follows the log, folds, and
- * tells each view that somebody watches.
+ * The only reader of a session in this process, for any number of viewers. It follows the log,
+ * folds the records and publishes them to the channel of each watched view.
  */
 export class SessionFeed {
   readonly session: SessionId;
@@ -37,7 +37,7 @@ export class SessionFeed {
   readonly #stop = new AbortController();
   readonly #replays: ReplayCache;
   #history: History;
-  /** Committed, and not told yet; they follow what the history has. */
+  /** Committed records that are not published yet. They follow the history. */
   #pending: LogRecord[] = [];
   #pendingThrough = 0;
   #stopWindow: (() => void) | undefined;
@@ -51,7 +51,7 @@ export class SessionFeed {
     this.#replays = new ReplayCache(options.limits.replayBytes, options.clock);
   }
 
-  /** Reads what there is. Throws `no_session` where there is nothing to read. */
+  /** Loads the session. Throws `no_session` if it does not exist. */
   static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
     const info = await options.log.info(session);
     if (info === undefined) {
@@ -65,12 +65,12 @@ export class SessionFeed {
     return feed;
   }
 
-  /** What was told, folded. */
+  /** The published records, folded. */
   get history(): History {
     return this.#history;
   }
 
-  /** Nothing more will come. */
+  /** Set when the feed has ended. */
   get end(): FeedEnd | undefined {
     return this.#end;
   }
@@ -83,13 +83,13 @@ export class SessionFeed {
     return this.#channels.values();
   }
 
-  /** What is kept here for viewers, in the ring and of what was replayed. */
+  /** Bytes in memory for viewers: recent frames and cached replays. */
   get keptBytes(): number {
     const rings = [...this.#channels.values()].reduce((sum, { ringBytes }) => sum + ringBytes, 0);
     return rings + this.#replays.bytes;
   }
 
-  /** The channel of a view, for one more viewer, who has to `leave` it. */
+  /** Returns the channel of a view for one more viewer. The viewer must call `leave`. */
   async join(view: FrameView): Promise<Channel> {
     await this.#reload;
     const { limits, clock } = this.#options;
@@ -101,7 +101,7 @@ export class SessionFeed {
     return channel;
   }
 
-  /** Called when a viewer is gone: after a while a view that nobody watches is not told any more. */
+  /** Called when a viewer has disconnected. A view without viewers is closed after a delay. */
   leave({ view, viewers }: Channel): void {
     if (viewers > 0 || this.#lingerTimers.has(view.name)) return;
     const { clock, limits } = this.#options;
@@ -109,7 +109,7 @@ export class SessionFeed {
     this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
   }
 
-  /** What comes after a place that is not in the ring. */
+  /** Returns the frames after a cursor that is no longer in the ring. */
   async replay(
     { view }: Channel,
     cursor: Cursor,
@@ -148,7 +148,7 @@ export class SessionFeed {
     return this.#replays.get(`${view.name} restated ${through}`, async () => {
       const frames = view.restate(state);
       const last = frames.at(-1);
-      // With the last of them all was told up to here.
+      // The last frame completes everything up to this offset.
       const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
       return encodeChunk({ after: 0, through }, [...frames.slice(0, -1), ...(lastFrame ?? [])]);
     });
@@ -191,7 +191,7 @@ export class SessionFeed {
     try {
       this.#flush();
     } catch {
-      // It is called by a timer, where nobody could catch it.
+      // A timer calls this, so the error has no caller to catch it.
       this.#finish('failed');
     }
   }
@@ -208,7 +208,7 @@ export class SessionFeed {
     for (const channel of this.#channels.values()) channel.publish(batch, steps);
   }
 
-  /** What was redacted is not to be told again by anything that is kept here. */
+  /** Redacted content must not be sent again from memory. */
   async #reloadHistory(): Promise<void> {
     const { through } = this.#history.state;
     for (const channel of this.#channels.values()) channel.clearRing();

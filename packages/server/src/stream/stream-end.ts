@@ -6,7 +6,7 @@ import { endFrameText } from './frames/control-frames.ts';
 import type { SessionFeed } from './session-feed.ts';
 import type { Viewer } from './viewer.ts';
 
-/** What a task does not come back from by itself. */
+/** Statuses of a finished task. */
 const finalStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>([
   'COMPLETED',
   'FAILED',
@@ -27,19 +27,25 @@ export interface EndConditionOptions {
   readonly feeds: FeedRegistry;
   readonly session: SessionId;
   readonly view: ViewName;
-  /** `idle`: ends when all was told and no run goes on, whatever the task's status. So does `ui`, always. */
+  /**
+   * `idle`: the stream ends when everything was sent and no run is active, whatever the task's
+   * status is. The view `ui` always ends so.
+   */
   readonly until?: 'idle' | undefined;
-  /** How long the stream of a task that is over stays open; 15 s for `updates`, whose clients come back at once. */
+  /**
+   * How long the stream of a finished task stays open. Default: 15 s for `updates`, whose clients
+   * reconnect at once; 0 for other views.
+   */
   readonly endDelayMs?: number | undefined;
 }
 
-/** When one stream is to end, and with which words. */
+/** Decides when a stream ends, and with which frame. */
 export class EndCondition {
   readonly #options: EndConditionOptions;
   readonly #feed: SessionFeed;
   #stopTimer: (() => void) | undefined;
   #finalStatus: { readonly reason: string; readonly through: number } | undefined;
-  /** What is looked up for one status is not to be used for the next. */
+  /** Detects that the status changed while the log was read. */
   #statusVersion = 0;
 
   constructor(options: EndConditionOptions, feed: SessionFeed) {
@@ -47,12 +53,12 @@ export class EndCondition {
     this.#feed = feed;
   }
 
-  /** Its clients wait for one answer, and no longer. */
+  /** True if the client waits for only one answer. */
   get endsWithRun(): boolean {
     return this.#options.until === 'idle' || this.#options.view === 'ui';
   }
 
-  /** A task that is over ends the stream, unless it is taken up again in time. */
+  /** Ends the stream of a finished task after the delay, unless the task is resumed before. */
   setTask(task: Task | undefined, viewer: Viewer): void {
     this.stop();
     this.#finalStatus = undefined;
@@ -70,13 +76,13 @@ export class EndCondition {
     this.#stopTimer = undefined;
   }
 
-  /** What to say, if it is due for one who was told all. */
+  /** Returns the last frame if the stream of an up-to-date viewer must end now. */
   endFrame(): Buffer | undefined {
     const reason = this.#reason();
     return reason === undefined ? undefined : Buffer.from(endFrameText(this.#options.view, reason));
   }
 
-  /** All that the log has by now is told first. */
+  /** Ends the stream after everything that is on the log now was sent. */
   async #endAt(reason: string, version: number, viewer: Viewer): Promise<void> {
     const { feeds, session } = this.#options;
     const info = await feeds.log.info(session).catch(() => undefined);

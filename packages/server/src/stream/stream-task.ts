@@ -10,31 +10,37 @@ import type { SessionFeed } from './session-feed.ts';
 import { EndCondition, type EndConditionOptions } from './stream-end.ts';
 import { Viewer } from './viewer.ts';
 
-/** The row of the task that is streamed. */
+/** The row of the streamed task. */
 export interface WatchedTask {
   readonly current: () => Task;
-  /** Calls back at each change, until the returned function is called. */
+  /** Calls the listener at each change, until the returned function is called. */
   readonly onChange: (listener: (task: Task) => void) => () => void;
 }
 
 export interface StreamTaskOptions extends EndConditionOptions {
-  /** `?from=`, as it came. */
+  /** The query parameter `from`, unparsed. */
   readonly from?: string | undefined;
-  /** The header, as it came. It counts before `from`, which a browser repeats when it comes back. */
+  /**
+   * The header `Last-Event-ID`, unparsed. It takes precedence over `from`, which browsers repeat
+   * when they reconnect.
+   */
   readonly lastEventId?: string | undefined;
   readonly response: ServerResponse;
-  /** Called when all is well, right before the head is written: the answer is a stream from then on. */
+  /**
+   * Called right before the response headers are written. From then on the response is a stream.
+   */
   readonly beforeHead?: (() => void) | undefined;
-  /** Further headers, such as those of CORS. */
+  /** Further response headers, such as those of CORS. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Aborted when the server closes: the reader is sent away with a hint to come back. */
+  /** Aborted when the server closes. The client is disconnected with a hint to reconnect. */
   readonly signal?: AbortSignal | undefined;
   readonly task?: WatchedTask | undefined;
 }
 
 /**
- * Streams a task to one reader, from where it says or with what there is, until it leaves, or the task
- * is over and all was told. Throws before anything is written; resolves when the stream is over.
+ * Streams a task to one client, from its cursor or from the current state, until the client
+ * disconnects or the task is over and everything was sent. Throws before anything is written, or
+ * resolves when the stream is over.
  */
 export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd> {
   const { feeds, session, response } = options;
@@ -52,7 +58,7 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
   }
 }
 
-/** The feed may be a moment behind the log, which another process wrote. */
+/** The feed may be slightly behind the log if another process writes it. */
 async function assertCursorInLog(
   { log }: FeedRegistry,
   { history, session }: SessionFeed,
@@ -107,7 +113,7 @@ function attachViewer(
 
 const taskFrames = new WeakMap<Task, Map<ViewName, Buffer>>();
 
-/** Made once for all who are told of the same change. */
+/** Encoded once for all viewers of the same change. */
 function sharedTaskFrame(view: ViewName, task: Task): Buffer {
   const byView = taskFrames.get(task) ?? new Map<ViewName, Buffer>();
   taskFrames.set(task, byView);

@@ -6,56 +6,59 @@ import type { FrameChunk } from './frames/frame-chunk.ts';
 import { encodeRetry } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** Where a viewer writes. */
+/** The response that a viewer writes to. */
 type Connection = Pick<
   ServerResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
-/** Where it gets what is not at hand. */
+/** The source of frames that are not in the ring. */
 interface ViewerSource {
   readonly channel: Channel;
-  /** What comes after a place, from the log; undefined where it has to wait for the next batch. */
+  /**
+   * Returns the frames after a cursor from the log, or undefined if the viewer must wait for the
+   * next batch.
+   */
   readonly replay: (cursor: Cursor, isSettled: boolean) => Promise<FrameChunk | undefined>;
   readonly limits: StreamLimits;
   readonly clock: Clock;
 }
 
-/** Where it begins. */
+/** The position at which a viewer starts. */
 interface StartPosition {
   readonly cursor: Cursor | undefined;
-  /** With finished turns settled, or what the view says instead of all that was before. */
+  /** True to start with settled turns, or with the view's restatement. */
   readonly isSettled: boolean;
 }
 
 interface EndHandlers {
-  /** What to say at the end, where it is due for one who was told all. */
+  /** Returns the last frame if an up-to-date viewer must end now. */
   readonly endFrame: () => Buffer | undefined;
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** How long somebody who was sent away may take to read what is under way. */
+/** How long a disconnected client may take to read the remaining bytes. */
 const closeGraceMs = 5_000;
 
 /**
- * One connection: a cursor. What it has not read is in the ring, for all, or in the log; it keeps
- * nothing itself but the rest of the piece that it is writing.
+ * One connection. It is mainly a cursor: unread frames are in the shared ring or on the log. It
+ * stores only the rest of the chunk that it is writing.
  */
 export class Viewer implements Subscriber {
   readonly #source: ViewerSource;
   readonly #connection: Connection;
   readonly #endHandlers: EndHandlers;
   #cursor: Cursor;
-  /** Came without a cursor, and was not told all yet. */
+  /** True for a viewer that started without a cursor and has not caught up yet. */
   #isSettled: boolean;
   #isLive = false;
   #isBusy = false;
   #isBlocked = false;
   #isFinished = false;
   #hadCaughtUp = false;
-  /** What is left of a piece that is larger than what a connection is given at once. */
+  /** The rest of a chunk that is larger than one write. */
   #unsent: Buffer | undefined;
-  /** Said as soon as it takes more: the latest of what is said beside the log. */
+  /** The latest control frame, sent as soon as the connection accepts more. */
   #pendingControl: Buffer | undefined;
   #stopStallTimer: (() => void) | undefined;
   #publishedBytes = 0;
@@ -83,18 +86,21 @@ export class Viewer implements Subscriber {
     return this.#source.channel;
   }
 
-  /** What waits in its connection. */
+  /** Bytes that wait in the connection. */
   get bufferedBytes(): number {
     return this.#connection.writableLength;
   }
 
-  /** Goes on from where it is, if it can. */
+  /** Continues from the current position, if possible. */
   resume(): void {
     if (this.#isLive) this.#endIfDue();
     else void this.#catchUp();
   }
 
-  /** The next piece, for one who is live. Called once a piece for everybody: it makes nothing. */
+  /**
+   * Sends the next chunk to a live viewer. Called once per chunk for every viewer, so it must not
+   * allocate.
+   */
   send({ bytes, through }: FrameChunk): void {
     const { pieceBytes } = this.#source.limits;
     if (bytes.length <= pieceBytes) {
@@ -107,7 +113,10 @@ export class Viewer implements Subscriber {
     }
   }
 
-  /** Something beside the log, without an id: now or as soon as it is taken. */
+  /**
+   * Sends a frame without an id that is not from the log, now or as soon as the connection accepts
+   * more.
+   */
   sendControl(bytes: Buffer): void {
     if (this.#isFinished || bytes.length === 0) return;
     if (this.#isBlocked || this.#unsent !== undefined) {
@@ -119,7 +128,7 @@ export class Viewer implements Subscriber {
     else this.#block();
   }
 
-  /** Looks after each batch whether it is to end with it. */
+  /** Checks after each batch whether the stream must end. */
   watchForEnd(isEnding: boolean): void {
     if (this.#isFinished) return;
     this.#watchesForEnd = isEnding;
@@ -127,7 +136,7 @@ export class Viewer implements Subscriber {
     else this.#channel.removeWaiting(this);
   }
 
-  /** One that is further behind than it may be is sent away, to resume. */
+  /** Disconnects a viewer that lags too far behind. It can resume. */
   checkLag(maxRecords: number, maxBytes: number): void {
     if (!this.#hadCaughtUp || !this.#isBlocked) return;
     const { through, publishedBytes } = this.#channel;
@@ -135,10 +144,12 @@ export class Viewer implements Subscriber {
     if (isTooFar || publishedBytes - this.#publishedBytes > maxBytes) this.disconnect('cut_off');
   }
 
-  /** Closes the connection with a hint to come back; what was told is resumed by its id. */
+  /**
+   * Closes the connection with a hint to reconnect. The client resumes by the id of its last frame.
+   */
   disconnect(end: StreamEnd): void {
     if (this.#isFinished) return;
-    // In the middle of a frame nothing else can be said.
+    // Inside a frame, nothing else can be written.
     const isAtFrameEnd = this.#unsent === undefined;
     this.#closeWith(end, isAtFrameEnd ? encodeRetry(this.#source.limits.retryMs) : '');
   }
@@ -160,7 +171,7 @@ export class Viewer implements Subscriber {
     }
   }
 
-  /** False where it has to wait for the next batch. */
+  /** Returns false if the viewer must wait for the next batch. */
   async #advance(): Promise<boolean> {
     const channel = this.#channel;
     const ready = this.#isSettled ? undefined : channel.find(this.#cursor);
@@ -172,7 +183,7 @@ export class Viewer implements Subscriber {
     if (this.#isFinished) return false;
     if (!this.#watchesForEnd) channel.removeWaiting(this);
     this.#cursor = { offset: chunk.through };
-    // It has all that was settled when it began; what came since is told as it was said.
+    // The viewer has everything that was settled when it started. Later records are sent unsettled.
     if (chunk.through >= channel.through) this.#isSettled = false;
     if (chunk.bytes.length > 0) this.#unsent = chunk.bytes;
     return true;
@@ -190,7 +201,7 @@ export class Viewer implements Subscriber {
     this.#endIfDue();
   }
 
-  /** As much of it as is given at once; false where that is enough for now. */
+  /** Writes the next part. Returns false if the connection accepts no more for now. */
   #writeUnsent(): boolean {
     const unsent = this.#unsent;
     if (unsent === undefined) return true;
@@ -243,7 +254,7 @@ export class Viewer implements Subscriber {
     const { clock } = this.#source;
     const stop = clock.after(closeGraceMs, () => connection.destroy(), { isIdle: true });
     connection.on('close', stop);
-    // Whatever goes wrong with a connection that is given up is nobody's matter any more.
+    // Errors of a closed connection are ignored.
     connection.on('error', () => {});
     if (endFrame.length > 0) connection.write(endFrame);
     connection.end();

@@ -33,32 +33,38 @@ export interface TaskServiceOptions {
   readonly rows: Rows;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** From 0 up to 1, so that several servers do not look at once what was left. */
+  /**
+   * Returns a number from 0 up to 1. It spreads the scans of several servers. Default:
+   * `Math.random`.
+   */
   readonly random?: (() => number) | undefined;
-  /** What the keys of remote agents follow from. Theirs are good as long as it is the same. */
+  /**
+   * The secret that the API keys of remote agents are derived from. The keys stay valid while it
+   * stays the same.
+   */
   readonly secret: string | Uint8Array;
-  /** How long what was told to stop is waited for. */
+  /** How long to wait for stopped work. Default: 1 s. */
   readonly graceMs?: number | undefined;
-  /** A task's lease is given back when nothing was written for so long. */
+  /** A task's lease is released after this time without a write. Default: 500 ms. */
   readonly idleMs?: number | undefined;
-  /** So long a task's lease that another process has is waited for. */
+  /** How long to wait for a task's lease that another process holds. Default: 2 s. */
   readonly leaseWaitMs?: number | undefined;
-  /** How often is looked what other processes left, or stopped. */
+  /** Interval of the scan for tasks that other processes left or stopped. Default: 3 s. */
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
-  /** Hears what is odd and changes nothing. Never content. */
+  /** Receives diagnostics that have no effect. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
-  /** Takes the spans of what runs. */
+  /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
 }
 
 export interface RunningTaskService extends TaskService {
-  /** Tells of tasks' rows, in this process. */
+  /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
-  /** Takes up what was left by processes that are gone. */
+  /** Resumes the work that crashed or closed processes left. */
   start(): Promise<void>;
-  /** Takes no more work, and stops what goes on in bounded time; what was said is kept. */
+  /** Accepts no more work and stops current work in bounded time. Streamed content is stored. */
   close(): Promise<void>;
 }
 
@@ -133,7 +139,10 @@ function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): str
   return all.find((served) => served.type === 'loop' && served.agent === agent)?.name ?? agent.name;
 }
 
-/** Nobody goes on with an answer whose process died; an async agent gets its events again. */
+/**
+ * Fails the task of a sync agent whose process crashed, because no process continues the answer. An
+ * async agent gets its events again.
+ */
 async function failInterrupted(
   taskId: string,
   tasks: TaskStore,
@@ -148,8 +157,8 @@ async function failInterrupted(
 }
 
 /**
- * An agent loop writes its own records, so it has to have the server's log. One that does finds a
- * session that was closed; one that does not finds none.
+ * Throws if an agent loop does not use the server's log. Agent loops write their own records. The
+ * check closes a probe session: only a loop with the same log finds it closed.
  */
 async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
   const probe = sessionId(`probe-${ids.session()}`);

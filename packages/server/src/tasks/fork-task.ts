@@ -23,7 +23,9 @@ interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
 }
 
-/** A new task that has what the other one had before an item, and goes on otherwise from there. */
+/**
+ * Creates a task with a copy of everything before an item, and continues differently from there.
+ */
 export async function forkTask(
   options: ForkOptions,
   { task: from, agentId }: StoredTask,
@@ -36,7 +38,7 @@ export async function forkTask(
   const detach = new AbortController();
   const input = inputOf(body, ids.item());
   const runOptions = {
-    newSession,
+    into: newSession,
     leave: detach.signal,
     trace,
     observers: loops.observersOf(agent),
@@ -67,7 +69,7 @@ function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefin
   return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };
 }
 
-/** Resolves when the copy is there, or when there will be none. */
+/** Resolves when the copy exists, or when the run failed before. */
 async function untilStarted(run: Run): Promise<void> {
   const events = run.events[Symbol.asyncIterator]();
   await Promise.race([run.result, events.next()]);
@@ -80,7 +82,7 @@ async function forkError(taskId: string, run: Run): Promise<ServerError> {
   return new ServerError('not_found', message, { task: taskId });
 }
 
-/** The last one that both have; null where they have nothing in common. */
+/** The last item that both tasks share; null if there is none. */
 async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
   if (through === 0) return null;
   const { items } = await snapshot(log, session, { through });

@@ -16,25 +16,28 @@ interface RecoveryOptions extends RunnerOptions {
 
 const pageLength = 100;
 
-/** Takes up what was left by processes that are gone. */
+/** Resumes the orphaned work of processes that crashed or closed. */
 export class Recovery {
   readonly #options: RecoveryOptions;
-  /** Where nothing was to be done, up to which offset: an approval is waited for, the agent is not here. */
+  /**
+   * Sessions with nothing to do up to this offset: they wait for approval, or their agent is not
+   * here.
+   */
   readonly #skipped = new Map<SessionId, number>();
-  /** Where the last look ended. */
+  /** The last session of the previous page. */
   #after: SessionId | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
   }
 
-  /** All there are. */
+  /** Recovers all orphaned sessions. */
   async recoverAll(): Promise<void> {
     do await this.recoverPage();
     while (this.#after !== undefined);
   }
 
-  /** So many of those that nobody drives; the next look goes on behind them. */
+  /** Recovers one page of sessions that no process drives. The next call continues after it. */
   async recoverPage(): Promise<void> {
     const { log, onDiagnostic } = this.#options;
     const after = this.#after;
@@ -52,7 +55,7 @@ export class Recovery {
     const { tasks, directory } = this.#options;
     const stored = await tasks.find({ id: session });
     const agent = stored && (await directory.find(stored.agentId))?.agent;
-    // Where it is no task, or one of an agent that does not run any more, there is nothing to be done.
+    // A session without a task, or of an agent that no longer runs, needs no recovery.
     const isRecovered =
       stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
     if (isRecovered) this.#skipped.delete(session);
@@ -68,7 +71,8 @@ export class Recovery {
         const { isRunOpen, isTurnOpen, commands, runnable } = await journal.openWork();
         const isRunning = task.status === 'RUNNING';
         if (isLoop) {
-          // Also where the row says that it was stopped: what is left on the log, somebody said since.
+          // This includes interrupted tasks, because the remaining commands were sent after the
+          // interrupt.
           const isStopped =
             task.status === 'INTERRUPTED' && (isRunOpen || runnable.some(expectsAnswer));
           const isOrphaned = isStopped || (isRunning && (isRunOpen || runnable.length > 0));
@@ -76,7 +80,7 @@ export class Recovery {
           return isOrphaned;
         }
         const isUnfinished = isRunOpen || isTurnOpen;
-        // Whoever takes the lease ends what was left open.
+        // Taking the lease ends what was left open.
         if (isUnfinished) await journal.append([]);
         const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
         if (hasEvents) async.wake(task.id);
@@ -86,7 +90,7 @@ export class Recovery {
     );
   }
 
-  /** What is not listed any more is not remembered. */
+  /** Forgets sessions that are no longer listed. */
   #forgetUnlisted(page: readonly SessionInfo[]): void {
     const listed = new Set(page.map(({ session }) => session));
     for (const session of this.#skipped.keys())
@@ -97,13 +101,13 @@ export class Recovery {
 interface TaskScannerOptions extends RunnerOptions {
   readonly recovery: Recovery;
   readonly everyMs: number;
-  /** From 0 up to 1, so that several servers do not look at once. */
+  /** Returns a number from 0 up to 1. It spreads the scans of several servers. */
   readonly random: () => number;
 }
 
 /**
- * Looks at what other processes of the same files do: what a dead one left is taken up, and what goes
- * on here is stopped where another one was asked to.
+ * Scans periodically for the effects of other processes with the same store. It recovers orphaned
+ * tasks, and stops work here whose task was stopped elsewhere.
  */
 export class TaskScanner {
   readonly #options: TaskScannerOptions;
@@ -130,7 +134,7 @@ export class TaskScanner {
     await this.#scanning;
   }
 
-  /** Once. */
+  /** Scans once. */
   async scan(): Promise<void> {
     const { recovery, onDiagnostic } = this.#options;
     try {
@@ -147,7 +151,7 @@ export class TaskScanner {
       const status = (await tasks.find({ id: taskId }))?.task.status ?? 'DELETED';
       if (status === 'RUNNING') continue;
       const kind = status === 'INTERRUPTED' ? 'interrupt' : 'close_task';
-      // Nobody waits for its end.
+      // The end of the work is not awaited.
       queues.stop(taskId, kind, `The task is ${status}`).catch(() => {});
     }
   }

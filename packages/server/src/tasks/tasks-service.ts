@@ -111,7 +111,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** For whom a task is, and what making it is part of. */
+/** The agent of a task, and the trace that its creation belongs to. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
@@ -126,7 +126,8 @@ async function createTask(
 ): Promise<StoredTask> {
   const stored = await tasks.create(agentId, body, key);
   const { task, origin } = stored;
-  // By a key once more too, because whoever made it may have died before this.
+  // Also for a repeated key, because the process that created the task may have crashed before this
+  // step.
   if (origin !== 'name' && task.status === 'RUNNING') {
     await createTracker(rows, task.id, agentId);
     if (agent.type === 'async' && agent.onTaskCreate !== undefined)
@@ -140,7 +141,7 @@ async function createTask(
 
 type TaskReference = Pick<SendMessage, 'task_id' | 'task_name'>;
 
-/** The one that is named, or a new one. */
+/** Returns the named task, or creates one. */
 async function taskFor(
   options: TasksServiceOptions,
   target: TaskTarget,
@@ -162,7 +163,7 @@ async function namedTask(
     throw new ServerError('invalid', message);
   }
   const stored = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
-  // To this agent there is no such task.
+  // For this agent, the task does not exist.
   if (stored.agentId !== agentId) throw notFoundError('task', stored.task.id);
   return stored;
 }
@@ -185,7 +186,7 @@ async function sendEventTo(
   if (agent.type === 'loop') {
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
-    // A loop reads it as what somebody says; that it came as an event is kept beside it.
+    // The loop reads the event as a user message. The original event is stored beside it.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
     const { offset } = await loops.submit(stored, agent, message, key, event);
@@ -206,7 +207,10 @@ async function sendEventTo(
   return readEvent(log, agentId, { taskId: task.id, offset });
 }
 
-/** Who takes a message back names it as it was sent, or as the log has it. */
+/**
+ * A withdrawal names a message by the client's key or by its key on the log. Returns the command
+ * with the key on the log.
+ */
 async function resolveCommand(
   { journals }: TasksServiceOptions,
   taskId: string,
@@ -222,7 +226,7 @@ async function resolveCommand(
   return { ...command, key: name ?? key };
 }
 
-/** So much may wait for an agent that does not get to it. */
+/** Maximum number of queued commands per task. */
 const maxQueuedCommands = 1000;
 
 async function assertQueueCapacity(
@@ -242,7 +246,7 @@ async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promi
   return stored === undefined ? [] : [stored.info];
 }
 
-/** For the methods that its kind does not have. */
+/** The error for a method that this type of agent does not support. */
 function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {
   const message = `Cannot ${method} to agent ${info.name}: it is ${info.acp_type}. Use ${instead}`;
   return new ServerError('bad_state', message, { agent: info.id });

@@ -21,7 +21,7 @@ export type ContentAuthor = Content['author'];
 
 export const jsonType = 'application/json';
 
-/** What a part is to those who know messages only. */
+/** Converts a part of the log to the content of a message. */
 export function partToContent(part: Part, author: ContentAuthor): Content {
   const head = { author, style: styleOf(part.metadata) };
   switch (part.kind) {
@@ -53,7 +53,10 @@ export function partToContent(part: Part, author: ContentAuthor): Content {
   }
 }
 
-/** The parts of one block: an entry each. What nobody may read has none. */
+/**
+ * Converts the parts of one reasoning block to one content, one entry per part. Redacted parts have
+ * no entry.
+ */
 export function reasoningContent(
   parts: readonly ReasoningPart[],
   author: ContentAuthor,
@@ -68,7 +71,7 @@ export function reasoningContent(
   };
 }
 
-/** Arguments that are no object have a name here, because the wire takes objects only. */
+/** The wire only accepts objects, so other arguments are wrapped in one. */
 function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
   return input === undefined ? { invalid_json: text } : toObject(input);
 }
@@ -81,7 +84,7 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that a text means, if it does. */
+/** Parses JSON text. Returns undefined if it is not an object. */
 export function parseObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
   return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
@@ -97,7 +100,7 @@ function fileData(part: MediaPart | FilePart): JsonObject {
   return { kind: part.kind, ...name, mime_type: part.mimeType, ...sourceData(part) };
 }
 
-/** A page can show an address as it is, and asks for a blob by its hash. */
+/** Clients can show a URL directly. They fetch a blob by its hash. */
 function sourceData({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
   switch (source.type) {
     case 'bytes':
@@ -110,8 +113,8 @@ function sourceData({ source, mimeType }: { source: Source; mimeType: string }):
 }
 
 /**
- * The parts that say what a message says: one, or one for each entry of a reasoning block. `extra` is
- * metadata that goes with the first.
+ * Converts the content of a message to parts: one, or one per entry of a reasoning block. `extra`
+ * is metadata for the first part.
  */
 export function contentToParts(
   content: Content,
@@ -144,7 +147,10 @@ function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_r
   return { ...head, text: JSON.stringify(content), value: content, isError };
 }
 
-/** A block without an entry is there all the same: that the model thought, and nothing to read. */
+/**
+ * A reasoning block without entries becomes one redacted part: the model reasoned, but there is
+ * nothing to read.
+ */
 function reasoningParts({
   summary,
   content,
@@ -160,7 +166,9 @@ function reasoningParts({
 
 type TextFields = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
 
-/** What a message says of itself besides its content lives in its part's metadata, if it is not the default. */
+/**
+ * The metadata that stores style, format and attachments of a content. Default values are left out.
+ */
 export function contentMetadata(content: Content): JsonObject {
   const style = content.style === 'static' ? {} : { style: content.style };
   if (content.type !== 'text') return style;
@@ -181,7 +189,7 @@ export function textFields(metadata: Metadata | undefined): TextFields {
   };
 }
 
-/** A provider's metadata may have the same name for something else. */
+/** A provider may use the same metadata key for something else. */
 function attachmentsIn(value: unknown): TextFields['attachments'] {
   return Array.isArray(value) && value.every(isAttachment) ? value : null;
 }
@@ -192,7 +200,7 @@ function isAttachment(value: unknown): boolean {
   return [file_id, name, type].every((text) => typeof text === 'string') && Number.isInteger(size);
 }
 
-/** Does it say nothing yet? */
+/** True if the content is still empty. */
 export function isEmptyContent(content: Content): boolean {
   switch (content.type) {
     case 'text':

@@ -4,7 +4,10 @@ import { jsonType, parseObject } from './content-parts.ts';
 import { type LoggedMessage, messageIndex } from './logged-message.ts';
 import { isJson, startRow } from './task-messages.ts';
 
-/** A piece of a message. Bytes and values that are replaced have none: they come in full at their end. */
+/**
+ * The delta update for new text of a message. Bytes and replaced values have no deltas; they are
+ * sent in full at their end.
+ */
 export function deltaUpdates(
   state: FoldState,
   message: LoggedMessage,
@@ -20,7 +23,7 @@ export function deltaUpdates(
   return [{ type: 'delta', ...head, delta }];
 }
 
-/** After it was told in full: that there is more to come. */
+/** An empty delta, sent after a full update of a message that continues to stream. */
 export function reopenUpdate(state: FoldState, message: LoggedMessage, open: OpenPart): Update {
   const head = {
     index: messageIndex(state, message),
@@ -60,12 +63,12 @@ function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta
   if (form === 'summary') {
     return { type: 'reasoning_summary', summary_index: entry, summary_delta: piece };
   }
-  // What may not be read has no entry.
+  // Redacted reasoning has no entry.
   if (form !== 'full') return undefined;
   return { type: 'reasoning_content', content_index: entry, content_delta: piece };
 }
 
-/** Its place among the entries of its form. */
+/** The position of a part among the entries of its form. */
 function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
   const formOf = (slot: LoggedMessage['slots'][number]) => {
@@ -81,8 +84,8 @@ function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: O
 }
 
 /**
- * Is the message what its deltas come to, for a client that joins them, and parses them where they are
- * JSON? Then a `done` is enough; else it is told in full.
+ * True if a client that joins the deltas, and parses them where they are JSON, gets the final
+ * content. Then `done` is enough; otherwise the message is sent in full.
  */
 export function deltasBuildContent({ slots }: LoggedMessage): boolean {
   return slots.every(({ part }) => part !== undefined && isBuiltByDeltas(part));
@@ -94,10 +97,10 @@ function isBuiltByDeltas(part: Part): boolean {
       return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
     case 'tool_call':
       return parseObject(part.arguments) !== undefined && part.partial === undefined;
-    // An entry that stayed empty had no delta, and what may not be read has none.
+    // An empty entry had no delta, and redacted reasoning has none.
     case 'reasoning':
       return part.text !== '' && part.form !== 'redacted';
-    // Clients parse a result that looks like JSON, which need not be meant so.
+    // Clients parse results that look like JSON, although they may be plain text.
     case 'tool_result':
     case 'structured':
     case 'custom':

@@ -31,11 +31,11 @@ import {
 import type { UpdateWarning } from './update-warnings.ts';
 
 interface IndexWriterOptions extends Attempt {
-  /** The one that the first message has on the way out. */
+  /** The index of the first message in the outgoing updates. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<Limits> | undefined;
-  /** For a second message of this index. */
+  /** Allocates the index of a further message of this item. */
   readonly nextIndex: () => number;
   readonly warn: (warning: UpdateWarning) => void;
 }
@@ -43,17 +43,20 @@ interface IndexWriterOptions extends Attempt {
 interface OpenTarget {
   readonly target: PartTarget;
   readonly writer: TextWriter;
-  /** Of its message; none for the later entries of a reasoning block, which are in the first one's. */
+  /**
+   * The index of its message. None for later entries of a reasoning block, which belong to the
+   * first entry's message.
+   */
   readonly index: number | undefined;
   metadata: JsonObject;
-  /** What a `start` had in it: the content, if nothing else comes. */
+  /** The content of a `start` update. It becomes the content if nothing else follows. */
   preview: Content | undefined;
   isWritten: boolean;
-  /** Pieces of data, which has to be parsed in the end. */
+  /** Fragments of data, parsed at the end. */
   readonly pieces: string[];
 }
 
-/** One index of an agent's answer: one item, a part for each thing that is said under it. */
+/** Writes one index of an agent's answer: one item, with one part for each target. */
 export class IndexWriter {
   readonly #options: IndexWriterOptions;
   readonly #itemId: ItemId;
@@ -70,7 +73,7 @@ export class IndexWriter {
     this.#writer = new DeltaWriter({ itemId: this.#itemId, turn, attempt, ids, limits });
     this.#freeIndexes = [index];
     const preview = opening.type === 'start' && !isEmptyContent(opening.content);
-    // On the log, so that it is not lost with the process.
+    // The preview is stored on the log, so that it survives a crash.
     const metadata = { index, ...(preview && { start: opening.content as JsonObject }) };
     const kind = kindOf(opening);
     this.#fact({ type: 'item_started', itemId: this.#itemId, kind, metadata });
@@ -80,7 +83,7 @@ export class IndexWriter {
     return this.#isClosed;
   }
 
-  /** What was written since it was last taken. */
+  /** Returns the drafts since the last call. */
   take(): readonly DraftRecord[] {
     this.#flush();
     const taken = this.#drafts;
@@ -111,14 +114,15 @@ export class IndexWriter {
     for (const each of isReasoning(target) ? this.#reasoning() : [open]) each.isWritten = true;
   }
 
-  /** This instead of all that came. */
+  /** Replaces everything written so far with this content. */
   full(given: Content): void {
     const content = this.#withCallId(given);
     const key = targetKey(targetOfContent(content, toolCallId));
     const replaced = this.#open.get(key) ?? this.#open.values().next().value;
     const index = replaced?.index ?? this.#options.index;
     const parts = contentToParts(content, { index });
-    // The last first, because the first entry of a reasoning block names it.
+    // The last part goes first, because the first entry of a reasoning block gives the message its
+    // id.
     for (const open of [...this.#open.values()].reverse()) {
       if (open !== replaced) open.writer.retract('withdrawn');
     }
@@ -126,7 +130,10 @@ export class IndexWriter {
     this.#finish();
   }
 
-  /** What came is all. Of what was cut off, calls are nothing and the rest is partial. */
+  /**
+   * Closes the index. Without `stop` everything is complete. With `stop`, tool calls are dropped
+   * and the rest is partial.
+   */
   close(stop?: Stop): void {
     for (const open of [...this.#open.values()]) {
       if (stop === undefined) this.#closeTarget(open);
@@ -151,7 +158,7 @@ export class IndexWriter {
     open.metadata = metadata;
   }
 
-  /** What was started as something else, and is not a call, was never said. */
+  /** Drops targets that were started as another type and never written, except tool calls. */
   #dropMismatched(target: PartTarget): void {
     for (const [key, { target: other, writer, isWritten, index }] of this.#open) {
       const isSame = isReasoning(target) ? isReasoning(other) : key === targetKey(target);
@@ -163,7 +170,10 @@ export class IndexWriter {
     }
   }
 
-  /** What a limit does not let be kept as it was meant is kept as it came: an end is never refused. */
+  /**
+   * If a limit prevents the intended commit, the text is committed as partial. Closing never fails
+   * because of a limit.
+   */
   #closeTarget(open: OpenTarget): void {
     try {
       this.#commit(open);
@@ -217,7 +227,7 @@ export class IndexWriter {
     return [...this.#open.values()].filter(({ target }) => isReasoning(target));
   }
 
-  /** An empty id means the call that came last, or one that has no id yet. */
+  /** An empty id refers to the latest call. Without one, a new id is created. */
   #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
     return (id) => {
       if (id !== '') return toolCallId(id);
@@ -249,7 +259,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Who speaks is settled by what comes first. */
+/** The first update decides the kind of the item. */
 function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
   if (opening.type === 'delta')
     return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';

@@ -11,14 +11,17 @@ import {
 } from '@millrace/core';
 import type { ContentAuthor } from './content-parts.ts';
 
-/** A message, as the log has it: a part, or the parts of one reasoning block that came by updates. */
+/**
+ * A message as stored on the log: one part, or all parts of a reasoning block that was written by
+ * updates.
+ */
 export interface LoggedMessage {
-  /** `<task id>.<part id>` of the first part, or that of the message which an edit stands for. */
+  /** `<task id>.<part id>` of the first part. For an edit, the id of the edited message. */
   readonly id: string;
   readonly item: ItemState;
   readonly author: ContentAuthor;
   readonly slots: readonly [PartSlot, ...PartSlot[]];
-  /** Of its item's messages. */
+  /** True for the first message of its item. */
   readonly isFirst: boolean;
 }
 
@@ -32,10 +35,10 @@ const authors: { readonly [Kind in ItemKind]: ContentAuthor | undefined } = {
   notification: undefined,
 };
 
-// An item that did not change has the messages it had; while text streams, none does.
+// Cached per item. Items do not change while text streams.
 const messagesByItem = new WeakMap<ItemState, readonly LoggedMessage[]>();
 
-/** The messages of an item, in order; none of one that is not said to anybody. */
+/** The messages of an item, in order. Items that are not shown to users have none. */
 export function messagesInItem(
   state: FoldState,
   item: ItemState | undefined,
@@ -62,12 +65,12 @@ function messageId({ session }: Pick<FoldState, 'session'>, id: PartId): string 
   return `${session}.${id}`;
 }
 
-/** Was it written by updates? Then its reasoning is one block. */
+/** True if the item was written by updates. Its reasoning parts then form one block. */
 export function isIndexed({ metadata }: ItemState): boolean {
   return typeof metadata?.['index'] === 'number';
 }
 
-/** The message that an item stands for, which was edited after it was said. */
+/** The id of the message that this item replaces, if it is an edit. */
 export function editedId({ metadata }: ItemState): string | undefined {
   const id = metadata?.['message'];
   return typeof id === 'string' ? id : undefined;
@@ -105,8 +108,8 @@ export function isStreaming({ slots }: LoggedMessage): boolean {
 }
 
 /**
- * Is there anything to tell of it yet? What comes by updates is told when its format, style and index
- * are known, which is right after its begin.
+ * True if clients may see the message. A message from updates becomes visible when its format,
+ * style and index are known, right after its begin.
  */
 export function isVisible(state: FoldState, message: LoggedMessage): boolean {
   if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
@@ -116,7 +119,7 @@ export function isVisible(state: FoldState, message: LoggedMessage): boolean {
   );
 }
 
-/** The place that has the part. */
+/** Returns the message that contains the part. */
 export function messageWithPart(
   messages: readonly LoggedMessage[],
   id: PartId,
@@ -124,7 +127,7 @@ export function messageWithPart(
   return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
 }
 
-/** An edit counts instead of what it stands for. */
+/** Finds a message by id. The latest edit wins. */
 export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
   const items = toArray(state.items);
   const edit = items.findLast((item) => editedId(item) === id);
@@ -137,16 +140,16 @@ export function findMessage(state: FoldState, id: string): LoggedMessage | undef
   return messagesInItem(state, item).find((message) => message.id === id);
 }
 
-/** Does another item stand for this message now? */
+/** True if a later item replaces this message. */
 export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boolean {
   const edit = toArray(state.items).findLast((one) => editedId(one) === id);
   return edit !== undefined && edit.id !== item.id;
 }
 
 /**
- * The index of a message in its turn: the agent's own, where it gave one; else its place among the
- * others. Outside of turns there is none. It is taken from the state alone, so that whoever comes back
- * is told the same.
+ * The index of a message in its turn: the agent's own index, or else its position among the others.
+ * Null outside of turns. It is computed from the state alone, so reconnecting clients get the same
+ * index.
  */
 export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
   const { item, slots, isFirst } = message;
@@ -163,7 +166,7 @@ interface Ordinals {
   readonly byId: ReadonlyMap<PartId, number>;
 }
 
-// While text streams, neither the items nor what is gone change.
+// Cached per list of items. While text streams, neither the items nor the retracted parts change.
 const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
 
 function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
@@ -175,7 +178,7 @@ function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number>
   return byId;
 }
 
-/** What was taken back keeps its number, so that no index is used twice. */
+/** A retracted part keeps its number, so that no index is used twice. */
 function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
   const items = itemsOfTurn(state, turn);
   const taken = new Set(items.map(({ metadata }) => metadata?.['index']));
@@ -188,7 +191,7 @@ function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, numb
   return byId;
 }
 
-/** Reads back from the newest, and no further than the turn before. */
+/** Reads backwards from the newest item and stops at the previous turn. */
 export function itemsOfTurn({ items }: FoldState, turn: number): readonly ItemState[] {
   const found: ItemState[] = [];
   for (let link: FoldState['items'] | undefined = items; link !== undefined; link = link.before) {

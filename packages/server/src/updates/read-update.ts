@@ -5,15 +5,14 @@ import { type Update, updateSchema } from '../contract/message.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * An update as agents send it: whoever leaves out a type, as some SDKs do, is understood by what else
- * is there.
+ * Parses an update from an agent. Some SDKs omit `type`; it is then inferred from the other fields.
  */
 export function readUpdate(input: unknown): Update {
   return readTextDelta(input) ?? parseUpdate(input);
 }
 
 function parseUpdate(input: unknown): Update {
-  // Depth is asked first, because a schema goes down as far as the value does.
+  // The depth is checked first, because the schema recurses as deep as the value.
   const problem = checkJson(dropUndefined(input), defaultLimits);
   if (problem !== undefined) throw badUpdate(problem.path);
   const read = updateSchema.safeParse(withType(input));
@@ -33,7 +32,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** In a program's object a field may be there and undefined, which is as good as absent. */
+/** In JavaScript objects, a field with the value `undefined` counts as absent. */
 function dropUndefined(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const fields = Object.entries(input).filter(([, value]) => value !== undefined);
@@ -45,7 +44,9 @@ function dropUndefined(input: unknown): unknown {
   );
 }
 
-/** `parent_task_message` is the server's to say, and what an agent says there is not looked at. */
+/**
+ * Adds a missing type. Only the server sets `parent_task_message`, so the agent's value is ignored.
+ */
 function withType(input: unknown): unknown {
   const fields = fieldsOf(input);
   const { delta } = fields;
@@ -73,7 +74,7 @@ function withDeltaType(input: unknown): unknown {
   return { ...fields, type };
 }
 
-/** Values as they came: a schema makes new objects, and leaves out a key named `__proto__`. */
+/** Restores the original values. The schema copies objects and drops the key `__proto__`. */
 function withRawValues(update: Update, input: unknown): Update {
   if (!('content' in update)) return update;
   const raw = fieldsOf(fieldsOf(input)['content']);
@@ -94,12 +95,15 @@ function withRawValues(update: Update, input: unknown): Update {
   }
 }
 
-/** A longer one is looked at as anything else is. */
+/** A longer fragment takes the general path. */
 const maxTextLength = 2 ** 16;
 const updateFields: ReadonlySet<string> = new Set(['type', 'index', 'delta']);
 const deltaFields: ReadonlySet<string> = new Set(['type', 'text_delta']);
 
-/** A piece of text, which most updates are, read at a glance; undefined for all else, right or wrong. */
+/**
+ * Fast path for text deltas, which are most updates. Returns undefined for anything else, valid or
+ * not.
+ */
 export function readTextDelta(input: unknown): Update | undefined {
   if (!hasOnly(input, updateFields) || input['type'] !== 'delta') return undefined;
   const { index = null, delta } = input;
@@ -130,7 +134,7 @@ const explanations: { readonly [Code in UpdateErrorCode]: string } = {
   writer_ended: 'the answer is over; begin another one',
 };
 
-/** An update that is not taken. It changed nothing. */
+/** A refused update. It had no effect. */
 export class UpdateError extends MillraceError<UpdateErrorCode> {
   constructor(code: UpdateErrorCode, what: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);

@@ -24,7 +24,7 @@ import {
   messagesInItem,
 } from './logged-message.ts';
 
-/** All messages of a task, oldest first; those that stream with what they have so far. */
+/** All messages of a task, oldest first. Streaming messages have their content so far. */
 export function messagesOf(state: FoldState): readonly TaskMessage[] {
   const items = toArray(state.items);
   const edits = new Map(items.map((item) => [editedId(item), item.id]));
@@ -43,13 +43,13 @@ export function messageOf(state: FoldState, id: string): TaskMessage | undefined
     : messageRow(state, message);
 }
 
-/** Those of one time stay as the log has them. */
+/** Messages with the same time keep the order of the log. */
 function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
   if (a === b || a === null || b === null) return 0;
   return a < b ? -1 : 1;
 }
 
-/** A message as it is right now. */
+/** The current row of a message. */
 export function messageRow(state: FoldState, message: LoggedMessage): TaskMessage {
   return toRow(
     state,
@@ -59,13 +59,14 @@ export function messageRow(state: FoldState, message: LoggedMessage): TaskMessag
   );
 }
 
-// Once a message, not once a delta; the metadata is all of it that can change while it streams.
+// Built once per message instead of once per delta. Only the metadata can change while a message
+// streams.
 const startRows = new WeakMap<
   LoggedMessage,
   { readonly metadata: unknown; readonly row: TaskMessage }
 >();
 
-/** A message as it began, which is what its deltas refer to: it does not grow with them. */
+/** The row of a message at its start. Deltas refer to it, so it does not grow with them. */
 export function startRow(state: FoldState, message: LoggedMessage): TaskMessage {
   const metadata = findOpen(state, message.slots[0].id)?.metadata;
   const cached = startRows.get(message);
@@ -75,7 +76,7 @@ export function startRow(state: FoldState, message: LoggedMessage): TaskMessage 
   return startedRow;
 }
 
-/** A message that is no more, in a vocabulary that has no word for it: there, and empty. */
+/** The row of a removed message. The wire has no removal, so it is an empty text. */
 export function retractedRow(state: FoldState, message: LoggedMessage): TaskMessage {
   return toRow(state, message, emptyText(message), 'DONE');
 }
@@ -91,14 +92,14 @@ function toRow(
   return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
 }
 
-/** An edit is as old as what it stands for. */
+/** An edit has the creation time of the original message. */
 function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
   if (typeof first === 'string') return first;
   return timeOf(typeof first === 'number' ? first : item.startedAt);
 }
 
-// Beyond this a number is no date, and `toISOString` throws.
+// `toISOString` throws for larger numbers.
 const lastTime = 8.64e15;
 
 function timeOf(time: number | undefined): string | null {
@@ -131,12 +132,12 @@ function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
   return open === undefined ? part : livePart(open);
 }
 
-/** Does it grow as JSON text? */
+/** True if the part streams as JSON text. */
 export function isJson({ begin }: OpenPart): boolean {
   return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
 }
 
-/** As much of an object as its text has so far. */
+/** The part of an object that has streamed so far. */
 function partialJsonContent(open: OpenPart, author: Content['author']): Content {
   return jsonContent(open, author, parsePartialObject(open.text));
 }
@@ -161,7 +162,7 @@ function jsonContent(open: OpenPart, author: Content['author'], value: JsonObjec
 function startContent(state: FoldState, message: LoggedMessage): Content {
   const { author, slots } = message;
   const open = findOpen(state, slots[0].id);
-  // Only the later entries of a block stream when the first is committed already.
+  // The first entry is already committed, and only later entries of the block stream.
   if (open === undefined) return reasoningContent([], author);
   const content = emptyContent(open, author);
   const preview = message.isFirst ? previewOf(message.item) : undefined;
@@ -192,10 +193,10 @@ function styleField({ metadata }: OpenPart): { readonly style: Content['style'] 
   return { style: styleOf(metadata) };
 }
 
-// Read once an item, not once a delta.
+// Parsed once per item instead of once per delta.
 const previews = new WeakMap<ItemState, { readonly content: Content | undefined }>();
 
-/** What the agent's `start` had in it. */
+/** The content of the agent's `start` update. */
 function previewOf(item: ItemState): Content | undefined {
   const cached = previews.get(item);
   if (cached !== undefined) return cached.content;

@@ -10,9 +10,9 @@ import type { TaskMessage } from '../contract/message.ts';
 import { contentToParts } from './content-parts.ts';
 
 /**
- * Messages as items of a request. What the agent said in a row is one item, and the results of its
- * calls follow it, in the order of the calls: a call without a result gets one that says so, and a
- * result without a call is left out, because providers refuse both.
+ * Converts messages to the items of a model request. Consecutive messages of the agent become one
+ * item, followed by the results of its calls in call order. A call without a result gets an error
+ * result, and a result without a call is dropped, because providers reject both.
  */
 export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   const sendable = messages.filter(isSendable);
@@ -25,7 +25,7 @@ export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   });
 }
 
-/** Half a call is not sent, and neither is a text without a word. */
+/** Leaves out unfinished tool calls and empty texts. */
 function isSendable({ content, streaming_status }: TaskMessage): boolean {
   if (content.type === 'tool_request') return streaming_status !== 'IN_PROGRESS';
   return content.type !== 'text' || content.content !== '';
@@ -42,7 +42,7 @@ function resultsIn(messages: readonly TaskMessage[]): ReadonlyMap<string, ToolRe
   return results;
 }
 
-/** The items but for the results. A result ends what the agent said before it. */
+/** Groups the messages into items, without the results. A result ends the agent's current item. */
 function withoutResults(messages: readonly TaskMessage[]): readonly Item[] {
   const items: { readonly id: Item['id']; readonly kind: ItemKind; readonly parts: Part[] }[] = [];
   let isEnded = true;

@@ -3,13 +3,16 @@ import type { Content } from '../contract/content.ts';
 import type { UpdateDelta } from '../contract/message.ts';
 import { jsonType } from './content-parts.ts';
 
-/** Which part of an index an update speaks of: parts are kept apart by type, by call and by reasoning entry. */
+/**
+ * The part of an index that an update refers to. Parts are distinguished by type, by call and by
+ * reasoning entry.
+ */
 export type PartTarget =
   | { readonly kind: 'text' | 'data' | 'reasoning' }
   | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
   | { readonly kind: 'summary' | 'content'; readonly entry: number };
 
-/** `idOf` gives a call's id where the agent left it empty. */
+/** `idOf` resolves the id of a call that the agent left empty. */
 export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
   switch (content.type) {
     case 'text':
@@ -64,7 +67,7 @@ export function isReasoning({ kind }: PartTarget): boolean {
   return kind === 'reasoning' || kind === 'summary' || kind === 'content';
 }
 
-/** Data streams as the text it is, and is committed as the value it means. */
+/** Begins the part of a target. Data streams as text and is committed as a value. */
 export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
   switch (target.kind) {
     case 'text':
@@ -79,7 +82,7 @@ export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
       return writer.reasoning('summary');
     case 'content':
       return writer.reasoning('full');
-    // A block of which no entry is known yet: nothing to read.
+    // A block without a known entry has nothing to read yet.
     case 'reasoning':
       return writer.reasoning('redacted');
   }

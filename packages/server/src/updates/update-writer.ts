@@ -9,21 +9,21 @@ export interface UpdateWriterOptions {
   readonly attempt: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<Limits> | undefined;
-  /** How many indexes an answer may have. 1024 unless told. */
+  /** Maximum number of indexes in one answer. Default: 1024. */
   readonly maxIndexes?: number | undefined;
 }
 
 type Opening = Exclude<Update, { type: 'done' }>;
 
 /**
- * The way in: an agent's updates as drafts for the log. One writer serves one turn. Whatever an agent
- * sends has an outcome, and what was odd is counted; only what is no update, or over a limit, is
- * refused, and a refusal changes nothing.
+ * Converts an agent's updates to drafts for the log. One writer serves one turn. Irregular updates
+ * are accepted and counted. Only invalid updates and updates over a limit are refused, and a
+ * refused update has no effect.
  */
 export class UpdateWriter {
   readonly #options: UpdateWriterOptions;
   readonly #indexes = new Map<number, IndexWriter>();
-  /** As messages have them on the way out. */
+  /** Indexes that outgoing messages already use. */
   readonly #usedIndexes = new Set<number>();
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
@@ -38,12 +38,12 @@ export class UpdateWriter {
     return this.#warnings;
   }
 
-  /** Something is open that `end` would close. */
+  /** True if `end` would close something. */
   get isOpen(): boolean {
     return this.#open().length > 0;
   }
 
-  /** Takes anything, and throws `UpdateError` for what is no update. */
+  /** Accepts any value. Throws `UpdateError` if it is not an update. */
   write(input: unknown): readonly DraftRecord[] {
     if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#location());
     const update = readUpdate(input);
@@ -54,12 +54,15 @@ export class UpdateWriter {
     return writer.take();
   }
 
-  /** The agent has nothing more to say: what is open is as far as it came, and whole. */
+  /** The agent finished. Everything that is open is complete. */
   end(): readonly DraftRecord[] {
     return this.#close();
   }
 
-  /** The agent threw, was stopped or is gone: what it said is kept as partial, and half a call is not. */
+  /**
+   * The agent failed, was stopped or crashed. Open content is stored as partial, and unfinished
+   * tool calls are dropped.
+   */
   endPartial(stop: Stop): readonly DraftRecord[] {
     return this.#close(stop);
   }
@@ -93,7 +96,10 @@ export class UpdateWriter {
     return update.type === 'done' ? this.#warn('unopened') : this.#openIndex(update.index, update);
   }
 
-  /** Deltas and a `done` go to the index opened last, a `full` only if that had no number either. */
+  /**
+   * Deltas and `done` go to the latest index. A `full` goes there only if that index had no number
+   * either.
+   */
   #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;
     const goesToLast =

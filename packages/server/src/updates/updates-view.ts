@@ -28,12 +28,13 @@ import {
 } from './logged-message.ts';
 import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
-/** The log as task-message updates, one a frame. */
+/** The log as task-message updates, one per frame. */
 export const updatesView: FrameView = {
   name: 'updates',
   frames: (before, record, after) => {
     const updates = updatesOf(before, record, after);
-    // The last one of a record is named by it alone: who has that one has all of the record.
+    // The id of a record's last frame is the offset alone: a client that has it has the whole
+    // record.
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
       id: `${record.offset}${idOf(k)}`,
@@ -43,7 +44,7 @@ export const updatesView: FrameView = {
   restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
 
-// All deltas of a message refer to one row, which is most of what they say.
+// All deltas of a message repeat the same row, which is most of their JSON. It is encoded once.
 const rowJson = new WeakMap<TaskMessage, string>();
 
 function encodeUpdate(update: Update): string {
@@ -55,18 +56,18 @@ function encodeUpdate(update: Update): string {
   return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
 }
 
-/** What every stream of updates begins with. */
+/** The first frame of every stream of updates. */
 export function connectedFrame({ session }: Pick<FoldState, 'session'>): Frame {
   return { data: JSON.stringify({ type: 'connected', taskId: session }) };
 }
 
-/** The k-th update of a record. */
+/** An update with its position `k` among the updates of its record. */
 interface NumberedUpdate {
   readonly update: Update;
   readonly k: number;
 }
 
-/** What a record is to those who know updates only. */
+/** Converts a record to updates. */
 export function updatesOf(
   before: FoldState,
   record: LogRecord,
@@ -81,7 +82,10 @@ export function updatesOf(
   return updates.map((update, k) => ({ update, k }));
 }
 
-/** What streams now, for somebody who comes in: each as its start, and one delta with all of it. */
+/**
+ * The messages that stream now, for a client that connects: each as its start and one delta with
+ * all of its text.
+ */
 export function restatement(state: FoldState): readonly Update[] {
   const items = new Set(state.open.map(({ begin }) => begin.itemId));
   return [...items]
@@ -97,7 +101,7 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
   }
   const open = findOpen(before, partId);
-  // Most of a log is this, and it changes no item.
+  // Fast path: most records are appends, and they do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
     const growing = messageWithPart(
       messagesInItem(before, findItem(before, open.begin.itemId)),
@@ -117,13 +121,14 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return isVisible(after, message) ? restateMessage(after, message) : [];
   }
   if (delta.type === 'begin_part') {
-    // Who came in when the block was whole was told nothing of it, and has to have all of it.
+    // A client that connected when the block was complete received nothing of it, so it gets the
+    // block in full.
     return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
   }
   return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
 }
 
-/** One more entry of a block. */
+/** The update for a new entry of a reasoning block. */
 function newEntry(state: FoldState, message: LoggedMessage, partId: PartId): readonly Update[] {
   const open = findOpen(state, partId);
   return open === undefined ? [] : [reopenUpdate(state, message, open)];
@@ -134,7 +139,7 @@ function restateMessage(state: FoldState, message: LoggedMessage): readonly Upda
   const head = { index: messageIndex(state, message), parent_task_message: row };
   const start: Update = { type: 'start', ...head, content: row.content };
   const committed = message.slots.filter(({ part }) => part !== undefined);
-  // A block of which some entries are whole already cannot be told from its start.
+  // A block with committed entries cannot be rebuilt from its start, so it is sent in full.
   if (committed.length > 0) return [...fullUpdates(state, message)];
   const deltas = openPartsOf(state, message).flatMap((open) =>
     open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
@@ -151,7 +156,7 @@ function appendUpdates(
   return deltaUpdates(after, message, open, chunk.slice(open.text.length - at));
 }
 
-/** What was told of its format, style or attachments is not so: it is told again, as far as it is. */
+/** Sends the message in full if its format, style or attachments changed. */
 function reformatted(
   before: FoldState,
   after: FoldState,
@@ -211,7 +216,7 @@ function updatesOfFact(
   }
 }
 
-/** What is gone is withdrawn, and what is not as it was is told in full. */
+/** Retracts removed messages and sends changed ones in full. */
 function changedMessages(
   before: FoldState,
   after: FoldState,
@@ -239,7 +244,7 @@ function changedMessages(
   ];
 }
 
-/** The fold leaves what did not change as it was, and so it need not be compared. */
+/** The fold keeps unchanged objects, so comparing references is enough. */
 function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {
   const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
   return a.id === b.id && a.slots.length === b.slots.length && a.slots.every(isSameSlot);

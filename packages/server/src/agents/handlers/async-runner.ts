@@ -14,7 +14,7 @@ import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
 import { exportRun } from './tracing.ts';
 
-/** Who handles a task's events; undefined where nobody here does. */
+/** Finds the agent that handles a task's events. Returns undefined if this process has none. */
 type FindAsyncAgent = (
   agentId: string,
 ) => Promise<{ readonly info: AgentInfo; readonly agent: AsyncAgent } | undefined>;
@@ -26,14 +26,17 @@ interface HandlerCall extends StoredTask {
   readonly signal: AbortSignal;
 }
 
-/** What `task/create` leaves on the log for an agent that wants to hear of it. */
+/** The command that `task/create` queues for an agent with `onTaskCreate`. */
 const taskCreateCommand = { type: 'task_create', key: 'server:task-create' } as const;
 
-/** Hands tasks' events to async agents: in order, one at a time, each until its handler resolved. */
+/**
+ * Delivers the events of tasks to async agents: in order, one at a time, each until its handler has
+ * resolved.
+ */
 export class AsyncRunner {
   readonly #options: RunnerOptions;
   readonly #find: FindAsyncAgent;
-  /** Tasks whose events are handed over now; true where more came meanwhile. */
+  /** Tasks whose events are being delivered. True if more events arrived meanwhile. */
   readonly #draining = new Map<string, boolean>();
 
   constructor(options: RunnerOptions, find: FindAsyncAgent) {
@@ -48,7 +51,7 @@ export class AsyncRunner {
     this.wake(taskId);
   }
 
-  /** Something waits on the task's log, or may. */
+  /** Delivers the events that are queued on the task's log, if any. */
   wake(taskId: string): void {
     const isDraining = this.#draining.has(taskId);
     this.#draining.set(taskId, isDraining);
@@ -70,13 +73,16 @@ export class AsyncRunner {
     }
   }
 
-  /** Deals with the first that waits. False where there is none, or the task does not go on. */
+  /**
+   * Handles the first queued command. Returns false if there is none, or if the task is not
+   * running.
+   */
   async #next(taskId: string, signal: AbortSignal): Promise<boolean> {
     const { journals } = this.#options;
     return journals.use(taskId, async (journal) => {
       if ((await journal.commands()).length === 0 || !(await this.#findRunning(taskId)))
         return false;
-      // With the lease, for which it may have waited until another process was done with some of it.
+      // Taking the lease may have waited for another process, which may have handled some commands.
       await journal.append([]);
       const [next] = await journal.commands();
       const running = await this.#findRunning(taskId);
@@ -91,7 +97,10 @@ export class AsyncRunner {
     });
   }
 
-  /** The task and who handles its events; undefined where it does not go on, or not here. */
+  /**
+   * Returns the task and its agent, or undefined if the task is not running or its agent is not
+   * here.
+   */
   async #findRunning(taskId: string) {
     const stored = await this.#options.tasks.find({ id: taskId });
     if (stored?.task.status !== 'RUNNING') return undefined;
@@ -99,7 +108,7 @@ export class AsyncRunner {
     return resolved && { stored, resolved };
   }
 
-  /** None for what it does not want to hear of, or cannot understand. */
+  /** Returns undefined if the agent has no handler for the command, or the command is unknown. */
   #handlerOf(
     command: QueuedCommand,
     { task, agentId }: StoredTask,
@@ -110,7 +119,10 @@ export class AsyncRunner {
     return event && ((context) => agent.onEvent(event, context));
   }
 
-  /** A throw is an answer too: the event is not handed over again. Only who was stopped with us hears of it anew. */
+  /**
+   * An event whose handler throws is not delivered again. Only an event that was interrupted by the
+   * server's close is delivered again.
+   */
   async #handle(
     call: HandlerCall,
     handler: (context: HandlerContext) => Promise<void>,
@@ -134,7 +146,7 @@ export class AsyncRunner {
     }
   }
 
-  /** Tells the agent that its task was cancelled, and takes what still waits off the queue. */
+  /** Calls the agent's `onCancel` and clears the queue of the task. */
   async taskCancelled({ task, agentId }: StoredTask): Promise<void> {
     const { queues, journals, onDiagnostic } = this.#options;
     const resolved = await this.#find(agentId);

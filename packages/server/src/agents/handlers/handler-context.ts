@@ -39,7 +39,7 @@ interface ContextOptions {
   };
 }
 
-/** What a handler has to work with, for one turn. */
+/** Creates the context of one handler call. */
 export function createContext(options: ContextOptions): HandlerContext {
   const { task, agent, signal, services } = options;
   const { clock, ids, spans, exporter } = services;
@@ -66,7 +66,7 @@ function messagesFor({ journal, turn, services, signal }: ContextOptions): Messa
       const [first] = drafts.flatMap(({ delta }) =>
         delta?.type === 'commit_part' ? delta.partId : [],
       );
-      // By the turn, which takes nothing from a handler that is over.
+      // Appended through the turn, which refuses writes of a handler that has ended.
       await turn.append(drafts);
       const id = `${journal.taskId}.${first}`;
       const created = messagesOf(await journal.state()).find((message) => message.id === id);

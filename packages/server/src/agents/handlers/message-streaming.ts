@@ -8,7 +8,7 @@ import { UpdateWriter } from '../../updates/update-writer.ts';
 import { forwardStream } from './provider-stream.ts';
 import { type TurnContext, TurnWriter } from './turn-context.ts';
 
-/** What a handler streams with. */
+/** Creates the `stream` object of a handler's context. */
 export function createStreaming(context: TurnContext): Streaming {
   return {
     auto: (...args: AutoArguments) => forwardStream(context, stepsFrom(context, args)),
@@ -30,7 +30,7 @@ function stepsFrom(
   return provider.stream(request, { item, ids, signal, trace });
 }
 
-/** A message that its caller writes by hand. It is on the log from its start. */
+/** Opens a message that the handler writes itself. Its start is on the log when this resolves. */
 async function openMessage(
   context: TurnContext,
   content: ContentInput,
@@ -72,7 +72,7 @@ class ManualMessage implements OpenMessage {
     const isChanging = this.#message === undefined || !this.#writer.isOpen;
     if (this.#sinks.length > 0 || isChanging) await this.#log.flush();
     if (isChanging) await this.#refresh();
-    // What came too late was dropped, and so nobody hears of it.
+    // A late update was dropped, so the sinks do not get it.
     if (wasOpen) await this.#notifySinks(readUpdate({ ...input, index: this.#index }));
   }
 
@@ -83,7 +83,7 @@ class ManualMessage implements OpenMessage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A turn that is over has closed it already.
+    // The end of the turn has already closed the message.
     if (this.#context.signal.aborted) return;
     await this.close();
   }

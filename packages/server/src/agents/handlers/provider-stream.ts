@@ -18,8 +18,9 @@ import { AbortRace, abandoned } from '../abort-race.ts';
 import { type TurnContext, TurnWriter } from './turn-context.ts';
 
 /**
- * Sends a provider's stream on as it comes, a message for each part. A stream that ends as an error or
- * an abort is kept as far as it came, and then that error is thrown: a handler that does not look fails.
+ * Writes a provider's stream to the log as it arrives, one message per part. If the stream ends
+ * with an error or an abort, the partial content is stored and the error is thrown, so that the
+ * handler fails unless it catches the error.
  */
 export async function forwardStream(
   context: TurnContext,
@@ -51,7 +52,7 @@ interface Forwarding {
   readonly context: TurnContext;
   readonly itemId: ItemId;
   readonly writer: TurnWriter;
-  /** Those that it has messages of, in order. */
+  /** Parts that became messages, in order. */
   readonly parts: PartId[];
 }
 
@@ -91,7 +92,10 @@ function trackPart(parts: PartId[], delta: DraftRecord['delta']): void {
   if (!parts.includes(delta.partId)) parts.push(delta.partId);
 }
 
-/** An attempt's last word on its usage counts, so it is told with that of the streams before it. */
+/**
+ * The last usage report of an attempt counts, so it includes the usage of the turn's earlier
+ * streams.
+ */
 function finishDrafts(
   context: TurnContext,
   itemId: ItemId,
@@ -116,8 +120,8 @@ async function closeInterrupted({ context, itemId, writer }: Forwarding): Promis
 }
 
 /**
- * Holds what a provider streams against the protocol before it is on the log: one that builds its
- * deltas by hand must not make a session unreadable.
+ * Validates a provider's deltas before they reach the log. A provider that builds deltas by hand
+ * must not make a session unreadable.
  */
 class DeltaChecker {
   readonly #at: Attempt;
@@ -132,7 +136,7 @@ class DeltaChecker {
     return this.#folder.state.open.length > 0;
   }
 
-  /** What is to be appended. Throws where it does not follow what came before it. */
+  /** Returns the draft to append. Throws if the delta does not follow the previous ones. */
   draft(delta: Delta): DraftRecord | undefined {
     try {
       const draft = validate(this.#folder.state, { ...this.#at, delta });
@@ -157,8 +161,8 @@ function invalidStream(why: string, cause?: unknown): ProviderError {
 }
 
 /**
- * Deltas that were streamed for whichever item, as if for this one. Parts get ids of this session, so
- * that two streams which count theirs alike do not meet.
+ * Moves deltas to an item of this session and gives their parts new ids, so that two streams with
+ * the same part ids do not conflict.
  */
 class DeltaRelocator {
   readonly #itemId: ItemId;

@@ -10,11 +10,11 @@ import { UpdateWriter } from '../../updates/update-writer.ts';
 import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
 import { TurnWriter } from './turn-context.ts';
 
-/** How an answer ended. What was said is on the log in any case. */
+/** How an answer ended. Its content is on the log in any case. */
 export interface AnswerOutcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
-  /** What was thrown. */
+  /** The thrown value. */
   readonly cause?: unknown;
   readonly warnings: UpdateWarnings;
 }
@@ -24,13 +24,13 @@ interface SyncHandlerOptions {
   readonly context: HandlerContext;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** How long an agent that was told to stop is waited for. */
+  /** How long to wait for an agent that was stopped. */
   readonly graceMs: number;
 }
 
 /**
- * Answers a message: what the agent yields goes to the log as it comes, and never more than the log
- * has room for is asked of it. Whoever watches reads the log, so it does not matter who does.
+ * Runs the handler and writes its updates to the log as they arrive. It requests no more updates
+ * than the log can accept. Clients read the log, so the answer does not depend on them.
  */
 export async function runSyncHandler(
   { onMessage }: SyncAgent,
@@ -51,7 +51,7 @@ export async function runSyncHandler(
     );
     if (!isComplete) stop = { reason: 'aborted' };
   } catch (thrown) {
-    // What the log did not take is nothing that the agent did.
+    // If the log failed, this throws: the error is not the agent's.
     await turnWriter.flush();
     stop = context.signal.aborted
       ? { reason: 'aborted' }
@@ -73,7 +73,7 @@ function outcomeOf(
   return { stop, warnings, cause, error: { code: errorCode(cause), message: errorReason(cause) } };
 }
 
-/** To the end, or until somebody stops it; then false. */
+/** Writes all updates. Returns false if the signal was aborted first. */
 async function writeUpdates(
   updates: AsyncIterable<UpdateInput>,
   writer: UpdateWriter,
@@ -92,7 +92,7 @@ async function writeUpdates(
       await turnWriter.add(writer.write(next.value));
     }
   } finally {
-    // One that does not let itself be left is left all the same.
+    // An iterator that does not return in time is abandoned.
     if (!isDone) await raceTimeout(closeIterator(iterator), clock, graceMs);
   }
 }
@@ -101,11 +101,14 @@ async function closeIterator(iterator: AsyncIterator<UpdateInput>): Promise<void
   try {
     await iterator.return?.();
   } catch {
-    // What it says when nobody listens any more does not count.
+    // Errors after the end of the answer are ignored.
   }
 }
 
-/** A stream, or an answer that comes whole: one message each. */
+/**
+ * Yields the updates of a stream, or one full update per message of an answer that was returned at
+ * once.
+ */
 async function* updatesFrom(
   answer: () => ReturnType<SyncAgent['onMessage']>,
 ): AsyncGenerator<UpdateInput> {

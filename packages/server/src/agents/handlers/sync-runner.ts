@@ -29,34 +29,37 @@ interface SyncJob {
   readonly info: AgentInfo;
   readonly agent: SyncAgent;
   readonly content: Content;
-  /** The same again is answered with what there is. */
+  /** Idempotency key. A repeated key returns the existing answer. */
   readonly key?: string | undefined;
-  /** What the answer is part of. */
+  /** The trace that the answer belongs to. */
   readonly trace?: TraceContext | undefined;
 }
 
 interface AnswerStart {
   readonly begin: (answer: Answer) => void;
-  /** Aborts when the answer is not kept any more. */
+  /** Aborted if the answer can no longer be stored. */
   readonly lost: AbortController;
 }
 
-/** What the generator numbers itself begins at 0; what is opened by hand must not meet it. */
+/**
+ * The generator's own indexes start at 0. Messages opened by `stream.open` start here, so that they
+ * do not conflict.
+ */
 const firstManualIndex = 1000;
 
-/** Answers messages to sync agents. */
+/** Answers the messages to sync agents. */
 export class SyncRunner {
   readonly #options: RunnerOptions;
-  /** Answers that are about to begin, by their task and key: the log does not know of them yet. */
+  /** Answers that are starting, by task and key. They are not on the log yet. */
   readonly #starting = new Map<string, Promise<Answer>>();
-  /** Those that go on in this process. */
+  /** Answers that run in this process. */
   readonly #running = new Map<RunId, AbortController>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** What was sent with the key before has this answer. */
+  /** Returns the answer to the message that was sent with this key. */
   async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
     const starting = this.#starting.get(`${taskId} ${key}`);
     if (starting !== undefined) return starting;
@@ -65,7 +68,10 @@ export class SyncRunner {
     return run && this.#answerOf(run, emptyState(sessionId(taskId)));
   }
 
-  /** Resolves when the message is stored and its answer has begun, which goes on whoever looks. */
+  /**
+   * Resolves when the message is stored and its answer has started. The answer continues even if no
+   * client reads it.
+   */
   async answer(job: SyncJob): Promise<Answer> {
     const { taskId, key } = job;
     if (key === undefined) return this.#start(job);
@@ -90,7 +96,7 @@ export class SyncRunner {
     return started.promise;
   }
 
-  /** The answer that a run is. Where it goes on in another process, the log tells its end. */
+  /** Returns the answer of a run. For a run of another process, the log records its end. */
   #answerOf(run: RunId, before: FoldState): Answer {
     const lost = this.#running.get(run) ?? new AbortController();
     return answerFromLog({
@@ -107,7 +113,8 @@ export class SyncRunner {
   ): Promise<void> {
     const { ids, clock, graceMs, tasks } = this.#options;
     const message = messageDrafts(content, ids);
-    // First of all what a dead process left is ended: it is not this answer that failed.
+    // First ends what a crashed process left open, so that this answer does not count as the failed
+    // one.
     await journal.append([]);
     const before = await journal.state();
     const known = key === undefined ? undefined : findKeyedRun(before, key);
@@ -143,7 +150,10 @@ export class SyncRunner {
     }
   }
 
-  /** Whoever stops it says so in the row; where this answer said since that the task runs, it is said again. */
+  /**
+   * The request that stops a task writes the task's status. This answer may have set it to RUNNING
+   * since, so the status is written again.
+   */
   async #settle(
     taskId: string,
     { error, stop }: AnswerOutcome,
@@ -179,7 +189,7 @@ function runningIfUsable(
   return now === 'RUNNING' ? undefined : 'RUNNING';
 }
 
-/** The run that answers a message which was sent with a key: the message's item has both. */
+/** Finds the run that answers the message with this key. The message's item stores both. */
 function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
   const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
   const run = summary?.metadata?.['run'];

@@ -20,21 +20,27 @@ import type { RunnerOptions } from '../runner-options.ts';
 
 interface TracingOptions {
   readonly taskId: string;
-  /** What the handler's run is part of. */
+  /** The trace that the handler's run belongs to. */
   readonly trace?: TraceContext | undefined;
   readonly spans: SpanService;
   readonly exporter?: SpanExporter | undefined;
   readonly clock: Clock;
-  /** A text that was never there before. */
+  /** Returns a unique text. */
   readonly makeName: () => string;
 }
 
-/** Where nobody named a trace, all spans of a task are one: its id follows from the task's. */
+/**
+ * Without a trace from the caller, all spans of a task share one trace id, derived from the task
+ * id.
+ */
 function taskTraceId(taskId: string): string {
   return hex(`trace ${taskId}`, 32);
 }
 
-/** Ids are those of W3C trace context, so that they can travel in a `traceparent` header. */
+/**
+ * Derives a span id in the format of W3C trace context, so that it fits into a `traceparent`
+ * header.
+ */
 export function spanId(name: string): string {
   return hex(`span ${name}`, 16);
 }
@@ -79,7 +85,7 @@ function spanOf(
   let hasEnded = false;
   const end: Span['end'] = ({ output, data } = {}) => {
     const endMs = clock.now();
-    // The first end counts; what is said later is added all the same.
+    // The first call sets the end time. Later calls only add output and data.
     const endTime = hasEnded ? {} : { end_time: isoTime(endMs) };
     if (!hasEnded && isSampled(started)) exporter?.export(finishedSpan(started, endMs, taskId));
     hasEnded = true;
@@ -94,7 +100,7 @@ function spanOf(
   };
 }
 
-/** Without what went in and came out, which may be private. */
+/** Leaves out input and output, because they may be private. */
 function finishedSpan(started: StartedSpan, endMs: number, taskId: string): FinishedSpan {
   const { id, traceId, parentId, name, startMs } = started;
   return {
@@ -115,12 +121,12 @@ interface HandledRun {
 
 const errorStatusCode = 2;
 
-/** What a handler gets: the run's trace, under the span that the run is. */
+/** The trace that a handler passes on: the run's trace, with the run's span as parent. */
 export function traceOfRun({ trace, runId }: JournalTurn): TraceContext | undefined {
   return trace && underSpan(trace, spanIdOf.run(runId));
 }
 
-/** A handler's run as a span: what an agent loop's observer makes of a run, for agents that have none. */
+/** Exports a handler's run as a span. For agent loops, the loop's observer does this. */
 export function exportRun(
   { exporter, clock }: Pick<RunnerOptions, 'exporter' | 'clock'>,
   { task, agent, turn, startMs, stop, error }: HandledRun,

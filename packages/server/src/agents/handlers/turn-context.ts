@@ -18,13 +18,13 @@ interface TurnContextOptions {
   readonly turn: JournalTurn;
   readonly ids: Ids;
   readonly signal: AbortSignal;
-  /** What the turn's requests are part of. */
+  /** The trace that the turn's requests belong to. */
   readonly trace?: TraceContext | undefined;
-  /** Of the first message that is opened by hand. */
+  /** Index of the first message that the handler opens itself. */
   readonly firstIndex: number;
 }
 
-/** What all that streams within one turn shares. */
+/** The state that all streams of one turn share. */
 export class TurnContext {
   readonly turn: JournalTurn;
   readonly ids: Ids;
@@ -47,7 +47,7 @@ export class TurnContext {
     return this.#nextIndex++;
   }
 
-  /** What the turn used so far, with this. */
+  /** Adds usage and returns the turn's total. */
   addUsage(usage: Usage): Usage {
     this.#usage = addUsage(this.#usage, usage);
     return this.#usage;
@@ -57,7 +57,7 @@ export class TurnContext {
     return this.#journal.state();
   }
 
-  /** The messages of these parts, of those that are there. */
+  /** Returns the messages of these parts that exist. */
   async messages(parts: Iterable<PartId>): Promise<readonly TaskMessage[]> {
     const state = await this.state();
     return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
@@ -69,11 +69,11 @@ export class TurnContext {
   }
 }
 
-/** How much may be under way to the log before whoever streams waits. */
+/** How many appends, and how many characters, may be pending before the writer waits. */
 const maxInFlight = 256;
 const maxLength = 2 ** 20;
 
-/** Writes to a turn without waiting for each append, and never has more than so much under way. */
+/** Writes to a turn without waiting for each append, up to a limit of pending data. */
 export class TurnWriter {
   readonly #turn: Pick<JournalTurn, 'append'>;
   #inFlight = 0;
@@ -85,7 +85,7 @@ export class TurnWriter {
     this.#turn = turn;
   }
 
-  /** Resolves when there is room for more. Rejects where the log does not take it, or did not before. */
+  /** Resolves when more can be added. Rejects if this or an earlier append failed. */
   async add(drafts: readonly DraftRecord[]): Promise<void> {
     this.#assertNotFailed();
     if (drafts.length === 0) return;
@@ -104,7 +104,7 @@ export class TurnWriter {
     if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.flush();
   }
 
-  /** When all that was given is on the log. */
+  /** Resolves when everything is on the log. */
   async flush(): Promise<void> {
     await this.#last;
     this.#assertNotFailed();

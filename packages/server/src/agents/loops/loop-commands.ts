@@ -12,15 +12,15 @@ import type { QueuedCommand } from '../../journal/journal-state.ts';
 import { convertContent } from '../../messages/message-drafts.ts';
 import { contentToParts } from '../../updates/content-parts.ts';
 
-/** These say nothing that would be answered, and so take up nothing that was stopped. */
+/** Commands that get no answer. They do not resume an interrupted task. */
 export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
 
-/** Somebody waits for what comes of it. */
+/** True if the command expects an answer. */
 export function expectsAnswer({ command }: QueuedCommand): boolean {
   return !silentCommandTypes.has(String(command['type']));
 }
 
-/** As the loop reads it from the log. */
+/** Converts a command to the JSON that the agent loop reads from the log. */
 export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
   switch (command.type) {
     case 'message':
@@ -57,7 +57,7 @@ function itemsJson(items: readonly Item[]): JsonValue {
   return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
 }
 
-/** Where a command with that key was put on a task's log; undefined where none was. */
+/** Returns the offset of the queued command with this key, or undefined. */
 export async function findQueuedCommand(
   log: Log,
   taskId: string,

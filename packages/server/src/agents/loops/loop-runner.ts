@@ -48,29 +48,35 @@ interface ActiveRun {
   readonly done: Promise<void>;
 }
 
-/** So soon a run is tried again that found its session held, or its log broken. */
+/** Delay before a run is retried that found its session leased or its log broken. */
 const retryDelayMs = 500;
 
-/** A loop ends what was left open by itself, and must not find the server in its way. */
+/**
+ * An agent loop repairs its session itself. The server releases the lease at once, so that it does
+ * not block the loop.
+ */
 export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
-/** Serves agent loops, which drive their sessions themselves: what is said to them are commands on the log. */
+/**
+ * Serves agent loops. A loop drives its session itself, and the server only queues commands on the
+ * log.
+ */
 export class LoopRunner {
   readonly #options: RunnerOptions;
   readonly #active = new Map<string, ActiveRun>();
-  /** Those that are tried again in a moment. */
+  /** Tasks that are retried soon. */
   readonly #retrying = new Set<string>();
   readonly #waiters = new AnswerWaiters();
   readonly #servedName: (agent: LoopAgent['agent']) => string;
   readonly #observers = new WeakMap<LoopAgent['agent'], Observer>();
 
-  /** `nameOf`: what an agent is served as. */
-  constructor(options: RunnerOptions, messageKey = ({ name }: LoopAgent['agent']): string => name) {
+  /** `servedName` returns the name that an agent is served as. */
+  constructor(options: RunnerOptions, servedName = ({ name }: LoopAgent['agent']): string => name) {
     this.#options = options;
-    this.#servedName = messageKey;
+    this.#servedName = servedName;
   }
 
-  /** A run, or what follows the one that goes on. */
+  /** Queues a message. Its answer is a new run, or a later turn of the current one. */
   async answer(
     stored: StoredTask,
     agent: LoopAgent,
@@ -92,7 +98,7 @@ export class LoopRunner {
     return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
   }
 
-  /** What was sent with the key before has this answer. */
+  /** Returns the answer to the message that was sent with this key. */
   async findByKey(
     stored: StoredTask,
     { agent }: LoopAgent,
@@ -121,7 +127,8 @@ export class LoopRunner {
     }
     if (isUnread)
       await tasks.setStatus(taskId, (now) => statusAfterCommand(taskId, now, false), null);
-    // Unless it goes on, here or elsewhere: what a dead run left open is ended, what waits is answered.
+    // Wakes the loop unless it runs already. It ends what a crashed run left open and answers
+    // queued messages.
     this.wake(taskId, agent);
     return answerFromLog(source);
   }
@@ -139,19 +146,20 @@ export class LoopRunner {
     const isSilent = silentCommandTypes.has(command.type);
     const json = { ...toLoopCommand(command, ids.item()), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
-    // Only now: whoever ends a run elsewhere says that it was stopped, and then looks at the log.
+    // The status changes after the submit. A run that ends in another process first sets its status
+    // and then reads the log, so one of the two sees the command.
     const { status } = await tasks.setStatus(
       task.id,
       (now) => statusAfterCommand(task.id, now, isSilent),
       null,
     );
-    // Where nothing goes on there is nothing to stop, and nothing is begun by that either.
+    // An abort of an idle session has nothing to stop, and it does not start a run.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
   }
 
-  /** Goes on with a session, unless it does. */
+  /** Starts or continues the run of a session, unless it is active here. */
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
@@ -160,22 +168,22 @@ export class LoopRunner {
     this.track(taskId, agent, agent.resume(sessionId(taskId), own), detach);
   }
 
-  /** Goes on with what somebody left, whatever he said of it before. */
+  /** Resumes an orphaned or interrupted session, whatever its stored status is. */
   async resume(taskId: string, agent: LoopAgent['agent']): Promise<void> {
     await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     this.wake(taskId, agent);
   }
 
-  /** What hears of a run for whoever collects spans. */
+  /** The observers that export a run as spans. */
   observersOf(agent: LoopAgent['agent']): readonly Observer[] {
     const { exporter } = this.#options;
     if (exporter === undefined) return [];
-    const findByKey = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
-    this.#observers.set(agent, findByKey);
-    return [findByKey];
+    const observer = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
+    this.#observers.set(agent, observer);
+    return [observer];
   }
 
-  /** Looks after a run, whoever began it. */
+  /** Follows a run to its end, wherever it was started. */
   track(taskId: string, agent: LoopAgent['agent'], run: Run, detach: AbortController): void {
     const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
       this.#active.delete(taskId);
@@ -186,7 +194,9 @@ export class LoopRunner {
     this.#active.set(taskId, { detach, done });
   }
 
-  /** Stops the run. One that waits for somebody is taken up for that, so that nothing of it is left open. */
+  /**
+   * Stops the run. A run that waits for approval is resumed for this, so that nothing stays open.
+   */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
     const session = sessionId(taskId);
@@ -200,7 +210,7 @@ export class LoopRunner {
     await raceTimeout(this.#active.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
   }
 
-  /** What waits in a queue that nobody will look at again. */
+  /** Clears the queue of a closed task. */
   async clear(taskId: string): Promise<void> {
     const { journals } = this.#options;
     await journals.use(
@@ -213,7 +223,7 @@ export class LoopRunner {
     this.#waiters.end(taskId, () => messageWithdrawn(taskId));
   }
 
-  /** Runs are left as they are: the next server, or another one, goes on with them. */
+  /** Detaches from all runs without ending them. The next server continues them. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     const active = [...this.#active.values()];
@@ -226,7 +236,7 @@ export class LoopRunner {
     const result = await run.result;
     if (result.stop.cause === 'left') return;
     await applyRunResult(this.#options.tasks, taskId, result);
-    // From now on whoever submits something wakes it; what came before that is looked for here.
+    // From here on, a new command wakes the loop. Commands that came earlier are found below.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
@@ -235,10 +245,10 @@ export class LoopRunner {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
-    // Another one went on with it before it was said here that it was stopped.
+    // Another process resumed the session before the status was set to INTERRUPTED here.
     if (reason === 'aborted' && work.isRunOpen)
       await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
-    // Whoever holds it answers, and the log tells.
+    // The lease holder answers, and the log records it.
     if (cause === 'held') return;
     const unread = new Set(work.commands.map(({ key }) => key));
     this.#waiters.end(taskId, (key) =>
@@ -246,20 +256,20 @@ export class LoopRunner {
     );
   }
 
-  /** A run that could not write its end: whoever waits for what it began to answer is told. */
+  /** Rejects the waiting requests of a run that could not write its end. */
   async #rejectLostAnswers(
     taskId: string,
     { isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
-    // Where another one holds the session, it ends what it finds open.
+    // If another process holds the lease, it ends what is open.
     if (!isRunOpen || stop.cause === 'held' || (await this.#isLeasedElsewhere(taskId))) return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
     this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
   }
 
-  /** For what came while it ended. */
+  /** Continues for commands that came while the run ended. */
   async #resumeFor(
     taskId: string,
     agent: LoopAgent['agent'],
@@ -276,7 +286,7 @@ export class LoopRunner {
     return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
   }
 
-  /** Not at once: what stood in its way may still do so. */
+  /** Waits before the retry, because the obstacle may still exist. */
   #retryLater(taskId: string, agent: LoopAgent['agent']): void {
     if (this.#retrying.has(taskId)) return;
     this.#retrying.add(taskId);
@@ -284,7 +294,7 @@ export class LoopRunner {
     const retry = async () => {
       this.#retrying.delete(taskId);
       if (queues.isClosing) return;
-      // Whoever stood in its way may have answered.
+      // The process that held the lease may have answered.
       const { runnable } = await this.#openWork(taskId);
       if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
     };
@@ -309,12 +319,15 @@ function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer 
   return openTelemetryObserver({ tracer, ids, agentName }).observe;
 }
 
-/** What a client's key is on the log. */
+/** The key of a client's message on the log. */
 function messageKey(key: string): string {
   return `message:${key}`;
 }
 
-/** A message that is heard is taken off the queue together with its item; one that is taken back, alone. */
+/**
+ * A message that reaches the agent is consumed together with the start of its item. A withdrawn
+ * message is consumed alone.
+ */
 function consumesMessage(taskId: string, key: string) {
   return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
     const consumed = previous?.fact;

@@ -10,11 +10,13 @@ interface LineLimits {
 const lineLimits: LineLimits = { maxLineLength: 8 * 2 ** 20, maxLines: 1_000_000 };
 
 interface LineCounts {
-  /** Lines that are no JSON. */
+  /** Number of lines that are not JSON. */
   unreadable: number;
 }
 
-/** The values of a body of JSON lines, as they come. What cannot be read is left out and counted. */
+/**
+ * Yields the values of a body of JSON lines as they arrive. Invalid lines are skipped and counted.
+ */
 export async function* jsonLines(
   body: AsyncIterable<Uint8Array>,
   counts: LineCounts,
@@ -32,7 +34,7 @@ export async function* jsonLines(
 
 const lineEnd = 10;
 
-/** Lines by their bytes, so that a character that came in two pieces is whole. */
+/** Splits by bytes, so that a character in two chunks stays whole. */
 async function* splitLines(
   body: AsyncIterable<Uint8Array>,
   maxLineLength: number,
@@ -67,8 +69,8 @@ function answerTooLarge(what: string): ServerError {
 }
 
 /**
- * Notices what a connection lost or doubled, where an agent numbers its lines: 1, 2, 3 … Whoever does
- * not number them is trusted.
+ * Detects lost and repeated lines if the agent numbers them: 1, 2, 3 and so on. Lines without
+ * numbers are accepted.
  */
 export class LineSequence {
   #last = 0;
@@ -78,7 +80,7 @@ export class LineSequence {
     return this.#repeated;
   }
 
-  /** Whether the line is new. Throws where lines before it are missing. */
+  /** Returns false for a repeated line. Throws if earlier lines are missing. */
   isNew(sequence: unknown): boolean {
     if (!Number.isSafeInteger(sequence)) return true;
     const number = Number(sequence);

@@ -17,7 +17,9 @@ import {
   resultOf,
 } from './remote-call.ts';
 
-/** An agent of another process. It has to be told of an interrupt, because no signal reaches it. */
+/**
+ * An agent of another process. An interrupt is sent as a call, because a signal cannot reach it.
+ */
 export type RemoteAgent = (SyncAgent | AsyncAgent) & {
   readonly onInterrupt: (task: Task) => Promise<void>;
 };
@@ -30,11 +32,11 @@ interface RemoteOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-/** So often an event is tried to be handed over, and so long is waited between. */
+/** Attempts to deliver an event, and the delay between them, which grows with each attempt. */
 const maxTries = 3;
 const retryMs = 1000;
 
-/** Its process is called as the wire has it, and otherwise is an agent like any other. */
+/** Creates a proxy that calls an agent of another process over HTTP. */
 export function remoteAgent(options: RemoteOptions): RemoteAgent {
   const { info } = options;
   const { name, description } = info;
@@ -84,7 +86,10 @@ async function callOnce(options: RemoteOptions, call: Call) {
   await resultOf(await callRemote(endpoint, request, clock, limits), limits);
 }
 
-/** A connection that breaks may have been heard: the event has an id by which the agent can tell. */
+/**
+ * The agent may have received the event before the connection broke. It recognizes a repeated event
+ * by its id.
+ */
 async function retryUntilDelivered(
   call: () => Promise<void>,
   clock: Clock,
@@ -132,7 +137,7 @@ async function* remoteUpdates(
   }
 }
 
-/** An agent that does not stream answers with whole messages, or with their contents. */
+/** An agent that does not stream returns whole messages, or only their contents. */
 function toFullUpdates(message: unknown, index: number): readonly unknown[] {
   const fields = (message ?? {}) as JsonObject;
   const content = 'task_id' in fields ? fields['content'] : fields;

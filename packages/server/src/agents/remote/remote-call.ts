@@ -9,17 +9,17 @@ import type { Clock } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 
 export interface RemoteEndpoint {
-  /** Where the agent listens; its calls go to `/api` below it. */
+  /** The base URL of the agent. Calls go to `/api` below it. */
   readonly url: string;
   readonly key: string;
 }
 
 export interface RemoteLimits {
-  /** Until the answer begins. */
+  /** Maximum time until the response starts. Default: 60 s. */
   readonly answerTimeoutMs: number;
-  /** Between two pieces of a stream. */
+  /** Maximum time between two chunks of a stream. Default: 300 s. */
   readonly idleTimeoutMs: number;
-  /** Of an answer that does not stream. */
+  /** Maximum size of a response that does not stream. Default: 1 MiB. */
   readonly maxBytes: number;
 }
 
@@ -34,17 +34,19 @@ interface RemoteRequest {
   readonly params: JsonObject;
   readonly id: string;
   readonly signal?: AbortSignal | undefined;
-  /** What the call is part of. */
+  /** The trace that the call belongs to. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** An answer that has begun. */
+/** A response that has started. */
 interface RemoteAnswer {
   readonly isStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Calls a remote agent. Redirects are refused: the key is for the agent that registered and for nobody else. */
+/**
+ * Calls a remote agent. Redirects are refused, because the key is only for the registered agent.
+ */
 export async function callRemote(
   endpoint: RemoteEndpoint,
   request: RemoteRequest,
@@ -81,7 +83,7 @@ export async function callRemote(
   }
 }
 
-/** The result of a call that does not stream. */
+/** Returns the result of a call that does not stream. */
 export async function resultOf(
   { body }: RemoteAnswer,
   limits: RemoteLimits = remoteLimits,
@@ -99,7 +101,7 @@ export async function resultOf(
   return resultIn(parsed.value);
 }
 
-/** What an envelope has in it. Throws what the agent says went wrong. */
+/** Returns the result in a JSON-RPC envelope. Throws the error in it. */
 export function resultIn(envelope: JsonValue): JsonValue {
   const { result = null, error = null } = (envelope ?? {}) as JsonObject;
   if (error === null || typeof error !== 'object') return result;
@@ -130,7 +132,7 @@ async function* guardedBody(
   }
 }
 
-/** Ends a call that takes too long, or that nobody wants any more. */
+/** Aborts a call that takes too long or that its caller aborted. */
 class CallGuard {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -160,7 +162,7 @@ class CallGuard {
     this.#cancel();
   }
 
-  /** The connection's own errors mean nothing to whoever reads them. */
+  /** Replaces errors of the connection, which do not help a user. */
   translateError(error: unknown): unknown {
     if (this.#timeoutError !== undefined) return this.#timeoutError;
     if (this.#callerSignal?.aborted) return this.#callerSignal.reason;
@@ -169,7 +171,7 @@ class CallGuard {
   }
 }
 
-/** The connection broke: what the agent did is not known. */
+/** The connection broke. It is unknown what the agent did. */
 export class ConnectionLostError extends ServerError {
   constructor(cause: unknown) {
     const details = { reason: 'interrupted' };

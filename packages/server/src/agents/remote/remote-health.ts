@@ -11,11 +11,11 @@ interface HealthOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** How much of an answer is read, and how many agents are asked at once. */
+/** Maximum size of a response, and number of agents that are checked at once. */
 const maxBytes = 65_536;
 const concurrency = 16;
 
-/** Asks remote agents whether they are well, again and again until it is stopped. */
+/** Checks the health of remote agents periodically. */
 export class RemoteHealth {
   readonly #options: HealthOptions;
   #cancel: () => void = () => {};
@@ -41,7 +41,7 @@ export class RemoteHealth {
     await this.#checking;
   }
 
-  /** All of them, once. */
+  /** Checks all remote agents once. */
   async check(): Promise<void> {
     const { agents, onDiagnostic } = this.#options;
     try {

@@ -4,15 +4,16 @@ import type { Task } from '../../contract/task.ts';
 import { uiHeaders } from '../../ui/ui-view.ts';
 import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
 
-// What a stream says that is not in the log. None of it has an id, and nothing depends on hearing it once.
+// Frames that are not from the log. They have no id, and clients must accept them repeatedly.
 
-/** What a stream of a view begins with, besides what all of them do. */
+/** The response headers of a view's stream. */
 export function headersOf(view: ViewName, through: number): Readonly<Record<string, string>> {
   switch (view) {
     case 'ui':
       return { ...sseHeaders, ...uiHeaders };
     case 'records':
-      // Who folds knows by it when it has all that was there, and need not show each step of the way.
+      // With this offset, a client that folds the records detects when it has caught up, and can
+      // skip rendering until then.
       return { ...sseHeaders, 'millrace-through': `${through}` };
     case 'updates':
     case 'events':
@@ -20,14 +21,14 @@ export function headersOf(view: ViewName, through: number): Readonly<Record<stri
   }
 }
 
-/** The first frame: Agentex's clients wait for it. */
+/** The first frame of a stream. Agentex clients wait for it. */
 export function openingFrame(view: ViewName, session: SessionId): string {
   return view === 'updates'
     ? encodeFrame({ data: JSON.stringify({ type: 'connected', taskId: session }) })
     : '';
 }
 
-/** The task's row as it is now; empty where the view has no word for it. */
+/** The current row of the task. Empty if the view has no such frame. */
 export function taskUpdatedFrame(view: ViewName, task: Task): string {
   const data = JSON.stringify({ type: 'task_updated', task });
   switch (view) {
@@ -41,12 +42,12 @@ export function taskUpdatedFrame(view: ViewName, task: Task): string {
   }
 }
 
-/** The last frame: who reads it need not come back. */
+/** The last frame of a stream. A client that reads it does not need to reconnect. */
 export function endFrameText(view: ViewName, reason: string): string {
   switch (view) {
     case 'updates':
     case 'ui':
-      // Their clients take whatever they do not know for a fault, and know by other frames that it is over.
+      // Clients of these views treat unknown frames as errors, and detect the end by other frames.
       return encodeComment(`end ${reason}`);
     case 'records':
     case 'events':

@@ -1,6 +1,9 @@
 import { ServerError } from '../../contract/server-error.ts';
 
-/** What a viewer has: all up to an offset, or of the record there only its events up to the k-th. */
+/**
+ * The position of a viewer: everything up to `offset`. With `k`, only the events up to the k-th of
+ * the record at `offset`.
+ */
 export interface Cursor {
   readonly offset: number;
   readonly k?: number | undefined;
@@ -8,7 +11,10 @@ export interface Cursor {
 
 const cursorPattern = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
 
-/** Of `?from=` or `Last-Event-ID`. An empty one is none, which is what a browser without an id sends. */
+/**
+ * Parses `?from=` or `Last-Event-ID`. Empty text counts as absent, because browsers send it without
+ * an id.
+ */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined || text === '') return undefined;
   const [, offset, k] = cursorPattern.exec(text) ?? [];
@@ -20,7 +26,7 @@ export function cursorId({ offset, k }: Cursor): string {
   return k === undefined ? `${offset}` : `${offset}.${k}`;
 }
 
-/** An offset that the log does not have is told, never skipped. */
+/** Throws if the offset is beyond the end of the log, instead of skipping records silently. */
 export function assertInLog(session: string, { offset }: Cursor, through: number): void {
   if (offset <= through) return;
   const message = `Cannot resume task ${session} after offset ${offset}: its log ends at ${through}. Connect without from and Last-Event-ID to get what there is`;

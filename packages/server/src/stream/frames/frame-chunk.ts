@@ -2,14 +2,17 @@ import type { Batch, FoldState, LogRecord } from '@millrace/core';
 import type { Frame, FrameView } from '../../contract/stream.ts';
 import { encodeFrame } from './sse.ts';
 
-/** Frames of one view, ready for any number of connections: all that is after an offset, up to another. */
+/**
+ * Encoded frames of one view, ready for any number of connections. They cover the records after
+ * `after` up to `through`.
+ */
 export interface FrameChunk {
   readonly after: number;
   readonly through: number;
   readonly bytes: Buffer;
 }
 
-/** A record with the states around it. */
+/** A record with the states before and after it. */
 export interface Step {
   readonly before: FoldState;
   readonly record: LogRecord;
@@ -17,13 +20,16 @@ export interface Step {
 }
 
 interface EncodeOptions {
-  /** A piece ends with the record that makes it longer than this. */
+  /** A chunk ends with the record that exceeds this size. */
   readonly pieceBytes: number;
-  /** Of the record there, frames up to the one with this id were told already. */
+  /** In this record, frames up to this id were already sent. */
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
-/** What a batch is told as. Nothing is empty: what a view does not tell moves the ends of what it does. */
+/**
+ * Encodes a batch as chunks. Records without frames extend the range of a chunk; no chunk but the
+ * only one is empty.
+ */
 export function encodeChunks(
   view: FrameView,
   batch: Batch,
@@ -47,7 +53,7 @@ export function encodeChunks(
   return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
 }
 
-/** All of them at once, as the only way to what is told later. */
+/** Encodes frames as one chunk, which can only be entered at its start. */
 export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],

@@ -2,7 +2,7 @@ import { type Cursor, cursorId } from './cursor.ts';
 import type { FrameChunk } from './frame-chunk.ts';
 import { indexAfter } from './sse.ts';
 
-/** The newest frames of a view, up to a number of bytes. */
+/** The newest frames of a view, limited by bytes. */
 export class FrameRing {
   readonly #maxBytes: number;
   #chunks: FrameChunk[] = [];
@@ -20,7 +20,7 @@ export class FrameRing {
     return this.#bytes;
   }
 
-  /** Up to where the view was told. */
+  /** The offset up to which the view was published. */
   get through(): number {
     return this.#through;
   }
@@ -38,14 +38,14 @@ export class FrameRing {
     if (this.#bytes > this.#maxBytes) this.#trim();
   }
 
-  /** Forgets what it has: it is not what the log has any more. */
+  /** Drops all frames, because they no longer match the log. */
   clear(): void {
     this.#chunks = [];
     this.#bytes = 0;
     this.#after = this.#through;
   }
 
-  /** What comes after a place that is in here, if it can be entered there. */
+  /** Returns the frames after a cursor, if the ring has them and a client can resume there. */
   find(cursor: Cursor): FrameChunk | undefined {
     const { offset, k } = cursor;
     const chunk = this.#chunks.find(
@@ -58,7 +58,7 @@ export class FrameRing {
     return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
   }
 
-  /** The next place from which it goes on in here. */
+  /** Returns the next offset at which the ring continues. */
   nextEntryOffset(cursor: Cursor): number {
     const { offset } = cursor;
     if (offset < this.#after || isPartlySent(this.#after, cursor)) return this.#after;
@@ -68,7 +68,7 @@ export class FrameRing {
     return chunk?.through ?? this.#through;
   }
 
-  /** Half of it at a time, so that this is seldom done. */
+  /** Drops half of the frames at once, so that it happens rarely. */
   #trim(): void {
     let dropped = 0;
     while (this.#bytes > this.#maxBytes / 2) {
@@ -82,7 +82,7 @@ export class FrameRing {
   }
 }
 
-/** Some of the record there is still to be told. */
+/** True if some frames of the record at the cursor were not sent yet. */
 function isPartlySent(through: number, { offset, k }: Cursor): boolean {
   return k !== undefined && through === offset;
 }

@@ -1,6 +1,6 @@
 import type { Frame } from '../../contract/stream.ts';
 
-/** Proxies are told to keep nothing back, and nobody to keep or to compress anything. */
+/** Response headers of a stream. They disable buffering, caching and compression by proxies. */
 export const sseHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -11,7 +11,9 @@ export const sseHeaders: Readonly<Record<string, string>> = {
 const lineEnd = /\r\n|\r|\n/;
 const lineEnds = /[\r\n]+/g;
 
-/** The id comes first, which is what lets a stretch of frames be entered at one of them. */
+/**
+ * Encodes a frame. The id comes first, so that `indexAfter` can find a frame inside encoded bytes.
+ */
 export function encodeFrame({ id, event, data }: Frame): string {
   const head = `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`;
   if (!hasLineEnd(data)) return `${head}data: ${data}\n\n`;
@@ -19,17 +21,17 @@ export function encodeFrame({ id, event, data }: Frame): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/** Seen by nobody; keeps what is on the way from closing an idle connection. */
+/** Encodes a comment. Clients ignore it; it keeps idle connections open. */
 export function encodeComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }
 
-/** How long a reader waits before it comes back. */
+/** Encodes the time that a client waits before it reconnects. */
 export function encodeRetry(ms: number): string {
   return `retry: ${Math.max(0, Math.round(ms))}\n\n`;
 }
 
-/** Where in a stretch of frames the one after `id` begins, or -1. */
+/** Returns the index at which the frame after `id` starts, or -1. */
 export function indexAfter(bytes: Buffer, id: string): number {
   const line = `id: ${id}\n`;
   const inner = bytes.subarray(0, line.length).equals(Buffer.from(line))

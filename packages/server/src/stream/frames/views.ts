@@ -11,10 +11,10 @@ import type { Frame, FrameView, ViewName } from '../../contract/stream.ts';
 import { uiView } from '../../ui/ui-view.ts';
 import { updatesView } from '../../updates/updates-view.ts';
 
-/** What a stream can be asked for, by name. */
+/** The available views by name. */
 export type Views = Readonly<Partial<Record<ViewName, FrameView>>>;
 
-/** The log itself, in batches, for those who fold. */
+/** The records of the log in batches, for clients that fold them. */
 const recordsView: FrameView = {
   name: 'records',
   settles: true,
@@ -28,7 +28,7 @@ function batchFrames(batch: Batch): readonly Frame[] {
   return [{ id: `${batch.through}`, data: encodeBatch(mergeBatch(batch)) }];
 }
 
-/** Agent events. */
+/** The log as agent events. */
 const eventsView: FrameView = {
   name: 'events',
   settles: true,
@@ -48,8 +48,8 @@ export const views: Views = {
 };
 
 /**
- * Names the frames of one record, so that whoever has one can go on with the next: `offset.k`, and
- * the last one `offset`, because with it all of the record was told.
+ * Sets the ids of a record's frames: `offset.k`, and `offset` for the last one, because it
+ * completes the record.
  */
 function numberFrames(offset: number, frames: readonly Frame[]): readonly Frame[] {
   const last = frames.length - 1;
