@@ -85,6 +85,7 @@ const fastifyErrors: Readonly<Record<string, readonly [ServerErrorCode, string]>
   FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: its percent-encoding is invalid'],
 };
 
+/** Converts an error of Fastify to a `ServerError`. Undefined if the request did not cause it. */
 export function fastifyError(error: unknown): ServerError | undefined {
   const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
   const known = fastifyErrors[code];

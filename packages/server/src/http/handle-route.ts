@@ -106,8 +106,8 @@ const serverKind = 1;
 const errorStatus = 2;
 
 /**
- * The trace context of a request. With an exporter, each request that can start work gets its own span
- * span. If the caller sent no trace, the span starts a new one, so every later span has a parent.
+ * The trace context of a request. With an exporter, each request that can start work gets its own span.
+ * If the caller sent no trace, the span starts a new one, so every later span has a parent.
  */
 function traceRequest(
   { method, path }: Pick<Route, 'method' | 'path'>,

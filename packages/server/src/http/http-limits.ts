@@ -6,11 +6,13 @@ export interface HttpLimits {
   readonly maxJsonDepth: number;
   /** Maximum size of all headers of a request. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
+  /** Maximum number of open connections. Default: 10,000. */
   readonly maxConnections: number;
   /** Maximum number of open streams per token, or per address without a token. Default: 5,000. */
   readonly maxStreamsPerCaller: number;
   /** Maximum time until the headers of a request have arrived. Default: 10 s. */
   readonly headersTimeoutMs: number;
+  /** Maximum time until a whole request has arrived. Default: 30 s. */
   readonly requestTimeoutMs: number;
   /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
@@ -24,6 +26,7 @@ export interface HttpLimits {
   readonly closeTimeoutMs: number;
 }
 
+/** The default limits of a server. */
 export const defaultHttpLimits: HttpLimits = {
   maxBodyBytes: 2 ** 20,
   maxJsonDepth: 64,

@@ -18,8 +18,11 @@ export interface HttpServerOptions extends RouteServices {
   readonly page?: string | undefined;
 }
 
+/** Where a server listens. */
 export interface ListenOptions {
+  /** 0 selects a free port. Default: 5003. */
   readonly port?: number | undefined;
+  /** Other addresses than loopback need a token. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
 }
 

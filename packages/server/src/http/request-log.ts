@@ -1,8 +1,10 @@
 import type { Clock } from '@millrace/log';
 
+/** Options of the request log. */
 export interface RequestLogOptions {
   /** `text` writes a line for people, `json` writes one JSON object per line. */
   readonly format: 'text' | 'json';
+  /** Called with each line, without a line break. */
   readonly write: (line: string) => void;
 }
 

@@ -4,6 +4,7 @@ import { Reply, type Route, route, StreamReply } from '../http/route.ts';
 
 const healthReply = z.object({ status: z.literal('healthy') });
 
+/** Health checks for load balancers. */
 export const healthRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -38,6 +38,7 @@ const pageBytes = 2 ** 20;
 
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
 
+/** Routes on the log of a task: stream, commands, fork, blobs, records, digest and past requests. */
 export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',

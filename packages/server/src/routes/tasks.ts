@@ -39,6 +39,7 @@ const changes: readonly (readonly [TaskChange, string])[] = [
   ['timeout', 'End a task as TIMED_OUT'],
 ];
 
+/** Routes on the row of a task: list, get, update, delete, and changes of its status. */
 export const taskRoutes: readonly Route[] = [
   route({
     method: 'GET',

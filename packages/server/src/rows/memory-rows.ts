@@ -105,7 +105,7 @@ function copy<R extends Row | undefined>(row: R): R {
 }
 
 /** The rows of one table, with indexes by name and by time. */
-export class MemoryTable {
+class MemoryTable {
   readonly #rows = new Map<string, Row>();
   /** Row ids by name. A name is unique in a table. */
   readonly #names = new Map<string, string>();
@@ -166,7 +166,7 @@ export interface Position {
 }
 
 /** Rows sorted by one of their times. */
-export class SortedRows {
+class SortedRows {
   readonly #orderBy: 'createdAt' | 'updatedAt';
   readonly #rows: Row[] = [];
 

@@ -63,6 +63,7 @@ export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
     : [];
 }
 
+/** The chunks of a complete part. */
 export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
   switch (part.kind) {
     case 'text':

@@ -43,6 +43,7 @@ export function restateStep(state: FoldState): readonly UiChunk[] {
   return [{ type: 'reset-step' }, ...chunks, ...pendingApprovalChunks(state)];
 }
 
+/** True if the item belongs to the current step. */
 export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
   return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
 }

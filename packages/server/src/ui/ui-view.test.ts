@@ -134,7 +134,7 @@ describe('the AI SDK’s own reader', () => {
     );
   });
 
-  test('shows the same if earlier turns were comparableParts', async () => {
+  test('shows the same if earlier turns were settled', async () => {
     for (const log of await recordedLogs()) {
       const { message } = await shownByUi(allFrames(log));
       const state = stateOf(log);

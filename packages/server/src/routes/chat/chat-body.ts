@@ -64,12 +64,14 @@ export type ChatInput =
       readonly answers: readonly ApprovalAnswer[];
     };
 
+/** The answer of the user to a pending approval. */
 export interface ApprovalAnswer {
   readonly callId: string;
   readonly isApproved: boolean;
   readonly reason: string | undefined;
 }
 
+/** Reads the new input from the last message of a request. */
 export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
   const isRegenerate = trigger === 'regenerate-message';

@@ -39,6 +39,7 @@ export async function findChat(
   return { id: chatId, taskId: task.id, agentId: agent.id, kind: kindOf(agent) };
 }
 
+/** Finds a chat. Throws `not_found` if it has no messages yet. */
 export async function requireChat(name: ChatName, context: RouteContext): Promise<Chat> {
   const chat = await findChat(name, context);
   if (chat !== undefined) return chat;

@@ -21,6 +21,7 @@ const rpc = {
   reply: rpcReplySchema,
 } as const;
 
+/** The JSON-RPC routes of an agent, by id and by name. */
 export const agentRpcRoutes: readonly Route[] = [
   route({
     ...rpc,

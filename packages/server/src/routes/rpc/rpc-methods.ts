@@ -18,6 +18,7 @@ export type RpcResult =
 
 type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Promise<RpcResult>;
 
+/** The handlers of the JSON-RPC methods, by method name. */
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMethod>([
   [
     'task/create',

@@ -16,6 +16,7 @@ import {
 import { checkRow, completeQuery } from '../row-query.ts';
 import { listSql, migrations } from './schema.ts';
 
+/** Options of `postgresRows`. */
 export interface PostgresRowsOptions {
   /**
    * For example `postgres://user:password@host:5432/database`. It can be the log's database. The
@@ -27,6 +28,7 @@ export interface PostgresRowsOptions {
    * `millrace_rows`.
    */
   readonly schema?: string | undefined;
+  /** The source of time, for tests. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
   /** How long a lost connection is retried before an operation fails. Default: 15,000 ms. */
   readonly retryMs?: number | undefined;
@@ -226,7 +228,7 @@ const rowsErrorCodes: readonly RowsErrorCode[] = [
 ];
 
 /** Runs the work and converts database errors to `RowsError`. */
-export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

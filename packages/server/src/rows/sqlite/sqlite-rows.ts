@@ -16,6 +16,7 @@ import {
 import { type CompleteQuery, checkRow, completeQuery } from '../row-query.ts';
 import { openDatabase } from './open-database.ts';
 
+/** Options of `sqliteRows`. */
 export interface SqliteRowsOptions {
   /**
    * Path of the file. The file is created if missing; its folder must exist. It must not be a log's
@@ -24,6 +25,7 @@ export interface SqliteRowsOptions {
   readonly path: string;
   /** How long to wait for another process's transaction. Default: 5,000 ms. */
   readonly busyTimeoutMs?: number | undefined;
+  /** The source of time, for tests. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
@@ -207,7 +209,7 @@ export function listSql({ where, orderBy, direction, after }: CompleteQuery): st
     ORDER BY p.${at} ${order}, p.id ${order} LIMIT ? OFFSET ?`;
 }
 
-export function listParameters(
+function listParameters(
   table: string,
   { where, after, limit, offset }: CompleteQuery,
 ): readonly (string | number)[] {
@@ -238,7 +240,7 @@ const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorM
 ]);
 
 /** Runs the work and converts SQLite errors to `RowsError`. */
-export function translateErrors<T>(path: string, work: () => T): T {
+function translateErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -10,6 +10,7 @@ export interface RowSubject {
   create(clock: { now(): number }): Promise<RowStore>;
 }
 
+/** A store of the implementation under test. */
 export interface RowStore {
   /** Opens rows on the store. Called several times if the store is durable. */
   open(): Promise<Rows>;
@@ -31,6 +32,7 @@ interface RowTestContext {
   openAnother(): Promise<Rows>;
 }
 
+/** A test case before it is bound to an implementation. */
 export interface RowSpec {
   readonly name: string;
   readonly needsDurable?: true;

@@ -90,6 +90,7 @@ export interface Cluster extends ClusterConfig {
   stop(): Promise<void>;
 }
 
+/** Starts all processes of a cluster and waits until they are up. */
 export async function startCluster(folder: string): Promise<Cluster> {
   const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
   const config = {

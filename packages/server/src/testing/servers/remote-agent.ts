@@ -59,6 +59,7 @@ export function resultLine(result: unknown, more: JsonObject = {}): string {
   return `${JSON.stringify({ jsonrpc: '2.0', result, error: null, id: null, ...more })}\n`;
 }
 
+/** Answers a call that expects no result. */
 export function acknowledge(response: ServerResponse, { id }: RemoteCall): void {
   response.setHeader('content-type', 'application/json');
   const result = { status: 'processing' };

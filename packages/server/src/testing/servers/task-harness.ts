@@ -39,6 +39,7 @@ export interface TaskHarnessOptions extends Partial<TaskServiceOptions> {
 
 export const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 
+/** Starts a task service for a test and closes it at the end of the test. */
 export async function createTaskHarness(
   agents: readonly ServedAgent[] | ((log: Log) => readonly ServedAgent[]),
   { store = 'memory', ...own }: TaskHarnessOptions = {},
@@ -80,6 +81,7 @@ function createFileLog(): Log {
   return sqliteLog({ path: join(folder, 'log.db') });
 }
 
+/** Creates a folder that is removed at the end of the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tasks-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
