@@ -74,8 +74,8 @@ describe("Agentex's TypeScript client", () => {
       taskId = result?.parent_task_message?.task_id ?? '';
     }
     expect(new Set(types)).toEqual(new Set(['start', 'delta', 'full', 'done']));
-    const kept = await agentex.messages.list({ task_id: taskId });
-    expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining([...ids]));
+    const stored = await agentex.messages.list({ task_id: taskId });
+    expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([...ids]));
     expect(ids.size).toBe(answers.length);
   });
 

@@ -121,11 +121,13 @@ function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
 }
 
 function matchesPath(path: string, pattern: string): boolean {
-  const asked = path.split('/');
+  const requested = path.split('/');
   const steps = pattern.split('/');
   return (
-    asked.length === steps.length &&
-    steps.every((step, index) => step === asked[index] || (step.startsWith('{') && asked[index]))
+    requested.length === steps.length &&
+    steps.every(
+      (step, index) => step === requested[index] || (step.startsWith('{') && requested[index]),
+    )
   );
 }
 

@@ -104,7 +104,7 @@ describe('the request log', () => {
     const requestLog = { format, write: (line: string) => lines.push(line) };
     const at = await startTestServer({ clock, requestLog });
     await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
-    await at.request('/tasks/nobody?secret=1');
+    await at.request('/tasks/unknown?secret=1');
     await at.server.close();
     return lines;
   }
@@ -114,7 +114,7 @@ describe('the request log', () => {
     const form =
       /^2026-01-02T03:04:05\.000Z POST \/agents\/name\/echo\/rpc task\/create 200 0 ms 127\.0\.0\.1 \w+$/;
     expect(first).toMatch(form);
-    expect(second).toMatch(/ GET \/tasks\/nobody 404 /);
+    expect(second).toMatch(/ GET \/tasks\/unknown 404 /);
   });
 
   test('has one JSON line per request', async () => {
@@ -128,7 +128,7 @@ describe('the request log', () => {
       status: 200,
       address: '127.0.0.1',
     });
-    expect(JSON.parse(second)).toMatchObject({ path: '/tasks/nobody', status: 404 });
+    expect(JSON.parse(second)).toMatchObject({ path: '/tasks/unknown', status: 404 });
   });
 
   test('has no failure if a client disconnects in the middle of a body', async () => {

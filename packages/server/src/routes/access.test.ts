@@ -29,7 +29,7 @@ interface AgentData {
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
 type Json = any;
 
-interface FrameChunk {
+interface TestAnswer {
   readonly status: number;
   readonly text: string;
 }
@@ -42,7 +42,7 @@ async function ask(
   method: string,
   path: string,
   body?: unknown,
-): Promise<FrameChunk> {
+): Promise<TestAnswer> {
   const response = await fetch(new URL(path, url), {
     method,
     headers: {
@@ -224,7 +224,7 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
 );
 
 /** Removes the names that the request contained. */
-function masked({ status, text }: FrameChunk, of: AgentData): FrameChunk {
+function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
   const names = Object.values(of).toSorted((a, b) => b.length - a.length);
   return { status, text: names.reduce((left, name) => left.replaceAll(name, '…'), text) };
 }

@@ -25,13 +25,13 @@ const echoAsync: ServedAgent = {
   },
 };
 
-interface FrameChunk {
+interface TestAnswer {
   readonly status: number;
   readonly json: unknown;
 }
 
 /** Sends a request and returns the answer. Streams are closed when they start. */
-async function send(url: string, ids: LearnedIds, request: RandomRequest): Promise<FrameChunk> {
+async function send(url: string, ids: LearnedIds, request: RandomRequest): Promise<TestAnswer> {
   const path = ids.fill(`${request.path}?${request.query}`, encodeURIComponent);
   const body = request.body && ids.fill(request.body, (id) => JSON.stringify(id).slice(1, -1));
   const response = await fetch(new URL(path, url), {
@@ -45,7 +45,7 @@ async function send(url: string, ids: LearnedIds, request: RandomRequest): Promi
   return { status: response.status, json: type.startsWith('application/json') && JSON.parse(text) };
 }
 
-function isFailure({ status, json }: FrameChunk): boolean {
+function isFailure({ status, json }: TestAnswer): boolean {
   const { error } = (json || {}) as { error?: { data?: { code?: string } } | null };
   return status === 500 || error?.data?.code === 'internal';
 }

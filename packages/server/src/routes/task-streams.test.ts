@@ -42,11 +42,11 @@ test('the last-event-id header takes precedence over the query', async () => {
   all.disconnect();
   const ids = all.messages.flatMap(({ id }) => id ?? []);
   const middle = ids[Math.floor(ids.length / 2)] ?? expect.fail();
-  const statusAfterCommand = get('view=events&from=0', middle);
-  await statusAfterCommand.waitUntil(({ text }) => text.includes('run_finished'));
-  statusAfterCommand.disconnect();
+  const resumed = get('view=events&from=0', middle);
+  await resumed.waitUntil(({ text }) => text.includes('run_finished'));
+  resumed.disconnect();
   const tail = all.messages.slice(all.messages.findIndex(({ id }) => id === middle) + 1);
-  const resumedMessages = statusAfterCommand.messages.filter(({ event }) => event === 'message');
+  const resumedMessages = resumed.messages.filter(({ event }) => event === 'message');
   expect(resumedMessages).toEqual(tail.filter(({ event }) => event === 'message'));
 });
 

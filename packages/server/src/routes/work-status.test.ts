@@ -30,13 +30,13 @@ const caller = createProvider('caller', 'caller-1', (request, context) => {
 });
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'list-work-'));
+  const folder = mkdtempSync(join(tmpdir(), 'work-status-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Starts a server with files in a folder. */
-async function served(folder: string) {
+async function startServer(folder: string) {
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
   const agent = createAgent({
@@ -48,19 +48,19 @@ async function served(folder: string) {
   const { url } = await server.listen({ port: 0 });
   const post = async (path: string, body: object) => {
     const headers = { 'content-type': 'application/json' };
-    const told = await fetch(`${url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
     });
-    return (await told.json()) as { readonly result: { readonly id: string } };
+    return (await response.json()) as { readonly result: { readonly id: string } };
   };
   const list = async (query = 'relationships=work'): Promise<readonly TaskSummary[]> =>
     (await fetch(`${url}/tasks?${query}`)).json() as Promise<readonly TaskSummary[]>;
   return {
     ...{ log, post, list },
-    /** Creates a task with a message. Resolves when the answer is done or waits for an approval. */
-    async spoken() {
+    /** Creates a task with a message. Resolves when the answer is done or waiting for an approval. */
+    async createWaitingTask() {
       const { result } = await post('/agents/name/asker/rpc', { method: 'task/create' });
       const content = { type: 'text', author: 'user', content: 'Write' };
       const params = { task_id: result.id, content };
@@ -75,34 +75,34 @@ async function served(folder: string) {
 }
 
 /** Prevents hangs. */
-const soon = { timeout: 60_000 };
+const longTimeout = { timeout: 60_000 };
 
-const waits = { is_at_work: true, awaits_approval: true };
-const rests = { is_at_work: false, awaits_approval: false };
+const waiting = { is_at_work: true, awaits_approval: true };
+const idle = { is_at_work: false, awaits_approval: false };
 
 test('a list shows which tasks wait for an approval, on every server and after a restart', async () => {
   const folder = newFolder();
   const ids: string[] = [];
   {
-    await using one = await served(folder);
-    await using other = await served(folder);
-    ids.push(await one.spoken());
-    expect(await one.list()).toMatchObject([{ id: ids[0], ...waits }]);
-    expect(await other.list()).toMatchObject([{ id: ids[0], ...waits }]);
+    await using one = await startServer(folder);
+    await using other = await startServer(folder);
+    ids.push(await one.createWaitingTask());
+    expect(await one.list()).toMatchObject([{ id: ids[0], ...waiting }]);
+    expect(await other.list()).toMatchObject([{ id: ids[0], ...waiting }]);
     const [plain] = await one.list('');
     expect(plain).not.toHaveProperty('awaits_approval');
   }
-  await using later = await served(folder);
-  expect(await later.list()).toMatchObject([{ id: ids[0], ...waits }]);
+  await using later = await startServer(folder);
+  expect(await later.list()).toMatchObject([{ id: ids[0], ...waiting }]);
   await later.post(`/tasks/${ids[0]}/commands`, { type: 'approve', tool_call_id: 'call' });
-  await expect.poll(() => later.list(), soon).toMatchObject([{ id: ids[0], ...rests }]);
+  await expect.poll(() => later.list(), longTimeout).toMatchObject([{ id: ids[0], ...idle }]);
 });
 
 test('a task that is stopped does not wait for an approval any more', async () => {
-  await using it = await served(newFolder());
-  const id = await it.spoken();
+  await using it = await startServer(newFolder());
+  const id = await it.createWaitingTask();
   await it.post('/agents/name/asker/rpc', { method: 'task/cancel', params: { task_id: id } });
-  await expect.poll(() => it.list(), soon).toMatchObject([{ id, ...rests }]);
+  await expect.poll(() => it.list(), longTimeout).toMatchObject([{ id, ...idle }]);
 });
 
 /** The same log with another `read`. */
@@ -116,29 +116,29 @@ function reading(log: Log, read: Log['read']): Log {
 }
 
 test('an unreadable log omits the status of its task only', async () => {
-  await using it = await served(newFolder());
-  const [broken, sound] = [await it.spoken(), await it.spoken()];
+  await using it = await startServer(newFolder());
+  const [broken, sound] = [await it.createWaitingTask(), await it.createWaitingTask()];
   const log = reading(it.log, (session, options) =>
     session === broken ? Promise.reject(new Error('broken')) : it.log.read(session, options),
   );
-  const told = await withWorkStatus(await it.list(''), { log, clock: { now: () => 0 } });
-  const said = new Map(told.map(({ id, ...work }) => [id, work]));
-  expect(said.get(broken)).toMatchObject({ is_at_work: true, awaits_approval: undefined });
-  expect(said.get(sound)).toMatchObject(waits);
+  const response = await withWorkStatus(await it.list(''), { log, clock: { now: () => 0 } });
+  const statusById = new Map(response.map(({ id, ...work }) => [id, work]));
+  expect(statusById.get(broken)).toMatchObject({ is_at_work: true, awaits_approval: undefined });
+  expect(statusById.get(sound)).toMatchObject(waiting);
 });
 
 test('a status that takes too long is omitted', async () => {
-  await using it = await served(newFolder());
+  await using it = await startServer(newFolder());
   const ids = [];
-  for (let count = 0; count < 8; count++) ids.push(await it.spoken());
+  for (let count = 0; count < 8; count++) ids.push(await it.createWaitingTask());
   let now = 0;
   const log = reading(it.log, (session, options) => {
     now += 1000;
     return it.log.read(session, options);
   });
-  const told = await withWorkStatus(await it.list(''), { log, clock: { now: () => now } });
-  const known = told.filter(({ awaits_approval }) => awaits_approval !== undefined);
-  expect(told.every(({ is_at_work }) => is_at_work)).toBe(true);
+  const response = await withWorkStatus(await it.list(''), { log, clock: { now: () => now } });
+  const known = response.filter(({ awaits_approval }) => awaits_approval !== undefined);
+  expect(response.every(({ is_at_work }) => is_at_work)).toBe(true);
   expect(known.length).toBeGreaterThan(0);
   expect(known.length).toBeLessThan(ids.length);
 });

@@ -160,7 +160,7 @@ class MemoryTable {
   }
 }
 
-export interface Position {
+interface Position {
   readonly at: number;
   readonly id: string;
 }

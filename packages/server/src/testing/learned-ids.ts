@@ -33,7 +33,7 @@ export class LearnedIds {
   fill(text: string, encode: (id: string) => string): string {
     return text.replaceAll(/\{\{([\w ]+):(\d)\}\}/g, (_, pool: string, n: string) => {
       const ids = this.#pools.get(pool) ?? [];
-      return encode(ids[Number(n) % Math.max(1, ids.length)] ?? 'nobody');
+      return encode(ids[Number(n) % Math.max(1, ids.length)] ?? 'unknown');
     });
   }
 }

@@ -124,7 +124,7 @@ function valuesOf(document: Schema, schema: Schema, name = ''): fc.Arbitrary<Jso
 
 function validValues(document: Schema, schema: Schema, name: string): fc.Arbitrary<JsonValue> {
   const pool = pools[name];
-  if (pool !== undefined) return fc.nat(9).map((n) => (n === 9 ? 'nobody' : `{{${pool}:${n}}}`));
+  if (pool !== undefined) return fc.nat(9).map((n) => (n === 9 ? 'unknown' : `{{${pool}:${n}}}`));
   if (schema.$ref !== undefined) return valuesOf(document, resolve(document, schema.$ref), name);
   const options: readonly Schema[] | undefined = schema.anyOf ?? schema.oneOf;
   if (options !== undefined)

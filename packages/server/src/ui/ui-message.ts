@@ -15,10 +15,10 @@ export interface UiMessage {
 export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {
-    const made = partOf(chunk);
+    const newPart = partOf(chunk);
     const at = changedPartIndex(parts, chunk);
     const last = parts[at];
-    if (made !== undefined) parts.push(made);
+    if (newPart !== undefined) parts.push(newPart);
     else if (last !== undefined) parts[at] = { ...last, ...changesOf(chunk, last) };
   }
   return parts;

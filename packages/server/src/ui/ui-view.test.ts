@@ -81,7 +81,7 @@ const allFrames = ({ session, records }: RecordedLog) =>
   uiFramesOf(session, records).flatMap(({ frames }) => frames);
 
 /** The message of a client that connects after the given number of records. */
-function statusAfterCommand(log: RecordedLog, at: number) {
+function resumed(log: RecordedLog, at: number) {
   const tail = uiFramesOf(log.session, log.records).filter(({ offset }) => offset > at);
   return shownByUi([...uiView.restate(stateOf(log, at)), ...tail.flatMap(({ frames }) => frames)]);
 }
@@ -110,7 +110,7 @@ describe('the AI SDK’s own reader', () => {
       const cuts = cutsIn(log);
       const every = Math.max(1, Math.ceil(cuts.length / 6));
       for (const at of cuts.filter((_cut, position) => position % every === 0)) {
-        const { message: again } = await statusAfterCommand(log, at);
+        const { message: again } = await resumed(log, at);
         expect(comparableParts(again), `${log.name} at ${at}`).toEqual(comparableParts(message));
       }
     }
@@ -126,7 +126,7 @@ describe('the AI SDK’s own reader', () => {
         const cuts = cutsIn(log);
         const cut = cuts[at % cuts.length];
         if (cut === undefined) return;
-        expect(comparableParts((await statusAfterCommand(log, cut)).message)).toEqual(
+        expect(comparableParts((await resumed(log, cut)).message)).toEqual(
           comparableParts(message),
         );
       }),
@@ -269,7 +269,7 @@ test('an answer from updates is shown as one message: data, reasoning, and a res
     expect.objectContaining({ type: 'data-structured', data: { a: 1 } }),
   );
   for (const at of cutsIn(log)) {
-    const { message: again } = await statusAfterCommand(log, at);
+    const { message: again } = await resumed(log, at);
     expect(contentOf(again), `at ${at}`).toEqual(contentOf(message));
   }
 });

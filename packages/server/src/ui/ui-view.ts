@@ -45,12 +45,12 @@ export function encodeChunk(chunk: UiChunk): string {
 
 function withoutBlockedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const kept = Object.entries(value).filter(([key, held]) => !isBlockedKey(key, held));
-  return Object.fromEntries(kept);
+  const allowed = Object.entries(value).filter(([key, inner]) => !isBlockedKey(key, inner));
+  return Object.fromEntries(allowed);
 }
 
-function isBlockedKey(key: string, held: unknown): boolean {
+function isBlockedKey(key: string, value: unknown): boolean {
   if (key === '__proto__') return true;
-  const isObject = typeof held === 'object' && held !== null;
-  return key === 'constructor' && isObject && Object.hasOwn(held, 'prototype');
+  const isObject = typeof value === 'object' && value !== null;
+  return key === 'constructor' && isObject && Object.hasOwn(value, 'prototype');
 }

@@ -70,9 +70,9 @@ describe('a token', () => {
     const body = { label: 'for the laptop' };
     const { status, json } = await server.request('/tokens', { headers, body });
     expect(status).toBe(201);
-    const kept = JSON.stringify(await rows.list('tokens'));
-    expect(kept).not.toContain(json.token);
-    expect(kept).not.toContain('operator');
+    const stored = JSON.stringify(await rows.list('tokens'));
+    expect(stored).not.toContain(json.token);
+    expect(stored).not.toContain('operator');
     expect((await server.request('/tokens', { headers })).text).not.toContain(json.token);
     expect((await server.request('/tasks', { headers: bearer(json.token) })).status).toBe(200);
     await server.request(`/tokens/${json.id}`, { method: 'DELETE', headers });
@@ -162,15 +162,15 @@ describe('a token for one agent', () => {
       body: { ...of, content },
     });
     const state = { ...of, agent_id: 'agent-b', state: {} };
-    const { json: kept } = await server.request('/states', { headers: all, body: state });
+    const { json: stored } = await server.request('/states', { headers: all, body: state });
     for (const [method, path, body] of [
       ['GET', `/messages/${message.id}`],
       ['PUT', `/messages/${message.id}`, { ...of, content }],
       ['PUT', `/messages/${message.id}`, { task_id: tasks.a, content }],
       ['PUT', '/messages/batch', { task_id: tasks.a, updates: { [message.id]: content } }],
-      ['GET', `/states/${kept.id}`],
-      ['PUT', `/states/${kept.id}`, { state: {} }],
-      ['DELETE', `/states/${kept.id}`],
+      ['GET', `/states/${stored.id}`],
+      ['PUT', `/states/${stored.id}`, { state: {} }],
+      ['DELETE', `/states/${stored.id}`],
     ] as const) {
       const init = { method, headers, ...(body && { body }) };
       expect([path, (await server.request(path, init)).status]).toEqual([path, 404]);
@@ -258,8 +258,8 @@ describe('a page of another origin', () => {
       const { status, headers } = await server.request('/tasks', { headers: { origin } });
       expect([origin, status]).toEqual([origin, 403]);
       expect(headers.get('access-control-allow-origin')).toBeNull();
-      const asked = await server.request('/tasks', { method: 'OPTIONS', headers: { origin } });
-      expect(asked.status).toBe(403);
+      const preflight = await server.request('/tasks', { method: 'OPTIONS', headers: { origin } });
+      expect(preflight.status).toBe(403);
     }
     const own = await server.request('/tasks', { headers: { origin: server.url } });
     expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, null]);
@@ -267,12 +267,15 @@ describe('a page of another origin', () => {
 
   test('can send requests and read answers if it is allowed', async () => {
     await using server = await startTestServer({ origins: [page], operators: ['operator'] });
-    const asked = await server.request('/tasks', {
+    const preflight = await server.request('/tasks', {
       method: 'OPTIONS',
       headers: { origin: page, 'access-control-request-method': 'POST' },
     });
-    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, page]);
-    expect(asked.headers.get('access-control-allow-headers')).toContain('authorization');
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      page,
+    ]);
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
     const headers = { origin: page, ...bearer('operator') };
     const { status, headers: answered } = await server.request('/tasks', { headers });
     expect([status, answered.get('access-control-allow-origin')]).toEqual([200, page]);

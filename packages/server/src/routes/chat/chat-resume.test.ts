@@ -22,12 +22,12 @@ class PacedAgent {
   #wake: () => void = () => {};
 
   /** Allows this many more words. */
-  let(count: number): void {
+  allow(count: number): void {
     this.#left += count;
     this.#wake();
   }
 
-  async *speak(): AsyncGenerator<UpdateInput> {
+  async *stream(): AsyncGenerator<UpdateInput> {
     yield { type: 'start', index: 0, content: agentText('') };
     for (const word of words) {
       while (this.#left === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -56,7 +56,7 @@ test('a message that is cut at any byte is resumed without lost or repeated word
   const { browse, port } = await serve(() => [
     {
       ...{ type: 'sync', name: 'helper' },
-      onMessage: (_content, { task }) => agents.get(task.name ?? '')?.speak() ?? expect.fail(),
+      onMessage: (_content, { task }) => agents.get(task.name ?? '')?.stream() ?? expect.fail(),
     },
   ]);
   let chats = 0;
@@ -71,17 +71,18 @@ test('a message that is cut at any byte is resumed without lost or repeated word
       proxy.cutNext(cutAt);
       const [chat, other] = [browse(id, `${proxy.port}`), browse(id)];
       const sent = chat.sendMessage({ text: 'Tell me' });
-      agent.let(count);
-      const said = words.slice(0, count).join('');
-      await chat.waitUntil(({ text, status }) => text === said || status === 'error');
+      agent.allow(count);
+      const expected = words.slice(0, count).join('');
+      await chat.waitUntil(({ text, status }) => text === expected || status === 'error');
       if (chat.status !== 'error') await chat.stop();
       await sent;
-      expect(said.startsWith(chat.text)).toBe(true);
-      const statusAfterCommand = [chat.resumeStream(), other.resumeStream()];
-      const isThere = ({ text, status }: BrowserChat) => text === said && status === 'streaming';
+      expect(expected.startsWith(chat.text)).toBe(true);
+      const resumed = [chat.resumeStream(), other.resumeStream()];
+      const isThere = ({ text, status }: BrowserChat) =>
+        text === expected && status === 'streaming';
       for (const one of [chat, other]) await one.waitUntil(isThere);
-      agent.let(words.length - count);
-      await Promise.all(statusAfterCommand);
+      agent.allow(words.length - count);
+      await Promise.all(resumed);
       expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
       expect([chat.text, chat.status]).toEqual([words.join(''), 'ready']);
       expect(other.messages).toEqual(chat.messages.slice(1));
@@ -122,11 +123,11 @@ test('a message is resumed in the middle of a tool call, with its reasoning and 
   await chat.stop();
   await sent;
   const other = browse('talk');
-  const statusAfterCommand = [chat.resumeStream(), other.resumeStream()];
+  const resumed = [chat.resumeStream(), other.resumeStream()];
   const isThere = (one: BrowserChat) => hasCall(one) && one.status === 'streaming';
   for (const one of [chat, other]) await one.waitUntil(isThere);
   allowResult();
-  await Promise.all(statusAfterCommand);
+  await Promise.all(resumed);
   for (const { lastMessage } of [chat, other])
     expect(lastMessage?.parts.map((part) => ('text' in part ? part.text : part.type))).toEqual([
       ...['step-start', 'Where is it?', 'Let me see.', 'tool-look', 'step-start', 'It is.'],
@@ -140,13 +141,13 @@ test('a message is resumed in the middle of a tool call, with its reasoning and 
 test('two clients that write in one chat both get an answer, one after the other', async () => {
   const agent = new PacedAgent();
   const { browse } = await serve(() => [
-    { type: 'sync', name: 'helper', onMessage: () => agent.speak() },
+    { type: 'sync', name: 'helper', onMessage: () => agent.stream() },
   ]);
   const [one, two] = [browse('talk'), browse('talk')];
   const sent = [one.sendMessage({ text: 'First' })];
   await one.waitUntil(({ messages }) => messages.length === 2);
   sent.push(two.sendMessage({ text: 'Second' }));
-  agent.let(2 * words.length);
+  agent.allow(2 * words.length);
   await Promise.all(sent);
   expect([one.text, two.text]).toEqual([words.join(''), words.join('')]);
   expect(one.lastMessage?.id).not.toBe(two.lastMessage?.id);
@@ -154,8 +155,8 @@ test('two clients that write in one chat both get an answer, one after the other
 
 test('a message to a sync agent that is repeated on a later server is answered once', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
-  let asked = 0;
-  const onMessage = async () => agentText(`Answer ${++asked}`);
+  let answerCount = 0;
+  const onMessage = async () => agentText(`Answer ${++answerCount}`);
   const served = async () => {
     const server = createServer({
       log,
@@ -170,15 +171,15 @@ test('a message to a sync agent that is repeated on a later server is answered o
   await first.chat.sendMessage({ text: 'Well?' });
   await first.server.close();
   const { chat } = await served();
-  const [said] = first.chat.messages;
-  await chat.sendMessage({ ...said, parts: said?.parts ?? [] });
-  expect([asked, chat.text, chat.messages]).toEqual([1, 'Answer 1', first.chat.messages]);
+  const [sentMessage] = first.chat.messages;
+  await chat.sendMessage({ ...sentMessage, parts: sentMessage?.parts ?? [] });
+  expect([answerCount, chat.text, chat.messages]).toEqual([1, 'Answer 1', first.chat.messages]);
 });
 
 test('a silent stream has heartbeats, which clients ignore', async () => {
   const clock = new TestClock();
   const agent = new PacedAgent();
-  const onMessage = () => agent.speak();
+  const onMessage = () => agent.stream();
   const agents = [{ type: 'sync', name: 'helper', onMessage }] as const;
   const server = createServer({ agents, clock });
   const { url } = await server.listen({ port: 0 });
@@ -193,7 +194,7 @@ test('a silent stream has heartbeats, which clients ignore', async () => {
   let received = '';
   for await (const text of texts) {
     received += text;
-    if (received.includes(': ping')) agent.let(words.length);
+    if (received.includes(': ping')) agent.allow(words.length);
     else await clock.advance(15_000);
   }
   expect(received).toContain('\n\n: ping\n\n');

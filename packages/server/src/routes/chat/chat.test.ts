@@ -204,13 +204,13 @@ describe('useChat with an agent loop', () => {
     await chat.stop();
     await sent;
     const other = browse('talk');
-    const statusAfterCommand = other.resumeStream();
+    const resumed = other.resumeStream();
     await other.waitUntil(hasFirstWord);
     const { id } = await taskOf('talk');
     await request(`/agents/name/helper/rpc`, {
       ...{ jsonrpc: '2.0', id: 1, method: 'task/interrupt', params: { task_id: id } },
     });
-    await statusAfterCommand;
+    await resumed;
     expect([other.status, other.lastMessage?.id]).toEqual(['ready', chat.lastMessage?.id]);
   });
 });
@@ -298,14 +298,14 @@ test('several approvals at once are answered together', async () => {
 });
 
 test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (type) => {
-  const speak = async function* () {
+  const greet = async function* () {
     yield { type: 'start', index: 0, content: agentText('') } as const;
     for (const word of ['Hel', 'lo']) yield textDelta(0, word);
     yield { type: 'done', index: 0 } as const;
   };
   const agents: readonly ServedAgent[] =
     type === 'sync'
-      ? [{ type, name: 'helper', onMessage: speak }]
+      ? [{ type, name: 'helper', onMessage: greet }]
       : [
           {
             ...{ type, name: 'helper', onTaskCreate: async () => {} },
@@ -356,6 +356,6 @@ test('invalid requests get an error and create nothing', async () => {
     ]);
   }
   expect((await request('/tasks/name/new')).status).toBe(404);
-  expect((await request('/agents/name/nobody/chat/new/stream')).status).toBe(404);
+  expect((await request('/agents/name/unknown/chat/new/stream')).status).toBe(404);
   expect((await request(`${chatPath}/new/stream`)).status).toBe(204);
 });

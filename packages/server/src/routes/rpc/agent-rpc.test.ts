@@ -104,8 +104,8 @@ describe('a request', () => {
   });
 
   test('to an unknown agent or task gets 404, so that no client takes it for an answer', async () => {
-    const body = { id: 1, method: 'task/cancel', params: { task_id: 'nobody' } };
-    for (const path of [rpc, '/agents/nobody/rpc', '/agents/name/nobody/rpc']) {
+    const body = { id: 1, method: 'task/cancel', params: { task_id: 'unknown' } };
+    for (const path of [rpc, '/agents/unknown/rpc', '/agents/name/unknown/rpc']) {
       const { status, json } = await server.request(path, { body });
       expect([path, status, json.code, json.data]).toEqual([path, 404, 404, null]);
     }

@@ -29,7 +29,7 @@ export const listCases: readonly RowSpec[] = [
       assert.equal(await ids({ where: { agent_id: 'x' } }), 'a c d');
       assert.equal(await ids({ where: { agent_id: 'x' }, orderBy: 'updatedAt' }), 'c d a');
       assert.equal(await ids({ where: { agent_id: 'x', status: 'RUNNING' } }), 'a d');
-      assert.equal(await ids({ where: { agent_id: 'nobody' } }), '');
+      assert.equal(await ids({ where: { agent_id: 'unknown' } }), '');
       assert.equal(await ids({ where: { colour: 'x' } }), '');
       assert.equal(await ids({ where: { agent_id: '\ud800' } }), '');
       assert.equal(await ids({ limit: 2, offset: 1 }), 'b c');

@@ -3,7 +3,7 @@ import { listCases } from './list-cases.ts';
 import { putCases } from './put-cases.ts';
 import { type RowCase, type RowSpec, type RowSubject, rejectsWith, toCase } from './row-case.ts';
 
-export const sharedCases: readonly RowSpec[] = [
+const sharedCases: readonly RowSpec[] = [
   {
     name: 'closed rows throw `closed`, and closing twice has no effect',
     async run({ rows }) {
@@ -24,11 +24,11 @@ export const sharedCases: readonly RowSpec[] = [
       await rows.put('states', { id: 'a', keys: {}, data: {} });
       assert.equal(await rows.stamp?.('tasks'), before);
       await rows.put('tasks', { id: 'a', keys: {}, data: {} });
-      const made = await rows.stamp?.('tasks');
+      const created = await rows.stamp?.('tasks');
       await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
       const changed = await rows.stamp?.('tasks');
       await rows.delete('tasks', 'a');
-      const stamps = [before, made, changed, await rows.stamp?.('tasks')];
+      const stamps = [before, created, changed, await rows.stamp?.('tasks')];
       assert.equal(new Set(stamps).size, stamps.length);
     },
   },
@@ -40,9 +40,9 @@ export const sharedCases: readonly RowSpec[] = [
       const before = await rows.stamp?.('tasks');
       if (before === undefined) return;
       await other.put('tasks', { id: 'a', keys: {}, data: {} });
-      const made = await rows.stamp?.('tasks');
+      const created = await rows.stamp?.('tasks');
       await other.delete('tasks', 'a');
-      const stamps = [before, made, await rows.stamp?.('tasks')];
+      const stamps = [before, created, await rows.stamp?.('tasks')];
       assert.equal(new Set(stamps).size, stamps.length);
     },
   },

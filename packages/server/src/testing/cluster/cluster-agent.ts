@@ -13,8 +13,8 @@ const pauseMs = 12;
 const words = Array.from({ length: 24 }, (_, n) => `w${n + 1}`).join(' ');
 
 /** The texts that the agent sends before its tool calls and after their results. */
-export const expectedBegin = (said: string): string => `Begin ${said}: ${words}.`;
-export const expectedEnd = (said: string): string => `End ${said}: ${words}.`;
+export const expectedBegin = (message: string): string => `Begin ${message}: ${words}.`;
+export const expectedEnd = (message: string): string => `End ${message}: ${words}.`;
 
 /**
  * The agent that every process of the cluster serves. Its tools append a line to a file for each
@@ -24,11 +24,11 @@ export function clusterAgent(log: Log, doneFile: string): ServedAgent {
   const tool = (name: string, replay: 'safe' | 'never') =>
     defineTool({
       ...{ name, replay, description: `Does it, with replay ${replay}` },
-      input: z.object({ said: z.string() }),
-      execute: async ({ said }, { toolCallId: id, signal }) => {
-        appendFileSync(doneFile, `${name} ${id} ${said}\n`);
+      input: z.object({ message: z.string() }),
+      execute: async ({ message }, { toolCallId: id, signal }) => {
+        appendFileSync(doneFile, `${name} ${id} ${message}\n`);
         await setTimeout(120, undefined, { signal });
-        return `${name} did ${said}`;
+        return `${name} did ${message}`;
       },
     });
   const agent = createAgent({
@@ -54,14 +54,14 @@ const provider = createProvider('cluster', 'cluster', (request, context) =>
 
 function partsFor({ items }: ModelRequest): readonly (Part | string)[] {
   const at = items.findLastIndex(({ kind }) => kind === 'user');
-  const said = textOf(items[at]);
+  const message = textOf(items[at]);
   const hasResults = items.slice(at).some(({ kind }) => kind === 'tool');
-  if (hasResults) return [expectedEnd(said)];
+  if (hasResults) return [expectedEnd(message)];
   const call = (name: string): Part => ({
-    ...{ kind: 'tool_call', name, arguments: JSON.stringify({ said }) },
+    ...{ kind: 'tool_call', name, arguments: JSON.stringify({ message }) },
     toolCallId: toolCallId(`${name}-${crypto.randomUUID()}`),
   });
-  return [expectedBegin(said), call('charge'), call('look')];
+  return [expectedBegin(message), call('charge'), call('look')];
 }
 
 /** The text of an item. */

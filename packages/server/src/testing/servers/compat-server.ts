@@ -17,7 +17,7 @@ const syncAgent: ServedAgent = {
   name: 'sync-agent',
   description: 'Answers with every kind of message',
   async *onMessage(content) {
-    const said = content.type === 'text' ? content.content : content.type;
+    const input = content.type === 'text' ? content.content : content.type;
     const call = { tool_call_id: 'c1', name: 'look' };
     for (const piece of ['I ', 'think'])
       yield {
@@ -27,7 +27,7 @@ const syncAgent: ServedAgent = {
     yield text(1, 'You said ');
     for (const arguments_delta of ['{"at":', '"it"}'])
       yield { type: 'delta', index: 2, delta: { type: 'tool_request', ...call, arguments_delta } };
-    yield text(1, said);
+    yield text(1, input);
     const result = { type: 'tool_response', author: 'agent', ...call, content: { seen: true } };
     yield { type: 'full', index: 3, content: result } as UpdateInput;
     yield { type: 'done', index: 1 };
@@ -43,8 +43,8 @@ const asyncAgent: ServedAgent = {
     if (content === null) return;
     await messages.create(content);
     await using open = await stream.open({ type: 'text', author: 'agent', content: '' });
-    const said = content.type === 'text' ? content.content : content.type;
-    for (const text_delta of ['Received: ', said])
+    const input = content.type === 'text' ? content.content : content.type;
+    for (const text_delta of ['Received: ', input])
       await open.write({ type: 'delta', delta: { type: 'text', text_delta } });
   },
 };

@@ -149,8 +149,8 @@ export function fakeService({
     states: {
       async create({ task_id, agent_id, state }) {
         const id = `state-${states.size + 1}`;
-        const made = { id, task_id, agent_id, state, version: 1, created_at: time };
-        states.set(id, { ...made, updated_at: null });
+        const created = { id, task_id, agent_id, state, version: 1, created_at: time };
+        states.set(id, { ...created, updated_at: null });
         return find(states, id);
       },
       get: async (id) => find(states, id),
